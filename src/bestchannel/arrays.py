@@ -1,0 +1,118 @@
+"""Outside numbers become validated arrays here, once, or are refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.errors import InputError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ROW_SUM_TOLERANCE = 1e-9
+"""How far a row of probabilities may be from summing to 1 without `normalize`."""
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, marked read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def numeric_array(values: object, where: str) -> NDArray[Any]:
+    """`values` as a real numeric array, or an `InputError` that names the cell at fault."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(_ragged_message(values, where)) from None
+    if array.size == 0:
+        raise InputError(f"{where} must not be empty; its shape is {array.shape}")
+    if array.dtype.kind in "iuf":
+        return array
+    if array.dtype.kind in "OUS":
+        raise InputError(_ragged_message(values, where))
+    raise InputError(f"{where} must hold real numbers; it has dtype {array.dtype}")
+
+
+def _ragged_message(values: object, where: str) -> str:
+    """Which row has another length than the first, or which cell is no number."""
+    rows = list(values) if isinstance(values, Sequence | np.ndarray) else []
+    for x, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray):
+            return f"row x={x} of {where} must be a list of numbers; it is {row!r}"
+        if len(row) != len(rows[0]):
+            return f"row x={x} of {where} must have {len(rows[0])} entries like row x=0; it has {len(row)}"
+        for y, cell in enumerate(row):
+            if not isinstance(cell, int | float | np.number):
+                return f"row x={x}, column y={y} of {where} must be a number; it is {cell!r}"
+    return f"{where} must be a rectangular matrix of numbers"
+
+
+def probability_rows(values: object, where: str, *, normalize: bool = False) -> tuple[Floats, float]:
+    """`values` as a row-stochastic matrix, and the largest |row sum - 1| that was removed.
+
+    Rows within `ROW_SUM_TOLERANCE` of 1 are kept to the bit. Others are refused, or
+    divided by their sum under `normalize`. Whole numbers that do not sum to 1 are
+    counts, not probabilities, and are always refused.
+    """
+    array = numeric_array(values, where)
+    if array.ndim != 2:
+        raise InputError(
+            f"{where} must be a matrix (one row an input, one column an output); it has {array.ndim} dimensions"
+        )
+    W = np.array(array, dtype=np.float64)
+    refuse_bad_probabilities(W, where)
+    with np.errstate(over="ignore"):
+        sums = W.sum(axis=1)
+    excess = np.abs(sums - 1.0)
+    x = int(np.argmax(excess))
+    if not np.isfinite(sums[x]):
+        raise InputError(f"row x={x} of {where} must have a finite sum; its entries add up to more than 1e308")
+    if excess[x] <= ROW_SUM_TOLERANCE:
+        return W, 0.0
+    if np.all(np.floor(W) == W) and np.any(sums > 1):
+        raise InputError(
+            f"row x={x} of {where} looks like counts (whole numbers with sum {sums[x]:g}), and a channel wants"
+            " probabilities; use `estimate` for counts, or divide percentages by 100"
+        )
+    if not normalize:
+        raise InputError(
+            f"row x={x} of {where} must sum to 1 within {ROW_SUM_TOLERANCE:g}; it sums to {sums[x]:.12g}"
+            " (normalize=True or --normalize divides each row by its sum)"
+        )
+    if sums.min() <= 0.0:
+        raise InputError(f"row x={int(np.argmin(sums))} of {where} sums to 0 and cannot be normalized")
+    return W / sums[:, None], float(excess[x])
+
+
+def refuse_bad_probabilities(W: Floats, where: str) -> None:
+    """Raise `InputError` for the first NaN, infinite or negative entry of `W`."""
+    bad = np.argwhere(~np.isfinite(W) | (W < 0.0))
+    if len(bad):
+        x, y = bad[0]
+        raise InputError(f"row x={x}, column y={y} of {where} must be a finite number >= 0; it is {W[x, y]:g}")
+
+
+def distribution(values: object, size: int, where: str) -> Floats:
+    """`values` as a probability vector of length `size`, or an `InputError`."""
+    array = numeric_array(values, where)
+    if array.shape != (size,):
+        raise InputError(f"{where} must be a vector of {size} probabilities; its shape is {array.shape}")
+    P, _ = probability_rows(array[None, :], where)
+    return P[0]
+
+
+def number_in(value: object, where: str, *, low: float, high: float, low_open: bool = True) -> float:
+    """`value` as a finite float in (low, high], or [low, high] where not `low_open`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InputError(f"{where} must be a number; it is {value!r}")
+    number = float(value)
+    inside = (low < number if low_open else low <= number) and number <= high
+    if not inside:
+        bracket = "(" if low_open else "["
+        raise InputError(f"{where} must lie in {bracket}{low:g}, {high:g}]; it is {number:g}")
+    return number

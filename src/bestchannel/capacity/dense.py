@@ -1,0 +1,284 @@
+"""Capacity of one larger channel, with a floor on the output or a cost on the input (BLAS).
+
+    maximise over P:  min_{Q >= eta} sum_x P_x D(W_x || Q)    subject to  sum_x P_x c_x <= B.
+
+eta = 0 and no cost is the capacity: the inner minimum is at Q = PW. For eta > 0 it is
+the pseudo-capacity of [EBWGW24, eq. (2)], and Q is PW filled up to eta. In each case
+
+    sum_x P_x D_x  <=  value  <=  max_x (D_x - gamma c_x) + gamma B,    D_x = D(W_x || Q),
+
+for every feasible P, with Q made of P, and every gamma >= 0: the certificate.
+
+The method is the interior point of `lanes`, for one channel, with two additions. The unused
+budget is one more variable t >= 0, so that the cost becomes an equality. And beyond
+`WARM_START_FROM` inputs, multiplicative steps find the inputs that may matter; the interior
+point works on those, and every input is certified at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.information import divergences_nats
+
+TINY = 1e-300
+MAX_ITERATIONS = 80
+WARM_START_FROM = 96
+WARM_STEPS = 30
+KEPT_GAPS = 3.0
+SHORT_OF_BOUNDARY = 0.995
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One maximisation: rows W that sum to 1, floor eta, and a cost with its budget or None."""
+
+    W: Floats
+    eta: float = 0.0
+    cost: Floats | None = None
+    budget: float = 0.0
+    precise: bool = False  # relative accuracy of the divergences, at the cost of n_inputs * n_outputs logarithms
+    neg_entropy: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "neg_entropy", np.einsum("xy,xy->x", self.W, np.log(np.maximum(self.W, TINY))))
+
+    def restricted(self, rows: Integers) -> Problem:
+        """The same problem with these inputs only."""
+        cost = None if self.cost is None else self.cost[rows]
+        return Problem(np.ascontiguousarray(self.W[rows]), self.eta, cost, self.budget, self.precise)
+
+
+@dataclass(frozen=True)
+class Point:
+    """An input distribution and what it certifies: low <= value <= high, in nats."""
+
+    p: Floats
+    q: Floats  # pW
+    Q: Floats  # the best output distribution >= eta for p
+    D: Floats  # D(W_x || Q)
+    score: Floats  # D_x - gamma c_x + gamma B
+    gamma: float
+    low: float
+    high: float
+
+    @property
+    def gap(self) -> float:
+        """High - low, in nats."""
+        return self.high - self.low
+
+
+def evaluate(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
+    """The certificate of a feasible p at the price gamma per unit of cost."""
+    q = p @ problem.W
+    Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
+    D = divergences_nats(problem.W, Q) if problem.precise else problem.neg_entropy - problem.W @ np.log(Q)
+    score = D if problem.cost is None else D - gamma * (problem.cost - problem.budget)
+    return Point(p, q, Q, D, score, gamma, float(p @ D), float(score.max()))
+
+
+def filled(q: Floats, eta: float) -> Floats:
+    """argmin over Q >= eta of D(q || Q): Q = max(q/xi, eta), with xi such that Q sums to 1."""
+    order = np.sort(q)
+    kept = np.cumsum(order[::-1])[::-1]
+    raised = np.arange(len(q))
+    fits = order * (1.0 - eta * raised) >= eta * kept
+    j = int(np.argmax(fits))
+    xi = kept[j] / (1.0 - eta * j)
+    return np.maximum(q / xi, eta)
+
+
+def solve(problem: Problem, tol: float, rtol: float) -> Point:
+    """A point whose gap is at most min(tol, rtol * high), or the best that was found."""
+    with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
+        point = evaluate(problem, _first_input(problem))
+        rows = np.arange(len(problem.W))
+        if len(rows) > WARM_START_FROM and problem.cost is None:
+            point = _warm_start(problem, point)
+            rows = np.flatnonzero(point.high - KEPT_GAPS * point.gap < point.D)
+        while True:
+            goal = min(tol, rtol * point.high)
+            point = min(point, _solve_on(problem, rows, point.p, goal), key=_gap)
+            if point.gap <= min(tol, rtol * point.high) or len(rows) == len(problem.W):
+                return point
+            rows = _with_missing_inputs(rows, point)
+
+
+def _gap(point: Point) -> float:
+    return point.gap if np.isfinite(point.gap) else np.inf
+
+
+def _first_input(problem: Problem) -> Floats:
+    """The uniform input, moved towards the cheapest ones until half of the budget beyond them is unused."""
+    n = len(problem.W)
+    p = np.full(n, 1.0 / n)
+    if problem.cost is None or problem.cost.min() == problem.cost.max():
+        return p
+    cheapest = problem.cost == problem.cost.min()
+    least, mean = problem.cost.min(), problem.cost.mean()
+    share = min(1.0, 0.5 * (problem.budget - least) / (mean - least))
+    return share * p + (1.0 - share) * cheapest / np.count_nonzero(cheapest)
+
+
+def _warm_start(problem: Problem, point: Point) -> Point:
+    """The best point of some multiplicative steps p <- p exp(rate D).
+
+    Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as
+    long as the lower bound rises [MD04].
+    """
+    best, rate = point, 2.0
+    for _ in range(WARM_STEPS):
+        p = point.p * np.exp(rate * (point.D - point.high))
+        tried = evaluate(problem, p / p.sum())
+        if tried.low > point.low:
+            point, rate = tried, rate * 1.5
+            best = min(best, point, key=_gap)
+        else:
+            rate /= 3.0
+    return best
+
+
+def _solve_on(problem: Problem, rows: Integers, p: Floats, goal: float) -> Point:
+    """The interior point on some of the inputs, certified for all of them."""
+    part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
+    found, gamma = interior_point(part, p[rows] / p[rows].sum(), goal)
+    everywhere = np.zeros(len(problem.W))
+    everywhere[rows] = found
+    return evaluate(problem, _within_budget(problem, everywhere), gamma)
+
+
+def _within_budget(problem: Problem, p: Floats) -> Floats:
+    """p, mixed with the cheapest input where rounding took it over the budget."""
+    p = p / p.sum()
+    if problem.cost is None:
+        return p
+    over = problem.cost @ p - problem.budget
+    if over > 0.0:
+        cheapest = int(np.argmin(problem.cost))
+        share = min(1.0, 2.0 * over / (problem.cost @ p - problem.cost[cheapest]))
+        p *= 1.0 - share
+        p[cheapest] += share
+    return p
+
+
+def _with_missing_inputs(rows: Integers, point: Point) -> Integers:
+    """The rows and those outside that contradict the point; all rows if none does."""
+    better = np.union1d(rows, np.flatnonzero(point.score > point.low))
+    return better if len(better) > len(rows) else np.arange(len(point.p))
+
+
+def interior_point(problem: Problem, p: Floats, goal: float) -> tuple[Floats, float]:
+    """The best p and price gamma on the way from p to a gap of at most goal."""
+    n = len(p)
+    z, s, E = _first_step(problem, p, goal)
+    best, best_gap = (p, 0.0), np.inf
+    for _ in range(MAX_ITERATIONS):
+        gamma = float(s[n:].sum())
+        point = evaluate(problem, z[:n], gamma)
+        if point.gap < best_gap:
+            best, best_gap = (point.p, gamma), point.gap
+        if point.gap <= goal or not np.isfinite(point.gap):
+            break
+        dz, ds = _newton(problem, point, z, s, E, goal)
+        z = z + _short_of_boundary(z, dz) * dz
+        s = s + _short_of_boundary(s, ds) * ds
+        z[:n] /= z[:n].sum()
+    return best
+
+
+def _first_step(problem: Problem, p: Floats, goal: float) -> tuple[Floats, Floats, Floats]:
+    """Positive variables z = (p, t), slacks s = (C - D, gamma) and the equality rows E that steps keep.
+
+    A p that comes from a warm start is lifted off the boundary in proportion to its gap.
+    """
+    n = len(p)
+    point = evaluate(problem, p)
+    if problem.cost is None:
+        p = np.maximum(p, 0.1 / n * max(point.gap, goal) / max(point.high, TINY))
+        p /= p.sum()
+        point = evaluate(problem, p)
+    s: Floats = point.high + 0.1 * point.gap - point.D + TINY
+    E = np.ones((1, n))
+    if problem.cost is None:
+        return p, s, E
+    E = np.block([[E, np.zeros((1, 1))], [problem.cost[None, :], np.ones((1, 1))]])
+    return np.append(p, problem.budget - problem.cost @ p), np.append(s, s.mean()), E
+
+
+def _newton(problem: Problem, point: Point, z: Floats, s: Floats, E: Floats, goal: float) -> tuple[Floats, Floats]:
+    """The predictor-corrector step (dz, ds) of `lanes`, with the equalities E dz = 0."""
+    n, size = len(problem.W), len(z)
+    B = _curvature_root(problem, point)
+    weight = s / z
+    factor = _factor(B, E, weight)
+    V = dpotrs(factor, E.T, lower=1)[0]
+    to_multipliers = np.linalg.inv(E @ V) @ E
+
+    def solved(b: Floats) -> Floats:
+        x: Floats = dpotrs(factor, b, lower=1)[0]
+        x -= V @ (to_multipliers @ x)
+        return x
+
+    b = np.zeros(size)
+    b[:n] = point.D - point.high
+    dz = solved(b)
+    ds = -s - weight * dz
+    now = float(z @ s)
+    ahead = float((z + _longest_step(z, dz) * dz) @ (s + _longest_step(s, ds) * ds))
+    mu = max((ahead / now) ** 3 * now, 0.1 * goal) / size
+    aim = (mu - dz * ds) / z
+    b += aim
+    if problem.eta == 0.0:
+        dq = (dz[:n] @ B) / np.sqrt(point.Q)
+        if dq.min() > -0.5:
+            b[:n] += problem.W @ (0.5 * dq * dq)
+    dz = solved(b)
+    return dz, aim - s - weight * dz
+
+
+def _curvature_root(problem: Problem, point: Point) -> Floats:
+    """B such that K = B B' is minus the Hessian of the value on the simplex.
+
+    Outputs held at eta do not move. Over the free ones, with a_x = W_x(free),
+    K = sum_y q_y u_x(y) u_x'(y) and u_x(y) = W(y|x)/q_y - a_x/q(free); without a floor u = W/q - 1.
+    """
+    if problem.eta == 0.0:
+        B: Floats = problem.W - point.Q
+        B /= np.sqrt(point.Q)
+        return B
+    free = problem.eta < point.Q
+    W, q = problem.W[:, free], np.maximum(point.q[free], TINY)
+    share = W.sum(axis=1) / q.sum()
+    return (W - share[:, None] * q) / np.sqrt(q)
+
+
+def _factor(B: Floats, E: Floats, weight: Floats) -> Floats:
+    """The Cholesky factor of B B' + theta E'E + diag(weight); unused budget has no curvature.
+
+    E dz = 0, so theta changes the condition and not the step.
+    """
+    n, size = len(B), len(weight)
+    K = dsyrk(1.0, B.T, trans=1, lower=1)
+    theta = K.diagonal().max()
+    if size > n:
+        K = np.pad(K, (0, size - n))
+        K = np.asfortranarray(K + theta * (E.T @ E))
+    else:
+        K += theta
+    K.reshape(-1, order="F")[:: size + 1] += weight
+    return dpotrf(K, lower=1, overwrite_a=1)[0]
+
+
+def _longest_step(value: Floats, change: Floats) -> float:
+    """The largest step <= 1 that keeps value + step * change >= 0."""
+    return float((value / np.maximum(-change, value)).min())
+
+
+def _short_of_boundary(value: Floats, change: Floats) -> float:
+    step = _longest_step(value, change)
+    return step if step >= 1.0 else SHORT_OF_BOUNDARY * step

@@ -1,0 +1,165 @@
+"""capacity, capacities and pseudo_capacity: parse, solve, answer in bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers, number_in, numeric_array
+from bestchannel.capacity.answers import Capacities, Capacity, Tolerance
+from bestchannel.capacity.stack import WIDEST_ALONE, Progress, solve_stack, usable_cores
+from bestchannel.channels import as_channel
+from bestchannel.errors import InputError
+
+
+def capacity(
+    channel_or_rows: object,
+    *,
+    tol: float = 1e-9,
+    rtol: float | None = None,
+    cost: object = None,
+    budget: float | None = None,
+    normalize: bool = False,
+    rigorous: bool = False,
+) -> Capacity:
+    """C = max_P I(P; W), in bits per channel use, between two proved bounds.
+
+    For any input distribution P with output Q = PW,  I(P; W) <= C <= max_x D(W_x || Q)
+    [Gal68, Th. 4.5.1]. The answer is that pair at a P where both nearly agree:
+    upper - lower <= tol, and also <= rtol * upper where `rtol` is given.
+
+    With `cost` (a number for each input) and `budget`, P is restricted to
+    sum_x P_x cost_x <= budget. With `rigorous` the bracket is evaluated in ball arithmetic.
+
+    >>> C = capacity([[0.9, 0.1], [0.1, 0.9]])
+    >>> round(C.lower, 9), round(C.upper, 9)
+    (0.531004406, 0.531004406)
+    """
+    tolerance = _tolerance(tol, rtol)
+    W = as_channel(channel_or_rows, normalize=normalize).W
+    if cost is not None or budget is not None:
+        affordable, prices, limit = _priced_inputs(cost, budget, len(W))
+        answer = _solve_one(W[affordable], tolerance, rigorous, cost=prices, budget=limit)
+        P = np.zeros(len(W))
+        P[affordable] = answer.input
+        return Capacity(answer.lower, answer.upper, answer.converged, P, answer.output, answer.rigorous)
+    if rigorous or len(W) > WIDEST_ALONE:
+        return _solve_one(W, tolerance, rigorous)
+    many = solve_stack(W[None], tolerance, name=lambda _: "the channel")
+    return Capacity(
+        float(many.lower[0]), float(many.upper[0]), bool(many.converged[0]), many.input[0], many.output[0]
+    )  # fmt: skip
+
+
+def pseudo_capacity(
+    channel_or_rows: object,
+    eta: float,
+    *,
+    tol: float = 1e-9,
+    rtol: float | None = None,
+    normalize: bool = False,
+    rigorous: bool = False,
+) -> Capacity:
+    """C_eta = min over Q >= eta of max_x D(W_x || Q), in bits [EBWGW24, eq. (2)].
+
+    The output distribution is kept at or above eta, 0 < eta <= 1/(2 n_outputs), so that
+    0 <= C_eta - C <= -log2(1 - eta n_outputs). `output` is the minimising Q, which need not be
+    the output of any input, and `input` the P with sum_x P_x D(W_x || Q) = `lower`.
+    """
+    W = as_channel(channel_or_rows, normalize=normalize).W
+    eta = number_in(eta, "eta (the least probability of an output)", low=0.0, high=1.0 / (2 * W.shape[1]))
+    return _solve_one(W, _tolerance(tol, rtol), rigorous, eta=eta)
+
+
+def capacities(
+    stack: object,
+    *,
+    tol: float = 1e-9,
+    rtol: float | None = None,
+    normalize: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Capacities:
+    """`capacity` of every channel of a stack (..., n_inputs, n_outputs), in parallel.
+
+    `workers` threads share the stack (default: every core this process may use); they change
+    the time, never the answer. `progress(done, total)` is called as channels are finished.
+    """
+    tolerance = _tolerance(tol, rtol)
+    array = numeric_array(stack, "the stack")
+    if array.ndim < 2 or 0 in array.shape[-2:]:
+        raise InputError(
+            "the stack must have shape (..., n_inputs, n_outputs) with at least one input and one output;"
+            f" its shape is {array.shape}"
+        )
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
+    leading, (n, m) = array.shape[:-2], array.shape[-2:]
+
+    def name(c: int) -> str:
+        return "channel " + ", ".join(str(i) for i in np.unravel_index(c, leading)) if leading else "the channel"
+
+    flat = solve_stack(
+        np.ascontiguousarray(array, dtype=np.float64).reshape(-1, n, m),
+        tolerance,
+        name=name,
+        normalize=normalize,
+        workers=workers or usable_cores(),
+        progress=progress,
+    )
+    return Capacities(
+        flat.lower.reshape(leading),
+        flat.upper.reshape(leading),
+        flat.converged.reshape(leading),
+        flat.input.reshape(*leading, n),
+        flat.output.reshape(*leading, m),
+    )
+
+
+def _tolerance(tol: float, rtol: float | None) -> Tolerance:
+    tol = number_in(tol, "tol (the widest bracket wanted, in bits)", low=0.0, high=1e300)
+    return Tolerance(tol, 1.0 if rtol is None else number_in(rtol, "rtol", low=0.0, high=1.0))
+
+
+def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[Integers, Floats | None, float]:
+    """The inputs that can be used within the budget, their cost scaled to [0, 1], and the budget likewise.
+
+    A budget that only the cheapest inputs meet leaves those and no constraint.
+    """
+    if cost is None or budget is None:
+        raise InputError("a cost and a budget are given together or not at all")
+    prices = np.asarray(numeric_array(cost, "the cost"), dtype=np.float64)
+    if prices.shape != (n_inputs,) or not np.all(np.isfinite(prices)):
+        raise InputError(f"the cost must be {n_inputs} finite numbers, one an input; it is {cost!r}")
+    budget = number_in(budget, "the budget", low=-1e300, high=1e300)
+    least, spread = float(prices.min()), float(np.ptp(prices))
+    if least > budget:
+        raise InputError(f"the budget must be at least the cheapest input's cost {least:g}; it is {budget:g}")
+    cheapest = np.flatnonzero(prices == least)
+    if spread == 0.0 or budget == least:
+        return cheapest, None, 0.0
+    return np.arange(n_inputs), (prices - least) / spread, (budget - least) / spread
+
+
+def _solve_one(
+    W: Floats,
+    tolerance: Tolerance,
+    rigorous: bool,
+    *,
+    eta: float = 0.0,
+    cost: Floats | None = None,
+    budget: float = 0.0,
+) -> Capacity:
+    """One channel by BLAS, and by ball arithmetic where `rigorous`."""
+    from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import
+
+    scaled = W / W.sum(axis=1, keepdims=True)
+    problem = dense.Problem(scaled, eta, cost, budget, precise=tolerance.precise)
+    point = dense.solve(problem, tolerance.goal_nats(W.shape[1]), tolerance.relative_goal)
+    if rigorous:
+        from bestchannel.capacity.rigorous import certified_bracket
+
+        low, high = certified_bracket(W, point.p, point.Q, eta=eta, cost=cost, budget=budget, gamma=point.gamma)
+        narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
+        return Capacity(low, high, narrow, point.p, point.Q, rigorous=True)
+    lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, eta)
+    return Capacity(float(lower), float(upper), bool(converged), point.p, point.Q)

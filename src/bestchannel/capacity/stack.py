@@ -1,0 +1,111 @@
+"""Many channels of one shape: small ones in vector lanes, the rest one by one, over threads."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+import numpy as np
+
+from bestchannel.arrays import Floats, probability_rows
+from bestchannel.capacity import kernels
+from bestchannel.capacity.answers import Capacities, Tolerance
+
+Progress = Callable[[int, int], None]
+
+FEWEST_FOR_LANES = 8
+WIDEST_ALONE = 24
+WIDEST_IN_LANES = 64
+"""Up to how many inputs the lanes beat BLAS, for one channel and for a stack of 8 or more."""
+
+CHUNK_WORK = 2**21
+"""Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
+
+LANE_BYTES = 2**18
+"""What the state of all lanes may take, so that it stays in a core's second-level cache."""
+
+
+def solve_stack(
+    stack: Floats,
+    tolerance: Tolerance,
+    *,
+    name: Callable[[int], str],
+    normalize: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Capacities:
+    """Solve stack[c, x, y]. `name(c)` is how an error calls channel c."""
+    count, n, m = stack.shape
+    kernel = kernels.lanes()
+    low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
+    status = np.full(count, kernel.STALLED, dtype=np.uint8)
+    goal, relative_goal = tolerance.goal_nats(m), tolerance.relative_goal
+    in_lanes = n <= (WIDEST_IN_LANES if count >= FEWEST_FOR_LANES else WIDEST_ALONE)
+
+    def work(first: int, last: int) -> None:
+        if in_lanes:
+            lanes = _lane_count(n, m, last - first)
+            kernel.solve(stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status)
+        for c in first + np.flatnonzero(status[first:last] != kernel.OK):
+            # raises for what the lanes refused, with the sentence that names the cell
+            W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
+            low[c], high[c], P[c], Q[c] = _solve_alone(W, goal, relative_goal, tolerance.precise)
+
+    chunk = max(1, CHUNK_WORK // (n * n * m)) if in_lanes else 1
+    _over_threads(work, count, chunk, workers, progress)
+    lower, upper, converged = tolerance.bracket(low, high, stack.shape)
+    return Capacities(lower, upper, converged, P, Q)
+
+
+def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) -> tuple[float, float, Floats, Floats]:
+    from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import and small stacks never need it
+
+    problem = dense.Problem(W / W.sum(axis=1, keepdims=True), precise=precise)
+    point = dense.solve(problem, goal, relative_goal)
+    return point.low, point.high, point.p, point.Q
+
+
+def _lane_count(n: int, m: int, channels: int) -> int:
+    """A multiple of 8 that fits the cache and the work.
+
+    8 more than a multiple of 16, so that rows do not start at a power of two apart and
+    evict one another from the first-level cache.
+    """
+    bytes_per_lane = 8 * (2 * n * m + n * n + 10 * n + 4 * m)
+    fits = min(104, LANE_BYTES // (2 * bytes_per_lane))
+    wanted = min(fits, channels)
+    return 8 if wanted <= 8 else 16 * math.ceil((wanted - 8) / 16) + 8
+
+
+def _over_threads(
+    work: Callable[[int, int], None], count: int, chunk: int, workers: int, progress: Progress | None
+) -> None:
+    """Call work(first, last) on every chunk of range(count); the kernels release the interpreter."""
+    bounds = [(first, min(first + chunk, count)) for first in range(0, count, chunk)]
+    if workers == 1 or len(bounds) == 1:
+        for first, last in bounds:
+            work(first, last)
+            if progress:
+                progress(last, count)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            chunks = {pool.submit(work, *ends): ends for ends in bounds}
+            done = 0
+            for finished in as_completed(chunks):
+                finished.result()
+                done += chunks[finished][1] - chunks[finished][0]
+                if progress:
+                    progress(done, count)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def usable_cores() -> int:
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,130 @@
+"""The channel: a validated, frozen, labelled transition matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from bestchannel.arrays import Floats, frozen, probability_rows
+from bestchannel.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A discrete memoryless channel: input x gives output y with probability W[x, y].
+
+    Build one with `Channel.from_rows`, which validates; the fields are read-only.
+
+    >>> bsc = Channel.from_rows([[0.9, 0.1], [0.1, 0.9]], name="link")
+    >>> bsc.n_inputs, bsc.n_outputs, bsc.outputs
+    (2, 2, ('0', '1'))
+
+    `rescaled` is the largest |row sum - 1| that `normalize` removed; 0 means that the
+    rows are the caller's to the bit.
+    """
+
+    W: Floats
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    name: str = ""
+    rescaled: float = 0.0
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: object,
+        *,
+        name: str = "",
+        inputs: Iterable[object] | None = None,
+        outputs: Iterable[object] | None = None,
+        normalize: bool = False,
+    ) -> Self:
+        """The channel with these rows of probabilities, or an `InputError` naming the cell at fault."""
+        where = f'channel "{name}"' if name else "the channel"
+        W, rescaled = probability_rows(rows, where, normalize=normalize)
+        return cls(
+            frozen(W),
+            _labels(inputs, W.shape[0], f"inputs of {where}"),
+            _labels(outputs, W.shape[1], f"outputs of {where}"),
+            name,
+            rescaled,
+        )
+
+    @property
+    def n_inputs(self) -> int:
+        """The size of the input alphabet."""
+        return int(self.W.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """The size of the output alphabet."""
+        return int(self.W.shape[1])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Channel):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        return (self.W.shape, self.W.tobytes(), self.inputs, self.outputs, self.name)
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}, " if self.name else ""
+        return f"Channel({title}{self.n_inputs} inputs, {self.n_outputs} outputs)"
+
+
+def as_channel(channel_or_rows: object, *, normalize: bool = False) -> Channel:
+    """The argument itself if it is a `Channel`, otherwise a channel made of its rows."""
+    if isinstance(channel_or_rows, Channel):
+        return channel_or_rows
+    return Channel.from_rows(channel_or_rows, normalize=normalize)
+
+
+def _labels(labels: Iterable[object] | None, size: int, where: str) -> tuple[str, ...]:
+    if labels is None:
+        return tuple(map(str, range(size)))
+    names = tuple(map(str, labels))
+    if len(names) != size:
+        raise InputError(f"{where} must have {size} labels; {len(names)} were given")
+    if len(set(names)) != size:
+        repeated = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"{where} must have distinct labels; {repeated!r} occurs twice")
+    return names
+
+
+def product(first: Channel, second: Channel) -> Channel:
+    """Both channels used side by side: W((y, y') | (x, x')) = W1(y|x) W2(y'|x').
+
+    Its capacity is the sum of the two capacities.
+    """
+    return Channel.from_rows(
+        np.kron(first.W, second.W),
+        name=_joined(first, "×", second),
+        inputs=[f"{a},{b}" for a in first.inputs for b in second.inputs],
+        outputs=[f"{a},{b}" for a in first.outputs for b in second.outputs],
+    )
+
+
+def cascade(first: Channel, second: Channel) -> Channel:
+    """The second channel fed with the first one's output: W(z|x) = sum_y W1(y|x) W2(z|y).
+
+    Its capacity is at most the smaller of the two (data processing).
+    """
+    if first.n_outputs != second.n_inputs:
+        raise InputError(
+            f"a cascade wants as many inputs of the second channel as outputs of the first;"
+            f" got {second.n_inputs} and {first.n_outputs}"
+        )
+    return Channel.from_rows(
+        first.W @ second.W, name=_joined(first, "→", second), inputs=first.inputs, outputs=second.outputs
+    )
+
+
+def _joined(first: Channel, sign: str, second: Channel) -> str:
+    return f"{first.name}{sign}{second.name}" if first.name and second.name else ""

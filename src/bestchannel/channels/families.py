@@ -1,0 +1,166 @@
+"""Channels of textbooks and of receivers, by their parameters.
+
+Each function returns a labelled `Channel`. Probabilities are the arguments of the
+textbook formula; signal-to-noise ratios are in decibels.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bestchannel.arrays import Floats, number_in, numeric_array
+from bestchannel.channels.channel import Channel, product
+from bestchannel.errors import InputError
+
+
+def bsc(p: float) -> Channel:
+    """Binary symmetric channel: flips its input with probability p. C = 1 - h(p) [CT06, 7.1.4]."""
+    p = number_in(p, "the crossover probability p", low=0.0, high=1.0, low_open=False)
+    return Channel.from_rows([[1 - p, p], [p, 1 - p]], name=f"BSC({p:g})")
+
+
+def bec(e: float) -> Channel:
+    """Binary erasure channel: erases its input with probability e. C = 1 - e [CT06, 7.1.5]."""
+    e = number_in(e, "the erasure probability e", low=0.0, high=1.0, low_open=False)
+    return Channel.from_rows([[1 - e, e, 0], [0, e, 1 - e]], name=f"BEC({e:g})", outputs=["0", "?", "1"])
+
+
+def z_channel(q: float) -> Channel:
+    """Z-channel: 0 is kept, 1 becomes 0 with probability q. C = log2(1 + (1-q) q^(q/(1-q)))."""
+    q = number_in(q, "the probability q that 1 becomes 0", low=0.0, high=1.0, low_open=False)
+    return Channel.from_rows([[1, 0], [q, 1 - q]], name=f"Z({q:g})")
+
+
+def binary_asymmetric(a: float, b: float) -> Channel:
+    """Binary channel with P(1|0) = a and P(1|1) = b."""
+    a = number_in(a, "the probability a = P(1|0)", low=0.0, high=1.0, low_open=False)
+    b = number_in(b, "the probability b = P(1|1)", low=0.0, high=1.0, low_open=False)
+    return Channel.from_rows([[1 - a, a], [1 - b, b]], name=f"BAC({a:g},{b:g})")
+
+
+def q_ary_symmetric(q: int, p: float) -> Channel:
+    """q-ary symmetric channel: errs with probability p, evenly. C = log2 q - h(p) - p log2(q-1)."""
+    q = _whole(q, "the alphabet size q", at_least=2)
+    p = number_in(p, "the error probability p", low=0.0, high=1.0, low_open=False)
+    W = np.full((q, q), p / (q - 1))
+    np.fill_diagonal(W, 1 - p)
+    return Channel.from_rows(W, name=f"QSC({q},{p:g})")
+
+
+def noisy_typewriter(q: int, p: float = 0.5) -> Channel:
+    """Noisy typewriter: each of q letters is kept or, with probability p, becomes the next.
+
+    C = log2 q - h(p) [CT06, 7.1.3 for p = 1/2].
+    """
+    q = _whole(q, "the alphabet size q", at_least=2)
+    p = number_in(p, "the probability p of the next letter", low=0.0, high=1.0, low_open=False)
+    keep = np.eye(q)
+    return Channel.from_rows((1 - p) * keep + p * np.roll(keep, 1, axis=1), name=f"typewriter({q},{p:g})")
+
+
+def random_channel(
+    n_inputs: int, n_outputs: int, *, rng: np.random.Generator, concentration: float = 1.0, name: str = ""
+) -> Channel:
+    """Rows drawn independently from the symmetric Dirichlet distribution.
+
+    concentration 1 is uniform on the simplex; small values give nearly deterministic rows.
+    """
+    n_inputs = _whole(n_inputs, "n_inputs", at_least=1)
+    n_outputs = _whole(n_outputs, "n_outputs", at_least=1)
+    concentration = number_in(concentration, "the concentration", low=0.0, high=1e300)
+    W = rng.dirichlet(np.full(n_outputs, concentration), size=n_inputs)
+    return Channel.from_rows(W, name=name, normalize=True)
+
+
+def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Channel:
+    """Pulse-amplitude modulation over white Gaussian noise, quantised.
+
+    Equally spaced amplitudes of mean energy 1, noise of variance 10^(-snr_db/10).
+    Without `n_outputs` the receiver decides hard (nearest amplitude); with it, it reports
+    one of `n_outputs` equal cells that cover the amplitudes and three deviations beyond
+    (soft decision), the outer two unbounded.
+    """
+    order = _whole(order, "the order of the modulation", at_least=2)
+    sigma = 10.0 ** (-number_in(snr_db, "snr_db", low=-300.0, high=300.0) / 20.0)
+    amplitudes = np.arange(1 - order, order, 2) / math.sqrt((order**2 - 1) / 3)
+    if n_outputs is None:
+        thresholds = (amplitudes[1:] + amplitudes[:-1]) / 2
+    else:
+        n_outputs = _whole(n_outputs, "n_outputs", at_least=2)
+        edge = amplitudes[-1] + 3 * sigma
+        thresholds = np.linspace(-edge, edge, n_outputs + 1)[1:-1]
+    W = _gaussian_cells(amplitudes, sigma, thresholds)
+    decision = "hard" if n_outputs is None else f"{n_outputs} cells"
+    return Channel.from_rows(W, name=f"{order}-PAM {snr_db:g} dB {decision}", inputs=[f"{a:+.3f}" for a in amplitudes])
+
+
+def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None) -> Channel:
+    """Square quadrature-amplitude modulation over complex white Gaussian noise, quantised.
+
+    Two independent `awgn_pam` of order sqrt(order) at the same ratio, one an axis.
+    """
+    order = _whole(order, "the order of the modulation", at_least=4)
+    side = math.isqrt(order)
+    if side * side != order:
+        raise InputError(f"the order of a square QAM must be 4, 9, 16, 25, ...; it is {order}")
+    axis = awgn_pam(side, snr_db, n_outputs=n_outputs_per_axis)
+    both = product(axis, axis)
+    decision = "hard" if n_outputs_per_axis is None else f"{n_outputs_per_axis}x{n_outputs_per_axis} cells"
+    return Channel.from_rows(
+        both.W, name=f"{order}-QAM {snr_db:g} dB {decision}", inputs=both.inputs, outputs=both.outputs
+    )
+
+
+def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = None) -> Channel:
+    """Photon counting: input x gives a Poisson count of mean intensities[x] + dark.
+
+    The last output collects every count >= `max_count`, by default the smallest count
+    that the brightest input passes with probability below 1e-12.
+    """
+    from scipy import special  # deferred: importing scipy.special would slow down every import of the package
+
+    rates = np.asarray(numeric_array(intensities, "the intensities"), dtype=np.float64)
+    dark = number_in(dark, "the dark count", low=0.0, high=1e12, low_open=False)
+    if rates.ndim != 1 or rates.size == 0 or not np.all((rates >= 0) & (rates <= 1e12)):
+        raise InputError(f"the intensities must be a vector of numbers in [0, 1e12]; they are {intensities!r}")
+    means = rates + dark
+    if max_count is None:
+        max_count = 1
+        while special.pdtrc(max_count - 1, means.max()) > 1e-12:
+            max_count = max(max_count + 1, int(max_count * 1.05))
+    max_count = _whole(max_count, "max_count", at_least=1)
+    counts = np.arange(max_count)
+    body = np.exp(special.xlogy(counts, means[:, None]) - means[:, None] - special.gammaln(counts + 1))
+    tail = special.pdtrc(max_count - 1, means)
+    W = np.column_stack([body, tail])
+    outputs = [*map(str, counts), f">={max_count}"]
+    # gammaln carries a relative error of a few 1e-14 at large counts
+    return Channel.from_rows(
+        W / W.sum(axis=1, keepdims=True),
+        name=f"Poisson({len(rates)} levels)",
+        inputs=[f"{rate:g}" for rate in rates],
+        outputs=outputs,
+    )
+
+
+def _gaussian_cells(means: Floats, sigma: float, thresholds: Floats) -> Floats:
+    """P(cell | mean) for the cells that `thresholds` cut out of the line.
+
+    A cell right of the mean is the mirror image of one left of it, so every difference
+    of distribution functions is taken in the lower tail, where it keeps its digits.
+    """
+    from scipy.special import ndtr  # deferred, as above
+
+    edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    low = (edges[:-1] - means[:, None]) / sigma
+    high = (edges[1:] - means[:, None]) / sigma
+    right = low > 0
+    return np.where(right, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+
+
+def _whole(value: object, where: str, *, at_least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise InputError(f"{where} must be a whole number >= {at_least}; it is {value!r}")
+    return int(value)
