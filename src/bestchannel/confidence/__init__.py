@@ -1,0 +1,1 @@
+"""Confidence bounds on estimated capacities."""

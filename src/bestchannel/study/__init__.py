@@ -1,0 +1,1 @@
+"""Studies: published results recomputed, policies compared over many simulated runs."""
