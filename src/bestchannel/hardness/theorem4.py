@@ -1,0 +1,323 @@
+"""Theorem 4 of [EBWGW24]: how many senses the relabelled divergences of the rows demand.
+
+A rival W_a is compared with the best channel W_b row by row, after its inputs and outputs
+are relabelled so that the bound becomes largest. The quantities here are reciprocals of
+divergences in nats, **senses per nat**: 1/D is 0 where a row excludes an output that
+the other one has, and infinite where two rows are equal. One choice of relabellings has
+to serve every term; the search keeps, for each rival, all undominated pairs of its two
+terms, and then trades them off against each other.
+
+[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
+Memoryless Channel Identification".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.arrays import Floats, Integers, number_in
+from bestchannel.channels.channel import Channel
+from bestchannel.errors import InputError
+
+MAX_CELLS = 2**22
+"""Divergence terms (output orders x inputs² x outputs) worth computing for one rival: well under a second."""
+
+SEARCH_CELLS = 2**20
+"""Divergence terms worth computing in one round of the local search."""
+
+SEARCH_ROUNDS = 20
+"""Rounds after which the local search stops improving."""
+
+FORBIDDEN = -1.0
+"""The gain of a pair of rows that must not be matched; every true gain is at least 0."""
+
+SERIES = [(-1) ** power / (power * (power - 1)) for power in range(9, 1, -1)]
+"""((1 + c) log(1 + c) - c)/c² = 1/2 - c/6 + c²/12 - …, highest power first; below 1e-17 off for |c| < 0.01."""
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """The rival's row for input x is row inputs[x] of its matrix, read in the order `outputs`."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Theorem4:
+    """A bracket of Theorem 4's bound on the expected number of senses.
+
+    `sum_lower` and `sum_upper` enclose the sum of reciprocal divergences, in senses per nat;
+    `lower` and `upper` are these times max(0, log(1/(2.4 δ))), in senses. `exact` says that
+    all relabellings were compared, so that both ends agree. `relabellings` holds the choice
+    that reaches `sum_lower`, one a channel, None for the best one.
+    """
+
+    lower: float
+    upper: float
+    sum_lower: float
+    sum_upper: float
+    exact: bool
+    relabellings: tuple[Relabelling | None, ...]
+
+
+@dataclass(frozen=True)
+class _Trade:
+    """One relabelling of a rival, with min_x 1/D(W_a‖W_b) and min_x 1/D(W_b‖W_a) under it."""
+
+    forward: float
+    backward: float
+    relabelling: Relabelling
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """Rows matched one to one: the smallest gain, the plane it lies in, a partner for every row."""
+
+    gain: float
+    plane: int
+    partners: tuple[int, ...]
+
+
+def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_cells: int = MAX_CELLS) -> Theorem4:
+    """Senses that every policy which is δ-correct on all channels needs on average [EBWGW24, Thm. 4].
+
+    E[σ] ≥ log(1/(2.4 δ)) · max_π { Σ_{a≠b} 1/max_x D(π_a W_a(x)‖W_b(x)) + 1/max_{a,x} D(W_b(x)‖π_a W_a(x)) }
+
+    where W(x) is row x, b = `best` is the index of the channel with the largest capacity,
+    for which the caller vouches, and π_a relabels inputs and outputs of rival a. All output
+    relabellings are compared where their divergence terms number at most `max_cells`;
+    beyond, the lower end comes from a local search and the upper end from relabelling the
+    outputs of each pair of rows on its own. Both are correct up to the rounding of doubles.
+
+    >>> pair = [Channel.from_rows([[1 - p, p], [p, 1 - p]]) for p in (0.1, 0.2)]
+    >>> round(theorem4(pair, 0, 0.01).sum_lower, 1)
+    49.8
+    """
+    delta = number_in(delta, "delta", low=0.0, high=1.0)
+    _refuse_unsuitable(channels, best)
+    rivals = [a for a in range(len(channels)) if a != best]
+    pairs = [(channels[a].W, channels[best].W) for a in rivals]
+    exact = _cells(channels[best]) <= max_cells
+    fronts = [_full_front(*pair) if exact else _searched_front(*pair, max_cells) for pair in pairs]
+    sum_lower, choice = _largest_sum(fronts)
+    if math.isinf(sum_lower):
+        _refuse_equal(channels, best, rivals, choice)
+    # Rounding may leave the relaxation an ulp below the search where the two meet.
+    sum_upper = sum_lower if exact else max(sum_lower, _largest_sum([_relaxed_front(*pair) for pair in pairs])[0])
+    factor = max(0.0, -math.log(2.4 * delta))
+    relabellings = {a: trade.relabelling for a, trade in zip(rivals, choice, strict=True)}
+    return Theorem4(
+        lower=factor * sum_lower,
+        upper=factor * sum_upper if factor else 0.0,
+        sum_lower=sum_lower,
+        sum_upper=sum_upper,
+        exact=exact,
+        relabellings=tuple(relabellings.get(a) for a in range(len(channels))),
+    )
+
+
+def _refuse_unsuitable(channels: Sequence[Channel], best: int) -> None:
+    if len(channels) < 2:
+        raise InputError(f"Theorem 4 wants the best channel and at least one rival; got {len(channels)} channels")
+    if not 0 <= best < len(channels):
+        raise InputError(f"best must be the index of one of {len(channels)} channels, from 0; it is {best}")
+    wanted = channels[best].W.shape
+    for a, channel in enumerate(channels):
+        if channel.W.shape != wanted:
+            raise InputError(
+                f"{_title(channels, a)} has {channel.n_inputs} inputs and {channel.n_outputs} outputs, but Theorem 4"
+                f" compares rows and wants {wanted[0]} and {wanted[1]} like those of the best channel;"
+                " the characteristic time has no such condition"
+            )
+
+
+def _refuse_equal(channels: Sequence[Channel], best: int, rivals: list[int], choice: tuple[_Trade, ...]) -> None:
+    a = next(a for a, trade in zip(rivals, choice, strict=True) if math.isinf(trade.forward + trade.backward))
+    raise InputError(
+        f"{_title(channels, a)} is {_title(channels, best)} with relabelled inputs and outputs, so their capacities"
+        " are equal and no policy can tell which is the best; keep only one of them"
+    )
+
+
+def _title(channels: Sequence[Channel], index: int) -> str:
+    return f'channel "{channels[index].name}"' if channels[index].name else f"channel {index}"
+
+
+def _cells(channel: Channel) -> int:
+    return math.factorial(channel.n_outputs) * channel.n_inputs**2 * channel.n_outputs
+
+
+def _largest_sum(fronts: Sequence[list[_Trade]]) -> tuple[float, tuple[_Trade, ...]]:
+    """The largest Σ_a forward_a + min_a backward_a with one trade from each front, and these trades.
+
+    Once the smallest backward term is decided, every rival takes its largest forward term
+    among the trades that respect it; only backward terms that occur need to be tried.
+    """
+    # A front is sorted by falling forward term, so its last trade has the largest backward term.
+    reachable = min(front[-1].backward for front in fronts)
+    levels = {trade.backward for front in fronts for trade in front if trade.backward <= reachable}
+    choices = [tuple(next(trade for trade in front if trade.backward >= level) for front in fronts) for level in levels]
+    return max(((_sum(choice), choice) for choice in choices), key=lambda found: found[0])
+
+
+def _sum(choice: tuple[_Trade, ...]) -> float:
+    return math.fsum(trade.forward for trade in choice) + min(trade.backward for trade in choice)
+
+
+def _full_front(W_a: Floats, W_b: Floats) -> list[_Trade]:
+    """The undominated trades over all relabellings."""
+    orders = np.array(list(permutations(range(W_a.shape[1]))))
+    return _front(*_gains(W_a, W_b, orders), orders)
+
+
+def _searched_front(W_a: Floats, W_b: Floats, max_cells: int) -> list[_Trade]:
+    """The undominated trades among the output orders that a local search meets.
+
+    It starts from the orders that align one row of each channel. From the orders of the
+    current front it goes on to those that fit the matched rows best on average and to all
+    swaps of two outputs, until the front stays as it is.
+    """
+    limit = max(1, min(max_cells, SEARCH_CELLS) // (W_a.shape[0] ** 2 * W_a.shape[1]))
+    orders = _alignments(W_a, W_b)[:limit]
+    front: list[_Trade] = []
+    for _ in range(SEARCH_ROUNDS):
+        previous, front = front, _front(*_gains(W_a, W_b, orders), orders)
+        if _values(front) == _values(previous):
+            break
+        kept = np.array([trade.relabelling.outputs for trade in front])
+        refitted = np.array([_fitting_order(W_a[list(trade.relabelling.inputs)], W_b) for trade in front])
+        orders = np.concatenate([kept, refitted, _swaps(kept, limit)])
+    return front
+
+
+def _values(front: list[_Trade]) -> list[tuple[float, float]]:
+    return [(trade.forward, trade.backward) for trade in front]
+
+
+def _alignments(W_a: Floats, W_b: Floats) -> Integers:
+    """The output orders that make a row of W_a rise and fall with a row of W_b, the closest pair of rows first."""
+    ranks = np.argsort(np.argsort(W_b, axis=1), axis=1)
+    orders: Integers = np.argsort(W_a, axis=1)[:, ranks].swapaxes(0, 1).reshape(-1, W_a.shape[1])
+    return orders[np.argsort(-_relaxed_gains(W_a, W_b)[0], axis=None)]
+
+
+def _fitting_order(W_a: Floats, W_b: Floats) -> Integers:
+    """The output order of W_a with the least Σ_x D(w_x‖v_x) + D(v_x‖w_x), rows matched as they stand."""
+    from scipy.optimize import linear_sum_assignment  # deferred, as below
+
+    # An excluded output costs much instead of infinitely much, so that some order is always the cheapest.
+    w, v = (np.maximum(W.T, np.finfo(np.float64).tiny) for W in (W_a, W_b))
+    cross_entropies = np.log(v) @ w.T + v @ np.log(w).T
+    costs = (w * np.log(w)).sum(axis=1)[None, :] + (v * np.log(v)).sum(axis=1)[:, None] - cross_entropies
+    order: Integers = linear_sum_assignment(costs)[1]
+    return order
+
+
+def _swaps(orders: Integers, limit: int) -> Integers:
+    """The first `limit` orders that arise when two outputs of a given order are exchanged."""
+    pairs = combinations(range(orders.shape[1]), 2)
+    chosen = list(islice(((order, pair) for pair in pairs for order in orders), limit))
+    swapped = np.array([order for order, _ in chosen]).reshape(-1, orders.shape[1])
+    for row, (_, (first, second)) in zip(swapped, chosen, strict=True):
+        row[[first, second]] = row[[second, first]]
+    return swapped
+
+
+def _relaxed_front(W_a: Floats, W_b: Floats) -> list[_Trade]:
+    """A front that no true trade exceeds: every pair of rows gets the output order that suits it best."""
+    return _front(*_relaxed_gains(W_a, W_b), np.arange(W_a.shape[1])[None, :])
+
+
+def _relaxed_gains(W_a: Floats, W_b: Floats) -> tuple[Floats, Floats]:
+    """`_gains` at the best order of each pair of rows, as arrays of one plane.
+
+    Σ_y v_y log w_π(y) is largest when w_π and v are sorted alike (rearrangement inequality), so
+    sorting both rows minimises D(w_π‖v) and D(v‖w_π) over π at once.
+    """
+    return _gains(np.sort(W_a, axis=1), np.sort(W_b, axis=1), np.arange(W_a.shape[1])[None, :])
+
+
+def _gains(W_a: Floats, W_b: Floats, orders: Integers) -> tuple[Floats, Floats]:
+    """1/D(w‖v) and 1/D(v‖w) for v = row x of W_b, w = row x' of W_a in each order: arrays [order, x, x']."""
+    w = np.moveaxis(W_a[:, orders], 0, 1)
+    with np.errstate(divide="ignore"):
+        forward = [1 / _divergence(w, v) for v in W_b]
+        backward = [1 / _divergence(v, w) for v in W_b]
+    return np.stack(forward, axis=1), np.stack(backward, axis=1)
+
+
+def _divergence(w: Floats, v: Floats) -> Floats:
+    """D(w‖v) = Σ_y w log(w/v) - w + v over the last axis, in nats; infinite where v = 0 < w.
+
+    The last two terms cancel over rows that sum to 1; with them no term is negative.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(w > 0, np.maximum(w * (np.log(w) - np.log(v)) - w + v, 0), v)
+    # Near w = v this loses its digits; with c = (w - v)/v the series v(c²/2 - c³/6 + c⁴/12 - …) keeps them.
+    close = np.abs(w - v) < 0.01 * v
+    nearby = np.broadcast_to(v, close.shape)[close]
+    c = (np.broadcast_to(w, close.shape)[close] - nearby) / nearby
+    terms[close] = nearby * c**2 * np.polyval(SERIES, c)
+    total: Floats = terms.sum(axis=-1)
+    return total
+
+
+def _front(forward: Floats, backward: Floats, orders: Integers) -> list[_Trade]:
+    """The undominated (min_x forward, min_x backward) over orders and row matchings, by falling first entry."""
+    front: list[_Trade] = []
+    floor = FORBIDDEN
+    # `first` has the best forward term among those with a better backward term than the last trade;
+    # `second` has, at this forward term, the best backward term.
+    while first := _best_assignment(np.where(backward > floor, forward, FORBIDDEN)):
+        second = _best_assignment(np.where(forward >= first.gain, backward, FORBIDDEN))
+        assert second is not None, "the matching that gave `first` is allowed here too"
+        outputs = tuple(map(int, orders[second.plane]))
+        front.append(_Trade(first.gain, second.gain, Relabelling(second.partners, outputs)))
+        floor = second.gain
+    return front
+
+
+def _best_assignment(gains: Floats) -> _Assignment | None:
+    """The row matching with the largest smallest gain in any plane of `gains`, None where all are forbidden."""
+    # Every row and every column takes part, so no matching beats the poorest of their best gains.
+    ceilings = np.minimum(gains.max(axis=1).min(axis=1), gains.max(axis=2).min(axis=1))
+    best: _Assignment | None = None
+    for plane in np.argsort(-ceilings, kind="stable"):
+        floor = best.gain if best else FORBIDDEN
+        if ceilings[plane] <= floor:
+            break
+        best = _bottleneck(gains[plane], int(plane), floor, ceilings[plane]) or best
+    return best
+
+
+def _bottleneck(gains: Floats, plane: int, floor: float, ceiling: float) -> _Assignment | None:
+    """The matching of one plane with the largest smallest gain, if that is above `floor`."""
+    levels = np.unique(gains[(gains > floor) & (gains <= ceiling)])
+    found: _Assignment | None = None
+    low, high = 0, len(levels)
+    # The ceiling itself is reached more often than not, so it is tried first.
+    middle = high - 1
+    while low < high:
+        partners = _perfect_matching(gains >= levels[middle])
+        if partners:
+            found, low = _Assignment(float(levels[middle]), plane, partners), middle + 1
+        else:
+            high = middle
+        middle = (low + high) // 2
+    return found
+
+
+def _perfect_matching(allowed: NDArray[np.bool_]) -> tuple[int, ...] | None:
+    """A column for every row, all different and all allowed, or None."""
+    from scipy.sparse import csr_array  # deferred: importing scipy would slow down every import of the package
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    columns = maximum_bipartite_matching(csr_array(allowed), perm_type="column")
+    return None if (columns < 0).any() else tuple(map(int, columns))
