@@ -3,18 +3,36 @@
 from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pseudo_capacity
 from bestchannel.channels import Channel
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.identification import (
+    BestChanID,
+    Identification,
+    MedianChanEl,
+    NaiveChanSel,
+    Observation,
+    Request,
+    identify,
+)
 from bestchannel.information import mutual_information
+from bestchannel.sensing import Simulator
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BestChanID",
     "BestChannelError",
     "Capacities",
     "Capacity",
     "Channel",
+    "Identification",
     "InputError",
+    "MedianChanEl",
+    "NaiveChanSel",
+    "Observation",
+    "Request",
+    "Simulator",
     "capacities",
     "capacity",
+    "identify",
     "mutual_information",
     "pseudo_capacity",
 ]

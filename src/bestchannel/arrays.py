@@ -106,13 +106,16 @@ def distribution(values: object, size: int, where: str) -> Floats:
     return P[0]
 
 
-def number_in(value: object, where: str, *, low: float, high: float, low_open: bool = True) -> float:
-    """`value` as a finite float in (low, high], or [low, high] where not `low_open`."""
+def number_in(
+    value: object, where: str, *, low: float, high: float, low_open: bool = True, high_open: bool = False
+) -> float:
+    """`value` as a finite float between low and high, either end excluded where open."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise InputError(f"{where} must be a number; it is {value!r}")
     number = float(value)
-    inside = (low < number if low_open else low <= number) and number <= high
-    if not inside:
-        bracket = "(" if low_open else "["
-        raise InputError(f"{where} must lie in {bracket}{low:g}, {high:g}]; it is {number:g}")
+    above = low < number if low_open else low <= number
+    below = number < high if high_open else number <= high
+    if not (above and below):
+        interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
+        raise InputError(f"{where} must lie in {interval}; it is {number:g}")
     return number

@@ -54,6 +54,16 @@ class Capacities:
         """upper - lower, in bits."""
         return self.upper - self.lower
 
+    def at(self, index: int | tuple[int, ...]) -> Capacity:
+        """The answer for one channel of the stack."""
+        return Capacity(
+            float(self.lower[index]),
+            float(self.upper[index]),
+            bool(self.converged[index]),
+            self.input[index],
+            self.output[index],
+        )
+
 
 @dataclass(frozen=True)
 class Tolerance:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array
 from bestchannel.capacity.answers import Capacities, Capacity, Tolerance
 from bestchannel.capacity.stack import WIDEST_ALONE, Progress, solve_stack, usable_cores
-from bestchannel.channels import as_channel
+from bestchannel.channels import Channel, as_channel
 from bestchannel.errors import InputError
 
 
@@ -44,10 +46,7 @@ def capacity(
         return Capacity(answer.lower, answer.upper, answer.converged, P, answer.output, answer.rigorous)
     if rigorous or len(W) > WIDEST_ALONE:
         return _solve_one(W, tolerance, rigorous)
-    many = solve_stack(W[None], tolerance, name=lambda _: "the channel")
-    return Capacity(
-        float(many.lower[0]), float(many.upper[0]), bool(many.converged[0]), many.input[0], many.output[0]
-    )  # fmt: skip
+    return solve_stack(W[None], tolerance, name=lambda _: "the channel").at(0)
 
 
 def pseudo_capacity(
@@ -113,6 +112,48 @@ def capacities(
         flat.input.reshape(*leading, n),
         flat.output.reshape(*leading, m),
     )
+
+
+def capacities_by_name(
+    channels: Mapping[str, Channel],
+    *,
+    tol: float = 1e-9,
+    rtol: float | None = None,
+    rigorous: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Capacity]:
+    """`capacity` of named channels of any sizes: those of one size are solved together."""
+    if rigorous:
+        return _one_after_the_other(channels, tol, rtol, progress)
+    same_size: dict[tuple[int, ...], list[str]] = {}
+    for name, channel in channels.items():
+        same_size.setdefault(channel.W.shape, []).append(name)
+    answers: dict[str, Capacity] = {}
+    for names in same_size.values():
+        stack = np.stack([channels[name].W for name in names])
+
+        def name_of(c: int, names: list[str] = names) -> str:
+            return f'channel "{names[c]}"'
+
+        def shift(done: int, _total: int, before: int = len(answers)) -> None:
+            if progress:
+                progress(before + done, len(channels))
+
+        tolerance = _tolerance(tol, rtol)
+        many = solve_stack(stack, tolerance, name=name_of, workers=usable_cores(), progress=shift)
+        answers.update(zip(names, map(many.at, range(len(names))), strict=True))
+    return {name: answers[name] for name in channels}
+
+
+def _one_after_the_other(
+    channels: Mapping[str, Channel], tol: float, rtol: float | None, progress: Progress | None
+) -> dict[str, Capacity]:
+    answers = {}
+    for name, channel in channels.items():
+        answers[name] = capacity(channel, tol=tol, rtol=rtol, rigorous=True)
+        if progress:
+            progress(len(answers), len(channels))
+    return answers
 
 
 def _tolerance(tol: float, rtol: float | None) -> Tolerance:

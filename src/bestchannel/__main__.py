@@ -1,0 +1,5 @@
+"""`python -m bestchannel` is the command line."""
+
+from bestchannel.cli import main
+
+main()

@@ -1,0 +1,31 @@
+"""The command line: one module a verb, the result alone on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import typer
+
+from bestchannel.cli import capacity
+
+app = typer.Typer(
+    name="bestchannel",
+    help="Find the channel with the largest Shannon capacity, and prove it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Every verb takes --json. Exit codes: 0 done; 1 refused input; 2 usage; 3 not certified, not valid or"
+    " undecided; 4 interrupted and resumable; 130 interrupted.",
+)
+
+
+@app.callback()
+def _bestchannel() -> None:
+    """Find the channel with the largest Shannon capacity, and prove it."""
+
+
+capacity.register(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,30 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestchannel.errors import InputError
+
+Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
+Transpose = Annotated[bool, typer.Option("--transpose", help="The columns of the matrices are the inputs.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="What the columns of a long file are called, as channel=link,x=sent,y=got,p=prob."),
+]
+
+
+def parse_columns(text: str | None) -> dict[str, str] | None:
+    """channel=link,x=sent as a mapping from our names to the file's."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    for ours, sign, theirs in pairs:
+        if not sign or not ours.strip() or not theirs.strip():
+            raise InputError(f"--columns must look like channel=link,x=sent,y=got; it is {text!r}")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}

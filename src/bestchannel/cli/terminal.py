@@ -1,0 +1,76 @@
+"""What every verb shares: exit codes, one-sentence errors, notes and progress on stderr, JSON on stdout."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from bestchannel.errors import BestChannelError
+
+REFUSED, NOT_CERTIFIED, INTERRUPTED = 1, 3, 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def verb(command: Callable[P, R]) -> Callable[P, R]:
+    """The command, with refused input as one sentence on stderr and the exit codes of the design."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except BestChannelError as error:
+            note(f"error: {error}")
+            raise typer.Exit(REFUSED) from None
+        except KeyboardInterrupt:
+            note("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def note(text: str) -> None:
+    """One line on stderr."""
+    print(text, file=sys.stderr)
+
+
+def print_json(result: Any) -> None:
+    """The result, alone on stdout; infinite numbers have no JSON and must be None by now."""
+    print(json.dumps(result, allow_nan=False, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Where tables go: stdout, as wide as the terminal, 80 columns where there is none."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=80)
+
+
+@contextmanager
+def progress(label: str, *, after: float = 0.5) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts."""
+    err = Console(stderr=True)
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    started = last = time.monotonic()
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(label, visible=False)
+
+        def show(done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if err.is_terminal:
+                bar.update(task, completed=done, total=total, visible=now - started > after)
+            elif now - last > 5.0:
+                last = now
+                note(f"{label}: {done} of {total}")
+
+        yield show

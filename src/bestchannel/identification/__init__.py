@@ -1,0 +1,21 @@
+"""Policies that say what to sense, and the loop that serves them."""
+
+from bestchannel.identification.best_chan_id import BestChanID
+from bestchannel.identification.identify import Identification, Sensor, Status, identify
+from bestchannel.identification.median_chan_el import MedianChanEl
+from bestchannel.identification.naive_chan_sel import NaiveChanSel
+from bestchannel.identification.policy import Policy
+from bestchannel.identification.request import Observation, Request
+
+__all__ = [
+    "BestChanID",
+    "Identification",
+    "MedianChanEl",
+    "NaiveChanSel",
+    "Observation",
+    "Policy",
+    "Request",
+    "Sensor",
+    "Status",
+    "identify",
+]

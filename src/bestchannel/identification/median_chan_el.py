@@ -1,0 +1,65 @@
+"""MedianChanEl: drop the worse half round by round [EBWGW24, Alg. 3]."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+
+from bestchannel.arrays import number_in
+from bestchannel.confidence.paper import median_senses
+from bestchannel.identification.policy import Counts, Estimates, Policy, Script, Senses, sensed_estimates
+from bestchannel.information import NATS_PER_BIT
+
+
+class MedianChanEl(Policy):
+    """Halves the candidates each round; names one within epsilon bits of the best with probability 1 - delta."""
+
+    name = "median"
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        epsilon: float,
+        delta: float,
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
+        super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+
+    @property
+    def guarantee(self) -> str:
+        """See `Policy`."""
+        return self._promise(f"within {self.epsilon:g} bit of the best", "Th. 3")
+
+    def _script(self) -> Script:
+        chosen = yield from median_chan_el(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
+        self.candidates = (chosen,)
+        return chosen
+
+
+def median_chan_el(
+    policy: Policy, candidates: Sequence[int], epsilon_nats: float, delta: float
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 3 for some of the channels of a policy."""
+    epsilon_r, delta_r = epsilon_nats / 4, delta / 2
+    while len(candidates) > 1:
+        estimate = yield from _round(policy, candidates, epsilon_r, delta_r)
+        candidates = better_half(estimate)
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return candidates[0]
+
+
+def _round(
+    policy: Policy, candidates: Sequence[int], epsilon_r: float, delta_r: float
+) -> Generator[Senses, Counts, Estimates]:
+    return (yield from sensed_estimates(policy, candidates, lambda rate: median_senses(epsilon_r, delta_r, rate)))
+
+
+def better_half(estimate: Estimates) -> tuple[int, ...]:
+    """The ⌈k/2⌉ channels with the largest estimates; of equal ones, the first.
+
+    The paper removes what lies strictly below the median, which for two channels, or at ties,
+    removes nothing and never ends.
+    """
+    ranked = sorted(estimate, key=lambda channel: -estimate[channel].lower)
+    return tuple(sorted(ranked[: (len(ranked) + 1) // 2]))

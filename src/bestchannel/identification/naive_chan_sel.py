@@ -1,0 +1,48 @@
+"""NaiveChanSel: sense every channel equally often and take the largest estimate [EBWGW24, Alg. 2]."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+
+from bestchannel.arrays import number_in
+from bestchannel.confidence.paper import naive_senses
+from bestchannel.identification.policy import Counts, Policy, Script, Senses, best_of, sensed_estimates
+from bestchannel.information import NATS_PER_BIT
+
+
+class NaiveChanSel(Policy):
+    """One round for all channels; names one within epsilon bits of the best with probability 1 - delta."""
+
+    name = "naive"
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        epsilon: float,
+        delta: float,
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
+        super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+
+    @property
+    def guarantee(self) -> str:
+        """See `Policy`."""
+        return self._promise(f"within {self.epsilon:g} bit of the best", "Th. 2")
+
+    def _script(self) -> Script:
+        chosen = yield from naive_chan_sel(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
+        self.candidates = (chosen,)
+        return chosen
+
+
+def naive_chan_sel(
+    policy: Policy, candidates: Sequence[int], epsilon_nats: float, delta: float
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 2 for some of the channels of a policy."""
+    if len(candidates) == 1:
+        return candidates[0]
+    k = len(candidates)
+    estimate = yield from sensed_estimates(policy, candidates, lambda rate: naive_senses(epsilon_nats, delta, k, rate))
+    return best_of(estimate)

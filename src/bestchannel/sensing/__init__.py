@@ -1,0 +1,5 @@
+"""What answers the requests of a policy."""
+
+from bestchannel.sensing.simulator import Simulator
+
+__all__ = ["Simulator"]

@@ -1,0 +1,48 @@
+"""Simulated senses of known channels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.channels import as_channel
+from bestchannel.errors import InputError
+from bestchannel.identification import Request
+
+
+class Simulator:
+    """Answers requests with multinomial counts: one draw a (channel, input), however many senses.
+
+    `channels` is a mapping from names to channels, or a sequence; `rng` a generator or a seed.
+
+    >>> sensor = Simulator([[[0.9, 0.1], [0.1, 0.9]]], rng=1)
+    >>> int(sensor(Request(1, {0: (10**18, 5)}))[0].sum())
+    1000000000000000005
+    """
+
+    def __init__(self, channels: Mapping[str, object] | Sequence[object], *, rng: np.random.Generator | int) -> None:
+        named = dict(channels) if isinstance(channels, Mapping) else dict(enumerate(channels))
+        if not named:
+            raise InputError("a simulator wants at least one channel; none was given")
+        self.keys: Sequence[Hashable] = list(named)
+        self.channels = [as_channel(channel) for channel in named.values()]
+        self.rng = np.random.default_rng(rng)
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
+
+    def __call__(self, request: Request) -> dict[int, Integers]:
+        """Draw the counts of every (channel, input) in the order of the request."""
+        return {
+            channel: self.rng.multinomial(np.asarray(senses), self._rows(channel))
+            for channel, senses in request.senses.items()
+        }
+
+    def _rows(self, channel: int) -> Floats:
+        """The rows scaled to sum 1; multinomial refuses sums above 1 + 1e-12."""
+        W = self.channels[channel].W
+        return W / W.sum(axis=1, keepdims=True)
