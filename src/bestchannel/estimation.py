@@ -15,6 +15,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers, distribution
 from bestchannel.capacity import capacities
 from bestchannel.confidence.paper import Rate
+from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
 
 PLUG_IN_TOLERANCE = 1e-9
@@ -113,4 +114,8 @@ def proposition_1(counts: Integers, alpha: float, functional: Functional) -> Int
 
 def functional_for(input_distribution: Sequence[float] | None) -> Functional:
     """Capacity, or mutual information at the given input distribution."""
-    return ChannelCapacity() if input_distribution is None else InformationAt(tuple(input_distribution))
+    if input_distribution is None:
+        return ChannelCapacity()
+    if np.ndim(input_distribution) != 1:
+        raise InputError(f"the fixed input distribution must be a list of probabilities; it is {input_distribution!r}")
+    return InformationAt(tuple(input_distribution))

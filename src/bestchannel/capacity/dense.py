@@ -27,6 +27,7 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.information import divergences_nats
 
 TINY = 1e-300
+LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
 WARM_START_FROM = 96
 WARM_STEPS = 30
@@ -94,7 +95,7 @@ def filled(q: Floats, eta: float) -> Floats:
 
 
 def solve(problem: Problem, tol: float, rtol: float) -> Point:
-    """A point whose gap is at most min(tol, rtol * high), or the best that was found."""
+    """A point whose gap is at most tol, and rtol * high where `precise`, or the best that was found."""
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
         point = evaluate(problem, _first_input(problem))
         rows = np.arange(len(problem.W))
@@ -102,9 +103,9 @@ def solve(problem: Problem, tol: float, rtol: float) -> Point:
             point = _warm_start(problem, point)
             rows = np.flatnonzero(point.high - KEPT_GAPS * point.gap < point.D)
         while True:
-            goal = min(tol, rtol * point.high)
+            goal = min(tol, rtol * point.high) if problem.precise else tol
             point = min(point, _solve_on(problem, rows, point.p, goal), key=_gap)
-            if point.gap <= min(tol, rtol * point.high) or len(rows) == len(problem.W):
+            if point.gap <= goal or len(rows) == len(problem.W):
                 return point
             rows = _with_missing_inputs(rows, point)
 
@@ -202,7 +203,7 @@ def _first_step(problem: Problem, p: Floats, goal: float) -> tuple[Floats, Float
         p = np.maximum(p, 0.1 / n * max(point.gap, goal) / max(point.high, TINY))
         p /= p.sum()
         point = evaluate(problem, p)
-    s: Floats = point.high + 0.1 * point.gap - point.D + TINY
+    s: Floats = point.high + 0.1 * point.gap - point.D + LEAST_SLACK
     E = np.ones((1, n))
     if problem.cost is None:
         return p, s, E
@@ -230,7 +231,7 @@ def _newton(problem: Problem, point: Point, z: Floats, s: Floats, E: Floats, goa
     ds = -s - weight * dz
     now = float(z @ s)
     ahead = float((z + _longest_step(z, dz) * dz) @ (s + _longest_step(s, ds) * ds))
-    mu = max((ahead / now) ** 3 * now, 0.1 * goal) / size
+    mu = max((ahead / max(now, TINY)) ** 3 * now, 0.1 * goal) / size
     aim = (mu - dz * ds) / z
     b += aim
     if problem.eta == 0.0:

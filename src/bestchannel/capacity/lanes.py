@@ -43,6 +43,7 @@ OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
 
 MAX_ITERATIONS = 50
 TINY = 1e-300
+LEAST_SLACK = 1e-30
 FIRST_MARGIN = 1.02
 SHORT_OF_BOUNDARY = 0.995
 
@@ -173,7 +174,7 @@ def _stage(block, staged, status, normalize, precise):
     _divergences(staged, precise)
     for x in range(n):
         for l in range(lanes):
-            staged.s[x, l] = FIRST_MARGIN * staged.high[l] - staged.D[x, l] + TINY
+            staged.s[x, l] = FIRST_MARGIN * staged.high[l] - staged.D[x, l] + LEAST_SLACK
     for l in range(len(block)):
         status[l] = int(trouble[l])
 
@@ -462,7 +463,7 @@ def solve(stack, first, last, lanes, tol, rtol, normalize, lower, upper, inputs,
             channel = owner[l]
             if channel >= 0:
                 gap = state.high[l] - state.low[l]
-                state.goal[l] = min(tol, rtol * state.high[l])
+                state.goal[l] = min(tol, rtol * state.high[l]) if precise else tol
                 iterations[l] += 1
                 if gap <= state.goal[l] or iterations[l] > MAX_ITERATIONS or not gap < 1e300:
                     status[channel] = OK if gap <= state.goal[l] else STALLED

@@ -10,6 +10,8 @@ import typer
 from bestchannel.errors import InputError
 
 Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", show_default=False)]
+Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
+Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
 Transpose = Annotated[bool, typer.Option("--transpose", help="The columns of the matrices are the inputs.")]
@@ -28,3 +30,13 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
         if not sign or not ours.strip() or not theirs.strip():
             raise InputError(f"--columns must look like channel=link,x=sent,y=got; it is {text!r}")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def parse_distribution(text: str | None) -> list[float] | None:
+    """0.5,0.5 as numbers."""
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--input-distribution must look like 0.5,0.5; it is {text!r}") from None

@@ -55,6 +55,29 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=80)
 
 
+class Watcher:
+    """A progress callback that keeps one line on a terminal up to date, and elsewhere prints one now and then."""
+
+    def __init__(self, line: Callable[[Any], str]) -> None:
+        self.line = line
+        self.err = Console(stderr=True, highlight=False)
+        self.last = time.monotonic()
+
+    def __call__(self, status: Any) -> None:
+        """Show the status."""
+        now = time.monotonic()
+        if self.err.is_terminal:
+            self.err.print(f"\r{self.line(status)}", end="\x1b[K", markup=False)
+        elif now - self.last > 5.0:
+            self.last = now
+            note(self.line(status))
+
+    def close(self) -> None:
+        """End the line."""
+        if self.err.is_terminal:
+            self.err.print()
+
+
 @contextmanager
 def progress(label: str, *, after: float = 0.5) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts."""

@@ -1,6 +1,7 @@
 """Policies that say what to sense, and the loop that serves them."""
 
 from bestchannel.identification.best_chan_id import BestChanID
+from bestchannel.identification.catalogue import make_policy
 from bestchannel.identification.identify import Identification, Sensor, Status, identify
 from bestchannel.identification.median_chan_el import MedianChanEl
 from bestchannel.identification.naive_chan_sel import NaiveChanSel
@@ -18,4 +19,5 @@ __all__ = [
     "Sensor",
     "Status",
     "identify",
+    "make_policy",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from bestchannel.arrays import number_in
 from bestchannel.confidence.paper import median_senses
@@ -32,19 +32,30 @@ class MedianChanEl(Policy):
         return self._promise(f"within {self.epsilon:g} bit of the best", "Th. 3")
 
     def _script(self) -> Script:
-        chosen = yield from median_chan_el(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
-        self.candidates = (chosen,)
-        return chosen
+        return (
+            yield from median_chan_el(
+                self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, on_round=self._narrow
+            )
+        )
+
+    def _narrow(self, candidates: tuple[int, ...]) -> None:
+        self.candidates = candidates
 
 
 def median_chan_el(
-    policy: Policy, candidates: Sequence[int], epsilon_nats: float, delta: float
+    policy: Policy,
+    candidates: Sequence[int],
+    epsilon_nats: float,
+    delta: float,
+    on_round: Callable[[tuple[int, ...]], None] | None = None,
 ) -> Generator[Senses, Counts, int]:
-    """Algorithm 3 for some of the channels of a policy."""
+    """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
     epsilon_r, delta_r = epsilon_nats / 4, delta / 2
     while len(candidates) > 1:
         estimate = yield from _round(policy, candidates, epsilon_r, delta_r)
         candidates = better_half(estimate)
+        if on_round:
+            on_round(candidates)
         epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
     return candidates[0]
 

@@ -28,6 +28,10 @@ Script = Generator[Senses, Counts, int]
 Estimates = dict[int, Interval]
 
 
+class TooManySensesError(InputError):
+    """A round so long that 64-bit counts do not hold it."""
+
+
 class Policy(ABC):
     """A script with the bookkeeping of ask and tell around it."""
 
@@ -88,7 +92,7 @@ class Policy(ABC):
     def tell(self, observation: Observation) -> None:
         """Answer the open request. An observation that does not answer it is refused and changes nothing."""
         if self._open is None:
-            raise InputError(f"no request is open: the policy has recommended channel {self.recommendation}")
+            raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
         counts = checked_counts(self._open, observation, self.alphabets)
         self._answered += 1
         self._advance(counts)
@@ -98,6 +102,10 @@ class Policy(ABC):
             senses = next(self._running) if counts is None else self._running.send(counts)
         except StopIteration as end:
             self._open, self.recommendation = None, end.value
+        except TooManySensesError:
+            if counts is None:
+                raise
+            self._open = None  # undecided for good, as between channels of equal capacity
         else:
             self._open = Request(self._answered + 1, senses)
 
@@ -114,10 +122,11 @@ def sensed_estimates(
     for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
         if min(n_inputs, n_outputs) > 1:
             per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
-    if max(per_input.values(), default=0) > MOST_SENSES:
-        most = max(per_input.values())
-        raise InputError(
-            f"the policy wants {most:.3g} senses of one input, more than 64-bit counts hold; raise epsilon"
+    most = max(per_input.values(), default=0)
+    if most > MOST_SENSES:
+        raise TooManySensesError(
+            f"the policy wants some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
+            " a larger epsilon wants fewer"
         )
     wanted = {
         channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
@@ -137,7 +146,10 @@ def best_of(values: Estimates) -> int:
 
 
 def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ...]:
-    pairs = tuple(tuple(pair) for pair in alphabets)
+    try:
+        pairs = tuple(tuple(pair) for pair in alphabets)
+    except TypeError:
+        raise InputError(f"alphabets must be pairs (n_inputs, n_outputs), one a channel; it is {alphabets!r}") from None
     if not pairs:
         raise InputError("a policy wants at least one channel; alphabets is empty")
     for channel, pair in enumerate(pairs):

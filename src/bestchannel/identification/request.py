@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,9 @@ class Request:
 
     number: int
     senses: Mapping[int, tuple[int, ...]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "senses", MappingProxyType(dict(self.senses)))
 
     @property
     def total(self) -> int:
@@ -39,6 +43,8 @@ def checked_counts(
     request: Request, observation: Observation, alphabets: Sequence[tuple[int, int]]
 ) -> dict[int, Integers]:
     """The counts of an observation that answers the request, or an `InputError` that says why it does not."""
+    if not isinstance(observation, Observation) or not isinstance(observation.counts, Mapping):
+        raise InputError(f"request {request.number} wants an Observation with counts by channel; got {observation!r}")
     if observation.request != request.number:
         raise InputError(f"request {request.number} is open; the observation answers request {observation.request}")
     missing = [channel for channel in request.senses if channel not in observation.counts]

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers
+from bestchannel.arrays import Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
 from bestchannel.identification import Request
@@ -37,12 +37,12 @@ class Simulator:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""
-        return {
-            channel: self.rng.multinomial(np.asarray(senses), self._rows(channel))
-            for channel, senses in request.senses.items()
-        }
-
-    def _rows(self, channel: int) -> Floats:
-        """The rows scaled to sum 1; multinomial refuses sums above 1 + 1e-12."""
-        W = self.channels[channel].W
-        return W / W.sum(axis=1, keepdims=True)
+        counts = {}
+        for channel, senses in request.senses.items():
+            W = self.channels[channel].W
+            counts[channel] = np.zeros(W.shape, dtype=np.int64)
+            for x, n in enumerate(senses):
+                # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
+                possible = W[x] > 0.0
+                counts[channel][x, possible] = self.rng.multinomial(n, W[x, possible] / W[x].sum())
+        return counts

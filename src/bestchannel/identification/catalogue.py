@@ -1,0 +1,39 @@
+"""The policies by the names that the command line and stored runs use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bestchannel.errors import InputError
+from bestchannel.identification.best_chan_id import BestChanID
+from bestchannel.identification.median_chan_el import MedianChanEl
+from bestchannel.identification.naive_chan_sel import NaiveChanSel
+from bestchannel.identification.policy import Policy
+
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (BestChanID, NaiveChanSel, MedianChanEl)}
+
+
+def make_policy(
+    name: str,
+    alphabets: Iterable[Sequence[int]],
+    *,
+    delta: float,
+    epsilon: float | None = None,
+    subroutine: str | None = None,
+    input_distribution: Sequence[float] | None = None,
+) -> Policy:
+    """The named policy with these options; an option that it does not have is refused."""
+    if name not in POLICIES:
+        raise InputError(f"the policy must be one of {', '.join(POLICIES)}; it is {name!r}")
+    options: dict[str, object] = {"epsilon": epsilon, "subroutine": subroutine}
+    given = {option: value for option, value in options.items() if value is not None}
+    accepted = {"subroutine"} if name == BestChanID.name else {"epsilon"}
+    foreign = sorted(given.keys() - accepted)
+    if foreign:
+        raise InputError(f"the policy {name} has no {foreign[0]}; leave it out or choose another policy")
+    if name != BestChanID.name and epsilon is None:
+        raise InputError(
+            f"the policy {name} wants an epsilon: within how many bits of the best its answer may be"
+        )
+    policy: type[Policy] = POLICIES[name]
+    return policy(alphabets, delta=delta, input_distribution=input_distribution, **given)  # type: ignore[arg-type]

@@ -1,0 +1,90 @@
+"""Random sets of channels on which the policies are tried."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers, number_in
+from bestchannel.capacity import capacities
+from bestchannel.channels import Channel
+from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+
+GAP_TOLERANCE = 0.02
+"""How far, relatively, the smallest gap of an instance may be from the wanted one."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Channels, their capacities in bits, and which of them is the best."""
+
+    channels: tuple[Channel, ...]
+    capacities: Floats
+    best: int
+
+    @property
+    def gaps(self) -> Floats:
+        """Δ_j = max C - C_j, in bits."""
+        return self.capacities[self.best] - self.capacities
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
+
+
+def random_binary_channels(rng: np.random.Generator, k: int, gap_nats: float, *, pool: int = 1024) -> Instance:
+    """k of `pool` random binary channels, the best one about `gap_nats` ahead of the second [EBWGW24, Sec. IV].
+
+    The rows of the pool are uniform on the simplex. All choices of k channels from it whose
+    smallest gap is the wanted one within 2 % are equally likely, and so are their orders.
+
+    >>> instance = random_binary_channels(np.random.default_rng(1), 10, 0.13)
+    >>> bool(abs(np.sort(instance.gaps)[1] * np.log(2) / 0.13 - 1) < 0.02)
+    True
+    """
+    if not 2 <= k <= pool:
+        raise InputError(f"k must be between 2 and the {pool} channels of the pool; it is {k}")
+    gap = number_in(gap_nats, "the smallest gap (nats)", low=0.0, high=NATS_PER_BIT) / NATS_PER_BIT
+    W = rng.dirichlet([1.0, 1.0], size=(pool, 2))
+    values = _capacities(W)
+    ranked = np.argsort(-values, kind="stable")
+    first, second = _leaders(values[ranked], k, gap, rng)
+    others = rng.choice(np.arange(second + 1, pool), size=k - 2, replace=False)
+    chosen = rng.permutation(ranked[np.array([first, second, *others])])
+    return as_instance(W[chosen])
+
+
+def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> Integers:
+    """The ranks of the best two channels: `gap` bits apart, drawn by the number of ways to add k - 2 lesser ones."""
+    pool = len(falling)
+    apart = falling[:, None] - falling[None, : pool - k + 2]
+    fitting = np.argwhere(np.abs(apart - gap) <= GAP_TOLERANCE * gap)
+    if not len(fitting):
+        raise InputError(
+            f"no two of the {pool} random channels are {gap * NATS_PER_BIT:.3g} nats apart with {k - 2} below them;"
+            " draw a larger pool, or want a smaller gap"
+        )
+    ways = np.array([_log_binomial(pool - 1 - second, k - 2) for second in fitting[:, 1].tolist()])
+    weights = np.exp(ways - ways.max())
+    pair: Integers = fitting[rng.choice(len(fitting), p=weights / weights.sum())]
+    return pair
+
+
+def _log_binomial(n: int, m: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+
+
+def as_instance(W: Floats) -> Instance:
+    """The channels of a stack (k, n_inputs, n_outputs), with their capacities."""
+    values = _capacities(W)
+    return Instance(tuple(map(Channel.from_rows, W)), values, int(np.argmax(values)))
+
+
+def _capacities(W: Floats) -> Floats:
+    answer = capacities(W, workers=1)
+    middle: Floats = (answer.lower + answer.upper) / 2
+    return middle
