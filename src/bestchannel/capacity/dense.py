@@ -11,7 +11,7 @@ for every feasible P, with Q made of P, and every gamma >= 0: the certificate.
 
 The method is the interior point of `lanes`, for one channel, with two additions. The unused
 budget is one more variable t >= 0, so that the cost becomes an equality. And beyond
-`WARM_START_FROM` inputs, multiplicative steps find the inputs that may matter; the interior
+`ALL_INPUTS_UP_TO` inputs, multiplicative steps find the inputs that may matter; the interior
 point works on those, and every input is certified at the end.
 """
 
@@ -29,8 +29,8 @@ from bestchannel.information import divergences_nats
 TINY = 1e-300
 LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
-WARM_START_FROM = 96
-WARM_STEPS = 30
+ALL_INPUTS_UP_TO = 96
+FEW_STEPS, MANY_STEPS = 6, 30
 KEPT_GAPS = 3.0
 SHORT_OF_BOUNDARY = 0.995
 
@@ -99,15 +99,18 @@ def solve(problem: Problem, tol: float, rtol: float) -> Point:
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
         point = evaluate(problem, _first_input(problem))
         rows = np.arange(len(problem.W))
-        if len(rows) > WARM_START_FROM and problem.cost is None:
-            point = _warm_start(problem, point)
-            rows = np.flatnonzero(point.high - KEPT_GAPS * point.gap < point.D)
+        few = len(rows) <= ALL_INPUTS_UP_TO
+        if problem.cost is None:
+            point = _warm_start(problem, point, FEW_STEPS if few else MANY_STEPS)
+            if not few:
+                rows = np.flatnonzero(point.high - KEPT_GAPS * point.gap < point.D)
         while True:
             goal = min(tol, rtol * point.high) if problem.precise else tol
-            point = min(point, _solve_on(problem, rows, point.p, goal), key=_gap)
+            found = _solve_on(problem, rows, point.p, goal)
+            point = min(point, found, key=_gap)
             if point.gap <= goal or len(rows) == len(problem.W):
                 return point
-            rows = _with_missing_inputs(rows, point)
+            rows = _with_missing_inputs(rows, found, goal)
 
 
 def _gap(point: Point) -> float:
@@ -126,14 +129,14 @@ def _first_input(problem: Problem) -> Floats:
     return share * p + (1.0 - share) * cheapest / np.count_nonzero(cheapest)
 
 
-def _warm_start(problem: Problem, point: Point) -> Point:
+def _warm_start(problem: Problem, point: Point, steps: int) -> Point:
     """The best point of some multiplicative steps p <- p exp(rate D).
 
     Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as
     long as the lower bound rises [MD04].
     """
     best, rate = point, 2.0
-    for _ in range(WARM_STEPS):
+    for _ in range(steps):
         p = point.p * np.exp(rate * (point.D - point.high))
         tried = evaluate(problem, p / p.sum())
         if tried.low > point.low:
@@ -167,9 +170,9 @@ def _within_budget(problem: Problem, p: Floats) -> Floats:
     return p
 
 
-def _with_missing_inputs(rows: Integers, point: Point) -> Integers:
-    """The rows and those outside that contradict the point; all rows if none does."""
-    better = np.union1d(rows, np.flatnonzero(point.score > point.low))
+def _with_missing_inputs(rows: Integers, point: Point, goal: float) -> Integers:
+    """The rows and those outside that stand in the way of the certificate; all rows if none does."""
+    better = np.union1d(rows, np.flatnonzero(point.score > point.low + 0.5 * goal))
     return better if len(better) > len(rows) else np.arange(len(point.p))
 
 
@@ -218,7 +221,8 @@ def _newton(problem: Problem, point: Point, z: Floats, s: Floats, E: Floats, goa
     weight = s / z
     factor = _factor(B, E, weight)
     V = dpotrs(factor, E.T, lower=1)[0]
-    to_multipliers = np.linalg.inv(E @ V) @ E
+    schur = E @ V
+    to_multipliers = E / schur if len(E) == 1 else np.linalg.solve(schur, E)
 
     def solved(b: Floats) -> Floats:
         x: Floats = dpotrs(factor, b, lower=1)[0]
