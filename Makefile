@@ -2,10 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench figures clean
 
 demo: .venv/installed
-	$(BIN)/bestchannel capacity examples/channels.json
+	$(BIN)/bestchannel capacity data/ibm_readout/rochester.json
+	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --policy best-chan-id --delta 0.05 --seed 1
 
 test: .venv/developer
 	$(BIN)/python -m pytest -n auto
@@ -17,6 +18,9 @@ lint: .venv/developer
 
 bench: .venv/peers
 	$(BIN)/python -m benchmarks
+
+figures: .venv/developer
+	$(BIN)/python docs/make_figures.py
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestchannel needs Python 3.11 or newer")'

@@ -64,7 +64,7 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
         raise InputError(
             f"{where} must be a matrix (one row an input, one column an output); it has {array.ndim} dimensions"
         )
-    W = np.array(array, dtype=np.float64)
+    W = np.array(array, dtype=np.float64, order="C")
     refuse_bad_probabilities(W, where)
     with np.errstate(over="ignore"):
         sums = W.sum(axis=1)

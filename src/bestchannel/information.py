@@ -25,13 +25,15 @@ def divergences_nats(W: Floats, Q: Floats) -> Floats:
     """
     Q = np.asarray(Q)[..., None, :]
     positive = Q > 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         u = np.where(positive, (W - Q) / Q, 0.0)
-        far = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)
-    series = np.zeros_like(u)
-    for k in range(10, 1, -1):  # psi(u) = sum_{k >= 2} (-u)^k / (k (k-1))
-        series = series * -u + 1.0 / (k * (k - 1))
-    terms = Q * np.where(np.abs(u) > 0.02, far, u * u * series)
+        near = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)
+        series = np.zeros_like(u)
+        for k in range(10, 1, -1):  # psi(u) = sum_{k >= 2} (-u)^k / (k (k-1))
+            series = series * -u + 1.0 / (k * (k - 1))
+        terms = Q * np.where(np.abs(u) > 0.02, near, u * u * series)
+        # W/Q may overflow where Q is tiny; there Q psi(u) = W log(W/Q) - W + Q cancels nothing
+        terms = np.where(u > 1.0, W * (np.log(W) - np.log(Q)) - W + Q, terms)
     return np.where(positive | (W == 0.0), terms, np.inf).sum(axis=-1)
 
 
@@ -45,5 +47,7 @@ def mutual_information(input: object, channel: object) -> float:
     W = W / W.sum(axis=1, keepdims=True)
     P = distribution(input, len(W), "the input distribution")
     used = P > 0.0
-    D = divergences_nats(W[used], P @ W)
+    # an output that occurs has a probability above 0, also where the product of two tiny numbers is not
+    Q = np.maximum(P @ W, np.where(np.any(W[used] > 0.0, axis=0), 5e-324, 0.0))
+    D = divergences_nats(W[used], Q)
     return float(P[used] @ D) / NATS_PER_BIT

@@ -99,8 +99,9 @@ class Tolerance:
         most -log2(1 - eta n_outputs).
         """
         n, m = shape[-2:]
-        slack = self.rounding(m) * (np.abs(high) / NATS_PER_BIT if self.precise else 1.0)
-        ceiling = math.log2(min(n, m)) - math.log2(1.0 - eta * m)
+        r = self.rounding(m)
+        slack = (r * (np.abs(high) + np.sqrt(2.0 * np.abs(high))) + r * r) / NATS_PER_BIT if self.precise else r
+        ceiling = (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4 * float(np.finfo(float).eps))
         upper = np.clip(high / NATS_PER_BIT + slack, 0.0, ceiling)
         lower = np.clip(low / NATS_PER_BIT - slack, 0.0, upper)
         gap = upper - lower

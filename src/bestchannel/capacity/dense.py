@@ -103,14 +103,18 @@ def solve(problem: Problem, tol: float, rtol: float) -> Point:
         if problem.cost is None:
             point = _warm_start(problem, point, FEW_STEPS if few else MANY_STEPS)
             if not few:
-                rows = np.flatnonzero(point.high - KEPT_GAPS * point.gap < point.D)
+                rows = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, 0.0) <= point.D)
         while True:
-            goal = min(tol, rtol * point.high) if problem.precise else tol
-            found = _solve_on(problem, rows, point.p, goal)
+            found = _solve_on(problem, rows, point.p, tol, rtol)
             point = min(point, found, key=_gap)
+            goal = _goal(problem, point, tol, rtol)
             if point.gap <= goal or len(rows) == len(problem.W):
                 return point
             rows = _with_missing_inputs(rows, found, goal)
+
+
+def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
+    return min(tol, rtol * point.high) if problem.precise else tol
 
 
 def _gap(point: Point) -> float:
@@ -147,10 +151,10 @@ def _warm_start(problem: Problem, point: Point, steps: int) -> Point:
     return best
 
 
-def _solve_on(problem: Problem, rows: Integers, p: Floats, goal: float) -> Point:
+def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: float) -> Point:
     """The interior point on some of the inputs, certified for all of them."""
     part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
-    found, gamma = interior_point(part, p[rows] / p[rows].sum(), goal)
+    found, gamma = interior_point(part, p[rows] / p[rows].sum(), tol, rtol)
     everywhere = np.zeros(len(problem.W))
     everywhere[rows] = found
     return evaluate(problem, _within_budget(problem, everywhere), gamma)
@@ -176,14 +180,15 @@ def _with_missing_inputs(rows: Integers, point: Point, goal: float) -> Integers:
     return better if len(better) > len(rows) else np.arange(len(point.p))
 
 
-def interior_point(problem: Problem, p: Floats, goal: float) -> tuple[Floats, float]:
-    """The best p and price gamma on the way from p to a gap of at most goal."""
+def interior_point(problem: Problem, p: Floats, tol: float, rtol: float) -> tuple[Floats, float]:
+    """The best p and price gamma on the way from p to a gap of at most tol, and rtol * high where precise."""
     n = len(p)
-    z, s, E = _first_step(problem, p, goal)
+    z, s, E = _first_step(problem, p, min(tol, rtol))
     best, best_gap = (p, 0.0), np.inf
     for _ in range(MAX_ITERATIONS):
         gamma = float(s[n:].sum())
         point = evaluate(problem, z[:n], gamma)
+        goal = _goal(problem, point, tol, rtol)
         if point.gap < best_gap:
             best, best_gap = (point.p, gamma), point.gap
         if point.gap <= goal or not np.isfinite(point.gap):
@@ -275,7 +280,7 @@ def _factor(B: Floats, E: Floats, weight: Floats) -> Floats:
         K = np.asfortranarray(K + theta * (E.T @ E))
     else:
         K += theta
-    K.reshape(-1, order="F")[:: size + 1] += weight
+    K.reshape(-1, order="F")[:: size + 1] += weight + np.finfo(float).eps * theta
     return dpotrf(K, lower=1, overwrite_a=1)[0]
 
 

@@ -33,72 +33,15 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.extending import intrinsic
 
 from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
+from bestchannel.capacity.compiled import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, inlined, jit, log
 
 OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
 """What became of a channel: solved, not converged, refused for an entry, refused for a row sum."""
 
 MAX_ITERATIONS = 50
-TINY = 1e-300
-LEAST_SLACK = 1e-30
 FIRST_MARGIN = 1.02
-SHORT_OF_BOUNDARY = 0.995
-
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-_jit = numba.njit(**_OPTIONS)
-_inlined = numba.njit(inline="always", **_OPTIONS)
-
-
-@intrinsic
-def _as_bits(typingctx, x):
-    """The bits of a float64 as an int64."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return numba.int64(numba.float64), codegen
-
-
-@intrinsic
-def _as_float(typingctx, bits):
-    """The float64 with these bits."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return numba.float64(numba.int64), codegen
-
-
-@_inlined
-def _log(x):
-    """log x for x >= 2.3e-308, to 2 units in the last place, without a call so that loops vectorise.
-
-    x = 2^e m with m in [sqrt(1/2), sqrt 2); log m = 2 artanh(t), t = (m-1)/(m+1), |t| < 0.1716,
-    by its power series up to t^21.
-    """
-    bits = _as_bits(x)
-    shifted = bits - 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
-    e = shifted >> 52
-    m = _as_float(bits - (e << 52))
-    t = (m - 1.0) / (m + 1.0)
-    z = t * t
-    series = 1.0 / 21.0
-    series = series * z + 1.0 / 19.0
-    series = series * z + 1.0 / 17.0
-    series = series * z + 1.0 / 15.0
-    series = series * z + 1.0 / 13.0
-    series = series * z + 1.0 / 11.0
-    series = series * z + 1.0 / 9.0
-    series = series * z + 1.0 / 7.0
-    series = series * z + 1.0 / 5.0
-    series = series * z + 1.0 / 3.0
-    k = float(e)
-    # log 2 in two parts; the first has 32 zero bits, so k * part is exact
-    return k * 0.693147180369123816490 + (2.0 * t + (2.0 * t * z * series + k * 1.90821492927058770002e-10))
-
 
 class Lanes(NamedTuple):
     """The state of the interior point and its scratch, one channel a lane."""
@@ -126,7 +69,7 @@ class Lanes(NamedTuple):
     step_s: Floats  # [lane]
 
 
-@_jit
+@jit
 def _read(block, W, trouble, total, normalize):
     """Lay a block of channels out in lanes with their rows summing to 1; note in `trouble` what is refused."""
     count, n, m = block.shape
@@ -152,7 +95,7 @@ def _read(block, W, trouble, total, normalize):
                 W[x, y, l] *= total[l]
 
 
-@_jit
+@jit
 def _neg_entropies(W, neg_entropy):
     """sum_y W log W in every lane."""
     n, m, lanes = W.shape
@@ -161,10 +104,10 @@ def _neg_entropies(W, neg_entropy):
             neg_entropy[x, l] = 0.0
         for y in range(m):
             for l in range(lanes):
-                neg_entropy[x, l] += W[x, y, l] * _log(max(W[x, y, l], TINY))
+                neg_entropy[x, l] += W[x, y, l] * log(max(W[x, y, l], TINY))
 
 
-@_jit
+@jit
 def _stage(block, staged, status, normalize, precise):
     """Prepare a block of channels at the uniform input; set `status` to OK or why one is refused."""
     n, _, lanes = staged.W.shape
@@ -179,7 +122,7 @@ def _stage(block, staged, status, normalize, precise):
         status[l] = int(trouble[l])
 
 
-@_inlined
+@inlined
 def _take(staged, source, state, lane):
     """Move a staged channel into a lane."""
     n, m, _ = state.W.shape
@@ -198,7 +141,7 @@ def _take(staged, source, state, lane):
     state.low[lane] = staged.low[source]
 
 
-@_jit
+@jit
 def _divergences(state, precise):
     """q = pW, r = 1/q, U = W - 1q' and D_x = D(W_x || q) in nats, in every lane.
 
@@ -208,6 +151,15 @@ def _divergences(state, precise):
     """
     n, m, lanes = state.W.shape
     W, U, p, q, r, D, log_q = state.W, state.U, state.p, state.q, state.r, state.D, state.dq
+    low, high, mass = state.low, state.high, state.mu
+    for l in range(lanes):
+        mass[l] = 0.0
+    for x in range(n):
+        for l in range(lanes):
+            mass[l] += p[x, l]
+    for x in range(n):
+        for l in range(lanes):
+            p[x, l] /= mass[l]
     for y in range(m):
         for l in range(lanes):
             q[y, l] = TINY
@@ -217,7 +169,7 @@ def _divergences(state, precise):
         for l in range(lanes):
             r[y, l] = 1.0 / q[y, l]
         for l in range(lanes):
-            log_q[y, l] = _log(q[y, l])
+            log_q[y, l] = log(q[y, l])
     for x in range(n):
         for l in range(lanes):
             D[x, l] = 0.0 if precise else state.neg_entropy[x, l]
@@ -230,21 +182,16 @@ def _divergences(state, precise):
             else:
                 for l in range(lanes):
                     D[x, l] -= W[x, y, l] * log_q[y, l]
-    low, high, mass = state.low, state.high, state.mu
     for l in range(lanes):
         low[l] = 0.0
         high[l] = 0.0
-        mass[l] = 0.0
     for x in range(n):
         for l in range(lanes):
             low[l] += p[x, l] * D[x, l]
             high[l] = max(high[l], D[x, l])
-            mass[l] += p[x, l]
-    for l in range(lanes):
-        low[l] /= mass[l]
 
 
-@_jit
+@jit
 def _psi(u):
     """(1+u) log(1+u) - u without cancellation for u near 0."""
     if u <= -1.0:
@@ -257,7 +204,7 @@ def _psi(u):
     return u * u * total
 
 
-@_jit
+@jit
 def _factor(state):
     """L D L' factors of K + theta 11' + diag(s/p): L below the diagonal of A, 1/D on it."""
     n, m, lanes = state.U.shape
@@ -293,7 +240,7 @@ def _factor(state):
                 A[i, j, l] *= A[j, j, l]
 
 
-@_jit
+@jit
 def _solve(A, b):
     """Overwrite b with A^-1 b in every lane, by the factors in A."""
     n, lanes = b.shape
@@ -309,7 +256,7 @@ def _solve(A, b):
                 b[i, l] -= A[j, i, l] * b[j, l]
 
 
-@_jit
+@jit
 def _solve_within_simplex(state):
     """Overwrite dp = b with the solution of A dp + c 1 = b, 1' dp = 0 in every lane."""
     A, v, dp, top, bottom = state.A, state.v, state.dp, state.step_p, state.step_s
@@ -329,7 +276,7 @@ def _solve_within_simplex(state):
             dp[x, l] -= top[l] * v[x, l]
 
 
-@_jit
+@jit
 def _longest_step(value, change, step):
     """The largest step <= 1 that keeps value + step * change >= 0, in every lane."""
     n, lanes = value.shape
@@ -340,7 +287,7 @@ def _longest_step(value, change, step):
             step[l] = min(step[l], value[x, l] / max(-change[x, l], value[x, l]))
 
 
-@_jit
+@jit
 def _predict(state):
     """dp, ds straight to mu = 0, and the mu that the corrector should aim at."""
     n, lanes = state.p.shape
@@ -377,7 +324,7 @@ def _predict(state):
         state.mu[l] = max(ratio * ratio * ratio * now[l], 0.1 * state.goal[l]) / n
 
 
-@_jit
+@jit
 def _correct(state):
     """dp, ds towards mu, with the second-order terms that the predictor shows."""
     n, m, lanes = state.W.shape
@@ -410,7 +357,7 @@ def _correct(state):
             ds[x, l] = aim[x, l] - s[x, l] - state.weight[x, l] * dp[x, l]
 
 
-@_jit
+@jit
 def _move(state):
     """Step along (dp, ds), stopping short of the boundary."""
     n, lanes = state.p.shape
@@ -425,7 +372,7 @@ def _move(state):
             state.s[x, l] += state.step_s[l] * state.ds[x, l]
 
 
-@_jit
+@jit
 def _idle(n, m, lanes):
     """Lanes that hold the useless channel, which no step disturbs."""
     return Lanes(
@@ -447,7 +394,7 @@ _SIGNATURE = numba.void(
 )  # fmt: skip
 
 
-@numba.njit(_SIGNATURE, **_OPTIONS)
+@numba.njit(_SIGNATURE, **OPTIONS)
 def solve(stack, first, last, lanes, tol, rtol, normalize, lower, upper, inputs, outputs, status):
     """Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y]."""
     _, n, m = stack.shape

@@ -63,21 +63,21 @@ def _affordable(p: list[Any], cost: Floats | None, budget: float) -> list[Any]:
     if cost is None:
         return P
     cheapest = int(np.argmin(cost))
-    share = 2.0**-60
-    while not sum(v * c for v, c in zip(P, cost.tolist(), strict=True)) <= budget:
+    share = type(P[0])(2.0**-60)
+    while not sum(v * c for v, c in zip(P, cost.tolist(), strict=True)) <= type(P[0])(budget):
         P = [(1 - share) * v + (share if x == cheapest else 0) for x, v in enumerate(P)]
-        share = min(2 * share, 1.0)
-        if share == 1.0:
+        share = 2 * share
+        if share >= 1.0:
             return [type(v)(float(x == cheapest)) for x, v in enumerate(P)]
     return P
 
 
 def _at_least(Q: list[Any], eta: float) -> list[Any]:
     """Q, mixed with the uniform distribution (which is >= 2 eta) until provably >= eta."""
-    share = 2.0**-60
+    share = type(Q[0])(2.0**-60)
     while not all(value >= eta for value in Q):
         Q = [(1 - share) * value + share / len(Q) for value in Q]
-        share = min(2 * share, 0.5)
+        share = 2 * share if share < 0.5 else share
     return Q
 
 
@@ -105,9 +105,11 @@ def _lower_end(rows: list[list[Any]], P: list[Any], eta: float) -> Any:
     if eta == 0.0:
         Q, surplus = q, 0
     else:
-        kept = [v for v in q if float(v) > eta]
-        nu = sum(kept, start=P[0] * 0) / (1 - eta * (len(q) - len(kept)))
-        nu = type(nu)(float(nu))
+        nu = type(P[0])(1)
+        for _ in q:
+            kept = [v for v in q if float(v) / float(nu) > eta]
+            nu = sum(kept, start=P[0] * 0) / (1 - P[0] * 0 - eta * (len(q) - len(kept)))
+            nu = type(nu)(float(nu))
         Q = [v / nu if float(v) / float(nu) > eta else P[0] * 0 + eta for v in q]
         surplus = nu * (sum(Q) - 1)
     return sum((P[x] * _divergence(rows[x], Q) for x in used), start=P[0] * 0) + surplus
@@ -119,8 +121,11 @@ def _upper_end(rows: list[list[Any]], Q: list[Any], cost: Floats | None, budget:
         D = _divergence(row, Q)
         if D is None:
             return rows[0][0] * 0 + math.inf
-        scores.append(D if cost is None else D - gamma * (D * 0 + float(cost[x]) - budget))
-    return max(scores, key=lambda score: float(score.upper()))
+        scores.append(D if cost is None else D - gamma * (type(D)(float(cost[x])) - budget))
+    top = scores[0]
+    for score in scores[1:]:
+        top = top.max(score)
+    return top
 
 
 def _below(value: Any) -> float:

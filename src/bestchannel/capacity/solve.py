@@ -162,7 +162,7 @@ def _tolerance(tol: float, rtol: float | None) -> Tolerance:
 
 
 def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[Integers, Floats | None, float]:
-    """The inputs that can be used within the budget, their cost scaled to [0, 1], and the budget likewise.
+    """The inputs that can be used within the budget, their cost, and the budget.
 
     A budget that only the cheapest inputs meet leaves those and no constraint.
     """
@@ -172,13 +172,13 @@ def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[I
     if prices.shape != (n_inputs,) or not np.all(np.isfinite(prices)):
         raise InputError(f"the cost must be {n_inputs} finite numbers, one an input; it is {cost!r}")
     budget = number_in(budget, "the budget", low=-1e300, high=1e300)
-    least, spread = float(prices.min()), float(np.ptp(prices))
+    least = float(prices.min())
     if least > budget:
         raise InputError(f"the budget must be at least the cheapest input's cost {least:g}; it is {budget:g}")
     cheapest = np.flatnonzero(prices == least)
-    if spread == 0.0 or budget == least:
+    if np.ptp(prices) == 0.0 or budget == least:
         return cheapest, None, 0.0
-    return np.arange(n_inputs), (prices - least) / spread, (budget - least) / spread
+    return np.arange(n_inputs), prices, budget
 
 
 def _solve_one(
@@ -194,12 +194,20 @@ def _solve_one(
     from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import
 
     scaled = W / W.sum(axis=1, keepdims=True)
-    problem = dense.Problem(scaled, eta, cost, budget, precise=tolerance.precise)
+    least, spread = (0.0, 1.0) if cost is None else (float(cost.min()), float(np.ptp(cost)))
+    problem = dense.Problem(
+        scaled,
+        eta,
+        None if cost is None else (cost - least) / spread,  # any unit of cost, so that one of about 1
+        (budget - least) / spread,
+        precise=tolerance.precise,
+    )
     point = dense.solve(problem, tolerance.goal_nats(W.shape[1]), tolerance.relative_goal)
     if rigorous:
         from bestchannel.capacity.rigorous import certified_bracket
 
-        low, high = certified_bracket(W, point.p, point.Q, eta=eta, cost=cost, budget=budget, gamma=point.gamma)
+        price = point.gamma / spread
+        low, high = certified_bracket(W, point.p, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
         narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
         return Capacity(low, high, narrow, point.p, point.Q, rigorous=True)
     lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, eta)

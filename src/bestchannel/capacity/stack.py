@@ -38,6 +38,8 @@ def solve_stack(
 ) -> Capacities:
     """Solve stack[c, x, y]. `name(c)` is how an error calls channel c."""
     count, n, m = stack.shape
+    if normalize:
+        _refuse_counts(stack, name)
     kernel = kernels.lanes()
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, kernel.STALLED, dtype=np.uint8)
@@ -57,6 +59,13 @@ def solve_stack(
     _over_threads(work, count, chunk, workers, progress)
     lower, upper, converged = tolerance.bracket(low, high, stack.shape)
     return Capacities(lower, upper, converged, P, Q)
+
+
+def _refuse_counts(stack: Floats, name: Callable[[int], str]) -> None:
+    """Raise for the first channel of whole numbers that are no probabilities: nobody meant to normalize those."""
+    whole = np.all(np.floor(stack) == stack, axis=(1, 2)) & np.any(stack.sum(axis=2) > 1.0, axis=1)
+    for c in np.flatnonzero(whole):
+        probability_rows(stack[c], name(int(c)), normalize=True)
 
 
 def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) -> tuple[float, float, Floats, Floats]:

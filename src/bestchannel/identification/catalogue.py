@@ -32,8 +32,6 @@ def make_policy(
     if foreign:
         raise InputError(f"the policy {name} has no {foreign[0]}; leave it out or choose another policy")
     if name != BestChanID.name and epsilon is None:
-        raise InputError(
-            f"the policy {name} wants an epsilon: within how many bits of the best its answer may be"
-        )
+        raise InputError(f"the policy {name} wants an epsilon: within how many bits of the best its answer may be")
     policy: type[Policy] = POLICIES[name]
     return policy(alphabets, delta=delta, input_distribution=input_distribution, **given)  # type: ignore[arg-type]

@@ -59,7 +59,7 @@ def identify(
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
 
     `progress(status)` is called after every answer. A sensor with an attribute `keys` (as
-    `Simulator` has) says what its channels are called.
+    `Simulator` has) says what its channels are called, and one with `alphabets` what sizes they have.
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
@@ -88,7 +88,13 @@ def identify(
 
 
 def _keys(sensor: Sensor, policy: Policy) -> Sequence[Hashable]:
-    keys: Sequence[Hashable] = getattr(sensor, "keys", range(len(policy.alphabets)))
+    alphabets: Sequence[tuple[int, int]] = getattr(sensor, "alphabets", policy.alphabets)
+    keys: Sequence[Hashable] = getattr(sensor, "keys", range(len(alphabets)))
     if len(keys) != len(policy.alphabets):
         raise InputError(f"the policy wants {len(policy.alphabets)} channels; the sensor has {len(keys)}")
+    for key, wanted, found in zip(keys, policy.alphabets, alphabets, strict=True):
+        if wanted != found:
+            raise InputError(
+                f"the policy wants channel {key!r} to be (n_inputs, n_outputs) = {wanted}; the sensor's is {found}"
+            )
     return keys

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from bestchannel.arrays import Integers, number_in
+from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.confidence.paper import Rate
 from bestchannel.errors import InputError
 from bestchannel.estimation import Functional, InformationAt, Interval, functional_for, plug_in
@@ -50,6 +50,8 @@ class Policy(ABC):
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
         self.epsilon = epsilon
         self.functional: Functional = functional_for(input_distribution)
+        if isinstance(self.functional, InformationAt):
+            distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
         self.candidates: tuple[int, ...] = tuple(range(len(self.alphabets)))
         self.recommendation: int | None = None
         for alphabet in self.alphabets:

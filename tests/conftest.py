@@ -1,0 +1,18 @@
+"""Settings for every test.
+
+The repository is put on the path, so that tests can share modules (`tests.capacity.hostile`)
+under pytest's import mode "importlib", which adds no path of its own.
+"""
+
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# No deadline: a busy machine is not a fault. The same examples on every run: a failure is
+# never a matter of luck. `pytest --hypothesis-profile=search` looks elsewhere each time.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=2000)
+settings.load_profile("repeatable")
