@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 
-from bestchannel.arrays import number_in
 from bestchannel.confidence.paper import naive_senses
+from bestchannel.identification.pac import PacPolicy
 from bestchannel.identification.policy import Counts, Policy, Script, Senses, best_of, sensed_estimates
 from bestchannel.information import NATS_PER_BIT
 
 
-class NaiveChanSel(Policy):
+class NaiveChanSel(PacPolicy):
     """One round for all channels; names one within epsilon bits of the best with probability 1 - delta."""
 
     name = "naive"
-
-    def __init__(
-        self,
-        alphabets: Iterable[Sequence[int]],
-        *,
-        epsilon: float,
-        delta: float,
-        input_distribution: Sequence[float] | None = None,
-    ) -> None:
-        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
-        super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
-
-    @property
-    def guarantee(self) -> str:
-        """See `Policy`."""
-        return self._promise(f"within {self.epsilon:g} bit of the best", "Th. 2")
+    theorem = "Th. 2"
 
     def _script(self) -> Script:
         chosen = yield from naive_chan_sel(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
