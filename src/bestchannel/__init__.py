@@ -4,6 +4,7 @@ from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pse
 from bestchannel.channels import Channel
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.identification import (
+    Adaptive,
     BestChanID,
     Identification,
     MedianChanEl,
@@ -18,6 +19,7 @@ from bestchannel.sensing import Simulator
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adaptive",
     "BestChanID",
     "BestChannelError",
     "Capacities",

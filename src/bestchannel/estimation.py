@@ -14,6 +14,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, distribution
 from bestchannel.capacity import capacities
+from bestchannel.confidence.anytime import CAPACITY_SPREAD, information_spread
 from bestchannel.confidence.paper import Rate
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
@@ -39,6 +40,12 @@ class Functional(Protocol):
     def values(self, stack: Floats) -> list[Interval]:
         """Certified values at every channel of stack[c, x, y]."""
 
+    def best_inputs(self, stack: Floats) -> Floats:
+        """The input distribution [c, x] at which each channel reaches its value, nearly."""
+
+    def spread(self) -> float:
+        """The constant Φ of the evidence against a rival, see `confidence.anytime`."""
+
 
 @dataclass(frozen=True)
 class ChannelCapacity:
@@ -52,6 +59,14 @@ class ChannelCapacity:
         """See `Functional`."""
         answer = capacities(stack, tol=PLUG_IN_TOLERANCE, workers=1)
         return [Interval(low, high) for low, high in zip(answer.lower.tolist(), answer.upper.tolist(), strict=True)]
+
+    def best_inputs(self, stack: Floats) -> Floats:
+        """See `Functional`."""
+        return capacities(stack, tol=1e-6, workers=1).input
+
+    def spread(self) -> float:
+        """See `Functional`."""
+        return CAPACITY_SPREAD
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,14 @@ class InformationAt:
         """See `Functional`."""
         information = [mutual_information(self.P, W) for W in stack]
         return [Interval(value, value) for value in information]
+
+    def best_inputs(self, stack: Floats) -> Floats:
+        """See `Functional`."""
+        return np.broadcast_to(np.array(self.P), stack.shape[:2])
+
+    def spread(self) -> float:
+        """See `Functional`."""
+        return information_spread(self.P)
 
 
 def empirical(counts: Integers) -> Floats:

@@ -20,14 +20,14 @@ def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
     app.command(
         name="identify",
-        epilog="Example: bestchannel identify --simulate links.json --policy naive --epsilon 0.1 --seed 7",
+        epilog="Example: bestchannel identify --simulate links.json --delta 0.01 --seed 7",
     )(identify_verb)
 
 
 @terminal.verb
 def identify_verb(
     simulate: Annotated[Path, typer.Option(help="Known channels to sense by simulation.", show_default=False)],
-    policy: Annotated[str, typer.Option(help="best-chan-id, naive or median.")] = "best-chan-id",
+    policy: Annotated[str, typer.Option(help="adaptive, best-chan-id, naive or median.")] = "adaptive",
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
     subroutine: Annotated[str | None, typer.Option(help="naive or median, within best-chan-id.")] = None,

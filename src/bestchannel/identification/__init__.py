@@ -1,5 +1,6 @@
 """Policies that say what to sense, and the loop that serves them."""
 
+from bestchannel.identification.adaptive import Adaptive
 from bestchannel.identification.best_chan_id import BestChanID
 from bestchannel.identification.catalogue import make_policy
 from bestchannel.identification.identify import Identification, Sensor, Status, identify
@@ -9,6 +10,7 @@ from bestchannel.identification.policy import Policy
 from bestchannel.identification.request import Observation, Request
 
 __all__ = [
+    "Adaptive",
     "BestChanID",
     "Identification",
     "MedianChanEl",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bestchannel.errors import InputError
+from bestchannel.identification.adaptive import Adaptive
 from bestchannel.identification.best_chan_id import BestChanID
 from bestchannel.identification.median_chan_el import MedianChanEl
 from bestchannel.identification.naive_chan_sel import NaiveChanSel
 from bestchannel.identification.policy import Policy
 
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (BestChanID, NaiveChanSel, MedianChanEl)}
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (Adaptive, BestChanID, NaiveChanSel, MedianChanEl)
+}
 
 
 def make_policy(
@@ -31,7 +34,7 @@ def make_policy(
     foreign = sorted(given.keys() - accepted)
     if foreign:
         raise InputError(f"the policy {name} has no {foreign[0]}; leave it out or choose another policy")
-    if name != BestChanID.name and epsilon is None:
+    if name in (NaiveChanSel.name, MedianChanEl.name) and epsilon is None:
         raise InputError(f"the policy {name} wants an epsilon: within how many bits of the best its answer may be")
     policy: type[Policy] = POLICIES[name]
     return policy(alphabets, delta=delta, input_distribution=input_distribution, **given)  # type: ignore[arg-type]
