@@ -26,7 +26,7 @@ from bestchannel.arrays import Floats
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
-REFINEMENTS = 6
+REFINEMENTS = 5
 """How often the rows at which a bet is priced are improved."""
 
 ROUNDING = 1e-9
@@ -102,10 +102,12 @@ def _wealth(W: Floats, N: Floats, stakes: Floats) -> Floats:
     """(ν_x + stakes) / N_x with ν_x such that W_x / wealth sums to 1.
 
     Newton's method for sum_y W N / (ν + stakes) = 1, whose left side is convex and falls in ν, climbs
-    to the root from the left: from where the term of the smallest stake alone is 1.
+    to the root from the left: from where the term of the smallest stake alone is 1, or from
+    N - sum_y W stakes, where the left side is at least 1 by Jensen's inequality.
     """
     at = np.take_along_axis(np.broadcast_to(W, stakes.shape), stakes.argmin(axis=2)[..., None], axis=2)
-    nu = N * at - stakes.min(axis=2, keepdims=True)
+    alone = N * at - stakes.min(axis=2, keepdims=True)
+    nu = np.maximum(alone, N - (W * stakes).sum(axis=2, keepdims=True))
     for _ in range(40):
         odds = W * N / (nu + stakes)
         excess = odds.sum(axis=2, keepdims=True) - 1.0

@@ -20,7 +20,7 @@ FIRST_SENSES = 6
 BETTING_FROM = 0.7
 """Estimated nats of evidence from which on a rival is bet against; what was sensed before is only learned from."""
 
-CAUTION = 0.5
+CAUTION = 0.25
 """Standard errors by which a gap is thought smaller than estimated."""
 
 BATCH = 0.15
@@ -28,6 +28,9 @@ BATCH = 0.15
 
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 """The least and the most that a request adds to the senses of a channel, relative to those it has."""
+
+BOLDNESS = 1.2
+"""Bets relative to those that are best for a small gap; at larger gaps larger ones pay."""
 
 LARGEST_BET = 0.9
 
@@ -99,10 +102,10 @@ class Adaptive(Policy):
         while True:
             view = self._view()
             self._choose_leader(view)
-            self._rule_out()
+            evidence = self._rule_out()
             if len(self.candidates) == 1:
                 return self.candidates[0]
-            senses, bets = self._plan(view)
+            senses, bets = self._plan(view, evidence)
             counts = yield senses
             self._settle(bets, counts)
             self._learn(counts)
@@ -118,8 +121,8 @@ class Adaptive(Policy):
         share = FIRST_SHARE * (1.0 - FIRST_SHARE) ** self._evidence[rival].restarts
         return math.log(attempts / (share * self.delta))
 
-    def _rule_out(self) -> None:
-        """Drop the rivals against which the evidence has reached the threshold."""
+    def _rule_out(self) -> dict[int, float]:
+        """Drop the rivals against which the evidence has reached the threshold; return the evidence."""
         evidence = self.evidence_nats()
         self.candidates = tuple(
             channel
@@ -130,6 +133,8 @@ class Adaptive(Policy):
             if not nats >= HOPELESS:
                 restarts = self._evidence[channel].restarts + 1
                 self._evidence[channel] = Evidence(counts=np.zeros(self.alphabets[channel]), restarts=restarts)
+                evidence[channel] = 0.0
+        return evidence
 
     def evidence_nats(self) -> dict[int, float]:
         """Of every candidate but the leader: L + s ε - G Ĉ_θ, with Ĉ_θ the upper end of its bracket."""
@@ -207,7 +212,7 @@ class Adaptive(Policy):
                 rows[j], inputs[j], deviations[j] = W[i], P[i], np.sqrt(np.maximum(V[i], 0.0))
         return View(values, variances, rows, inputs, deviations)
 
-    def _plan(self, view: View) -> tuple[Senses, _Bets]:
+    def _plan(self, view: View, evidence: dict[int, float]) -> tuple[Senses, _Bets]:
         """What to sense next, and the bets on it."""
         b = self.leader
         assert b is not None
@@ -215,7 +220,6 @@ class Adaptive(Policy):
         epsilon = self.epsilon * NATS_PER_BIT
         gaps = view.values[b] + epsilon - view.values[rivals]
         errors = np.sqrt(view.variances[b] + view.variances[rivals])
-        evidence = self.evidence_nats()
         for rival, gap, error in zip(rivals, gaps, errors, strict=True):
             if gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 self._evidence[rival].betting = True
@@ -250,7 +254,7 @@ class Adaptive(Policy):
         assert b is not None
         spread, N = self.functional.spread(), np.array(leader_senses, dtype=np.float64)
         v_b = float((view.inputs[b] ** 2 * view.deviations[b] ** 2 / N).sum())
-        thetas = 0.85 * gaps / (spread * max(view.values[b], 1e-3) + rounds * v_b)
+        thetas = BOLDNESS * gaps / (spread * max(view.values[b], 1e-3) + rounds * v_b)
         thetas = np.clip(thetas, 0.0, LARGEST_BET)
         on = [i for i, rival in enumerate(rivals) if self._evidence[rival].betting and thetas[i] > 0.0]
         return _Bets(
