@@ -65,15 +65,15 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
             f"{where} must be a matrix (one row an input, one column an output); it has {array.ndim} dimensions"
         )
     W = np.array(array, dtype=np.float64, order="C")
-    refuse_bad_probabilities(W, where)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         sums = W.sum(axis=1)
     excess = np.abs(sums - 1.0)
+    if excess.max() <= ROW_SUM_TOLERANCE and W.min() >= 0.0:
+        return W, 0.0
+    refuse_bad_probabilities(W, where)
     x = int(np.argmax(excess))
     if not np.isfinite(sums[x]):
         raise InputError(f"row x={x} of {where} must have a finite sum; its entries add up to more than 1e308")
-    if excess[x] <= ROW_SUM_TOLERANCE:
-        return W, 0.0
     if np.all(np.floor(W) == W) and np.any(sums > 1):
         raise InputError(
             f"row x={x} of {where} looks like counts (whole numbers with sum {sums[x]:g}), and a channel wants"
@@ -119,3 +119,27 @@ def number_in(
         interval = f"{'(' if low_open else '['}{low:g}, {high:g}{')' if high_open else ']'}"
         raise InputError(f"{where} must lie in {interval}; it is {number:g}")
     return number
+
+
+MOST_SENSES = 2**53
+"""Up to here every whole number is a double."""
+
+
+def count_table(values: object, where: str) -> Integers:
+    """`values` as a matrix of counts, at least one of them above 0, or an `InputError` that names the cell at fault."""
+    array = numeric_array(values, where)
+    if array.ndim != 2:
+        raise InputError(
+            f"{where} must be a matrix (one row an input, one column an output); they have {array.ndim} dimensions"
+        )
+    bad = np.argwhere(~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array > MOST_SENSES))
+    if len(bad):
+        x, y = bad[0]
+        hint = "; probabilities are for `capacity`" if 0.0 < array[x, y] < 1.0 else ""
+        raise InputError(
+            f"row x={x}, column y={y} of {where} must be a whole number from 0 to 2^53; it is {array[x, y]:.12g}{hint}"
+        )
+    total = float(array.sum(dtype=np.float64))
+    if not 0.0 < total <= MOST_SENSES:
+        raise InputError(f"{where} must add up to at least 1 and at most 2^53; they add up to {total:g}")
+    return array.astype(np.int64)

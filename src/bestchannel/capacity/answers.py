@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats
 from bestchannel.information import NATS_PER_BIT
 
+EPS = float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
@@ -79,7 +81,7 @@ class Tolerance:
 
     def rounding(self, n_outputs: int) -> float:
         """An estimate from above of the rounding error of a bound: in bits, or relative where `precise`."""
-        return float(np.finfo(float).eps) * (8.0 + math.sqrt(n_outputs)) * (1.0 + math.log2(n_outputs))
+        return EPS * (8.0 + math.sqrt(n_outputs)) * (1.0 + math.log2(n_outputs))
 
     def goal_nats(self, n_outputs: int) -> float:
         """The gap in nats at which a solver may stop, leaving room for the rounding error."""
@@ -101,8 +103,8 @@ class Tolerance:
         n, m = shape[-2:]
         r = self.rounding(m)
         slack = (r * (np.abs(high) + np.sqrt(2.0 * np.abs(high))) + r * r) / NATS_PER_BIT if self.precise else r
-        ceiling = (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4 * float(np.finfo(float).eps))
-        upper = np.clip(high / NATS_PER_BIT + slack, 0.0, ceiling)
-        lower = np.clip(low / NATS_PER_BIT - slack, 0.0, upper)
+        ceiling = (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
+        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), ceiling)
+        lower = np.minimum(np.maximum(low / NATS_PER_BIT - slack, 0.0), upper)
         gap = upper - lower
         return lower, upper, (gap <= self.tol) & (gap <= self.rtol * upper)

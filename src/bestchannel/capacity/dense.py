@@ -10,9 +10,9 @@ the pseudo-capacity of [EBWGW24, eq. (2)], and Q is PW filled up to eta. In each
 for every feasible P, with Q made of P, and every gamma >= 0: the certificate.
 
 The method is the interior point of `lanes`, for one channel, with two additions. The unused
-budget is one more variable t >= 0, so that the cost becomes an equality. And beyond
-`ALL_INPUTS_UP_TO` inputs, multiplicative steps find the inputs that may matter; the interior
-point works on those, and every input is certified at the end.
+budget is one more variable t >= 0, so that the cost becomes an equality. And of many inputs,
+multiplicative steps find those that may matter; the interior point works on those, and every
+input is certified at the end. For the plain capacity the steps are the compiled ones of `single`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from bestchannel.arrays import Floats, Integers
+from bestchannel.capacity import kernels
 from bestchannel.information import divergences_nats
 
 TINY = 1e-300
 LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
-ALL_INPUTS_UP_TO = 96
-FEW_STEPS, MANY_STEPS = 6, 30
-KEPT_GAPS = 3.0
+FEW_INPUTS, FEW_INPUTS_COMPILED = 96, 16
+STEPS_OF_FEW, STEPS = 6, (12, 18)
+COMPILED_UP_TO = 1024  # inputs; beyond, BLAS is faster
+KEPT_GAPS = 6.0
 SHORT_OF_BOUNDARY = 0.995
 
 
@@ -44,15 +46,28 @@ class Problem:
     cost: Floats | None = None
     budget: float = 0.0
     precise: bool = False  # relative accuracy of the divergences, at the cost of n_inputs * n_outputs logarithms
-    neg_entropy: Floats = field(init=False)
+    neg_entropy: Floats = field(default_factory=lambda: np.empty(0))  # sum_y W log W of every input
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "neg_entropy", np.einsum("xy,xy->x", self.W, np.log(np.maximum(self.W, TINY))))
+        if len(self.neg_entropy) == 0:
+            object.__setattr__(self, "neg_entropy", self._neg_entropies())
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the capacity, for which there are compiled steps."""
+        return self.eta == 0.0 and self.cost is None and not self.precise
+
+    def _neg_entropies(self) -> Floats:
+        if not self.plain:
+            return np.einsum("xy,xy->x", self.W, np.log(np.maximum(self.W, TINY)))
+        compiled: Floats = kernels.single().neg_entropies(self.W)
+        return compiled
 
     def restricted(self, rows: Integers) -> Problem:
         """The same problem with these inputs only."""
         cost = None if self.cost is None else self.cost[rows]
-        return Problem(np.ascontiguousarray(self.W[rows]), self.eta, cost, self.budget, self.precise)
+        W = np.take(self.W, rows, axis=0)
+        return Problem(W, self.eta, cost, self.budget, self.precise, self.neg_entropy[rows])
 
 
 @dataclass(frozen=True)
@@ -97,20 +112,15 @@ def filled(q: Floats, eta: float) -> Floats:
 def solve(problem: Problem, tol: float, rtol: float) -> Point:
     """A point whose gap is at most tol, and rtol * high where `precise`, or the best that was found."""
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
-        point = evaluate(problem, _first_input(problem))
-        rows = np.arange(len(problem.W))
-        few = len(rows) <= ALL_INPUTS_UP_TO
-        if problem.cost is None:
-            point = _warm_start(problem, point, FEW_STEPS if few else MANY_STEPS)
-            if not few:
-                rows = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, 0.0) <= point.D)
+        p, rows = _screened(problem)
+        point = found = _solve_on(problem, rows, p, tol, rtol)
         while True:
-            found = _solve_on(problem, rows, point.p, tol, rtol)
-            point = min(point, found, key=_gap)
             goal = _goal(problem, point, tol, rtol)
             if point.gap <= goal or len(rows) == len(problem.W):
                 return point
             rows = _with_missing_inputs(rows, found, goal)
+            found = _solve_on(problem, rows, point.p, tol, rtol)
+            point = min(point, found, key=_gap)
 
 
 def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
@@ -133,13 +143,34 @@ def _first_input(problem: Problem) -> Floats:
     return share * p + (1.0 - share) * cheapest / np.count_nonzero(cheapest)
 
 
-def _warm_start(problem: Problem, point: Point, steps: int) -> Point:
+def _screened(problem: Problem) -> tuple[Floats, Integers]:
+    """Where to begin, and with which inputs: of many, those whose divergence may still reach the capacity."""
+    p, rows = _first_input(problem), np.arange(len(problem.W))
+    if problem.cost is not None:
+        return p, rows
+    if len(rows) <= (FEW_INPUTS_COMPILED if problem.plain else FEW_INPUTS):
+        return _warm_start(problem, p, STEPS_OF_FEW).p, rows
+    part = problem
+    for steps in STEPS:
+        point = _warm_start(part, p, steps)
+        kept = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, 0.0) <= point.D)
+        rows, part = rows[kept], part.restricted(kept)
+        p = point.p[kept] / point.p[kept].sum()
+    everywhere = np.zeros(len(problem.W))
+    everywhere[rows] = p
+    return everywhere, rows
+
+
+def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
     """The best point of some multiplicative steps p <- p exp(rate D).
 
     Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as
     long as the lower bound rises [MD04].
     """
-    best, rate = point, 2.0
+    if problem.plain:
+        return evaluate(problem, kernels.single().climb(problem.W, problem.neg_entropy, p, steps))
+    best = point = evaluate(problem, p)
+    rate = 2.0
     for _ in range(steps):
         p = point.p * np.exp(rate * (point.D - point.high))
         tried = evaluate(problem, p / p.sum())
@@ -154,7 +185,11 @@ def _warm_start(problem: Problem, point: Point, steps: int) -> Point:
 def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: float) -> Point:
     """The interior point on some of the inputs, certified for all of them."""
     part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
-    found, gamma = interior_point(part, p[rows] / p[rows].sum(), tol, rtol)
+    p = p[rows] / p[rows].sum()
+    if part.plain and len(rows) <= COMPILED_UP_TO:
+        found, gamma = kernels.single().interior_point(part.W, part.neg_entropy, p, tol), 0.0
+    else:
+        found, gamma = interior_point(part, p, tol, rtol)
     everywhere = np.zeros(len(problem.W))
     everywhere[rows] = found
     return evaluate(problem, _within_budget(problem, everywhere), gamma)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import threading
+from collections.abc import Iterator
 from types import ModuleType
 
 logger = logging.getLogger("bestchannel")
+
+OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
+"""What became of a channel in a lane: solved, not converged, refused for an entry, refused for a row sum."""
 
 PATIENCE = 1.5
 """Seconds of loading after which the pause is announced; the cached kernels load faster than that."""
@@ -16,13 +21,26 @@ PATIENCE = 1.5
 @functools.cache
 def lanes() -> ModuleType:
     """The module `bestchannel.capacity.lanes`, compiled on first use and cached on disk."""
-    notice = threading.Timer(
-        PATIENCE, logger.warning, ["compiling the capacity kernels for this machine; this happens once, about 15 s"]
-    )
+    with _announced():
+        from bestchannel.capacity import lanes as module
+    return module
+
+
+@functools.cache
+def single() -> ModuleType:
+    """The module `bestchannel.capacity.single`, compiled on first use and cached on disk."""
+    with _announced():
+        from bestchannel.capacity import single as module
+    return module
+
+
+@contextlib.contextmanager
+def _announced() -> Iterator[None]:
+    message = "compiling the capacity kernels for this machine; this happens once, about 15 s"
+    notice = threading.Timer(PATIENCE, logger.warning, [message])
     notice.daemon = True
     notice.start()
     try:
-        from bestchannel.capacity import lanes as module
+        yield
     finally:
         notice.cancel()
-    return module

@@ -36,12 +36,11 @@ import numpy as np
 
 from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
 from bestchannel.capacity.compiled import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, inlined, jit, log
-
-OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
-"""What became of a channel: solved, not converged, refused for an entry, refused for a row sum."""
+from bestchannel.capacity.kernels import BAD_ENTRY, BAD_SUM, OK, STALLED
 
 MAX_ITERATIONS = 50
 FIRST_MARGIN = 1.02
+
 
 class Lanes(NamedTuple):
     """The state of the interior point and its scratch, one channel a lane."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers, number_in, numeric_array
+from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.answers import Capacities, Capacity, Tolerance
-from bestchannel.capacity.stack import WIDEST_ALONE, Progress, solve_stack, usable_cores
-from bestchannel.channels import Channel, as_channel
+from bestchannel.capacity.stack import Progress, solve_stack, usable_cores
+from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 
 
@@ -37,16 +37,18 @@ def capacity(
     (0.531004406, 0.531004406)
     """
     tolerance = _tolerance(tol, rtol)
-    W = as_channel(channel_or_rows, normalize=normalize).W
+    given = channel_or_rows.W if isinstance(channel_or_rows, Channel) else numeric_array(channel_or_rows, "the channel")
+    if cost is None and budget is None and not rigorous and given.ndim == 2:
+        stack = np.ascontiguousarray(given, dtype=np.float64)[None]
+        return solve_stack(stack, tolerance, name=lambda _: "the channel", normalize=normalize).at(0)
+    W = _probabilities(channel_or_rows, normalize)
     if cost is not None or budget is not None:
         affordable, prices, limit = _priced_inputs(cost, budget, len(W))
         answer = _solve_one(W[affordable], tolerance, rigorous, cost=prices, budget=limit)
         P = np.zeros(len(W))
         P[affordable] = answer.input
         return Capacity(answer.lower, answer.upper, answer.converged, P, answer.output, answer.rigorous)
-    if rigorous or len(W) > WIDEST_ALONE:
-        return _solve_one(W, tolerance, rigorous)
-    return solve_stack(W[None], tolerance, name=lambda _: "the channel").at(0)
+    return _solve_one(W, tolerance, rigorous)
 
 
 def pseudo_capacity(
@@ -64,7 +66,7 @@ def pseudo_capacity(
     0 <= C_eta - C <= -log2(1 - eta n_outputs). `output` is the minimising Q, which need not be
     the output of any input, and `input` the P with sum_x P_x D(W_x || Q) = `lower`.
     """
-    W = as_channel(channel_or_rows, normalize=normalize).W
+    W = _probabilities(channel_or_rows, normalize)
     eta = number_in(eta, "eta (the least probability of an output)", low=0.0, high=1.0 / (2 * W.shape[1]))
     return _solve_one(W, _tolerance(tol, rtol), rigorous, eta=eta)
 
@@ -154,6 +156,12 @@ def _one_after_the_other(
         if progress:
             progress(len(answers), len(channels))
     return answers
+
+
+def _probabilities(channel_or_rows: object, normalize: bool) -> Floats:
+    if isinstance(channel_or_rows, Channel):
+        return channel_or_rows.W
+    return probability_rows(channel_or_rows, "the channel", normalize=normalize)[0]
 
 
 def _tolerance(tol: float, rtol: float | None) -> Tolerance:

@@ -15,11 +15,6 @@ from bestchannel.capacity.answers import Capacities, Tolerance
 
 Progress = Callable[[int, int], None]
 
-FEWEST_FOR_LANES = 8
-WIDEST_ALONE = 24
-WIDEST_IN_LANES = 64
-"""Up to how many inputs the lanes beat BLAS, for one channel and for a stack of 8 or more."""
-
 CHUNK_WORK = 2**21
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
 
@@ -40,25 +35,32 @@ def solve_stack(
     count, n, m = stack.shape
     if normalize:
         _refuse_counts(stack, name)
-    kernel = kernels.lanes()
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
-    status = np.full(count, kernel.STALLED, dtype=np.uint8)
+    status = np.full(count, kernels.STALLED, dtype=np.uint8)
     goal, relative_goal = tolerance.goal_nats(m), tolerance.relative_goal
-    in_lanes = n <= (WIDEST_IN_LANES if count >= FEWEST_FOR_LANES else WIDEST_ALONE)
+    in_lanes = n <= _widest_in_lanes(count, tolerance.precise)
 
     def work(first: int, last: int) -> None:
         if in_lanes:
             lanes = _lane_count(n, m, last - first)
-            kernel.solve(stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status)
-        for c in first + np.flatnonzero(status[first:last] != kernel.OK):
+            kernels.lanes().solve(stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status)
+        for c in first + (status[first:last] != kernels.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
+            W /= W.sum(axis=1, keepdims=True)
             low[c], high[c], P[c], Q[c] = _solve_alone(W, goal, relative_goal, tolerance.precise)
 
     chunk = max(1, CHUNK_WORK // (n * n * m)) if in_lanes else 1
     _over_threads(work, count, chunk, workers, progress)
     lower, upper, converged = tolerance.bracket(low, high, stack.shape)
     return Capacities(lower, upper, converged, P, Q)
+
+
+def _widest_in_lanes(count: int, precise: bool) -> int:
+    """Up to how many inputs the lanes, of which there are at least 8, beat solving one channel after the other."""
+    if precise:  # which `single` is not
+        return 64 if count >= 8 else 24
+    return min(32, 14 + 3 * count)
 
 
 def _refuse_counts(stack: Floats, name: Callable[[int], str]) -> None:
@@ -71,7 +73,7 @@ def _refuse_counts(stack: Floats, name: Callable[[int], str]) -> None:
 def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) -> tuple[float, float, Floats, Floats]:
     from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import and small stacks never need it
 
-    problem = dense.Problem(W / W.sum(axis=1, keepdims=True), precise=precise)
+    problem = dense.Problem(W, precise=precise)
     point = dense.solve(problem, goal, relative_goal)
     return point.low, point.high, point.p, point.Q
 
