@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/installed
 	$(BIN)/bestchannel capacity data/ibm_readout/rochester.json
-	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --policy best-chan-id --delta 0.05 --seed 1
+	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --delta 0.01 --seed 1
 
 test: .venv/developer
 	$(BIN)/python -m pytest -n auto

@@ -8,6 +8,6 @@ links = {
     "relay": [[0.80, 0.20], [0.30, 0.70]],
 }
 sensor = bc.Simulator(links, rng=7)
-policy = bc.BestChanID(sensor.alphabets, delta=0.05)
-result = bc.identify(sensor, policy)
-print(f"{result.best} after {result.senses:,} senses: {result.guarantee}")
+for policy in (bc.Adaptive, bc.BestChanID):
+    result = bc.identify(sensor, policy(sensor.alphabets, delta=0.05))
+    print(f"{result.policy}: {result.best} after {result.senses:,} senses; {result.guarantee}")
