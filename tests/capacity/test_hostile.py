@@ -75,9 +75,9 @@ def test_hostile_channels_of_a_hundred_letters_converge(kind, shape):
     assert count_faults(W) == 0
 
 
-@pytest.mark.parametrize("n", [25, 64, 65])
+@pytest.mark.parametrize("n", [17, 18, 32, 33, 64, 65])
 def test_sizes_at_the_border_between_the_solvers_converge(n):
-    # 24 inputs: the last that goes to the lanes alone; 64: the last that does so in a stack of 8 or more
+    # 17 inputs: the last that goes to the lanes alone; 32: the last that does so in a stack
     for count in (1, 7, 8):
         assert count_faults(unused_outputs(np.random.default_rng(n), count, n, 9)) == 0
         assert count_faults(boundary_ties(np.random.default_rng(n), count, n, 9)) == 0
