@@ -3,6 +3,7 @@
 from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pseudo_capacity
 from bestchannel.channels import Channel
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.estimation import Estimate, estimate
 from bestchannel.identification import (
     Adaptive,
     BestChanID,
@@ -25,6 +26,7 @@ __all__ = [
     "Capacities",
     "Capacity",
     "Channel",
+    "Estimate",
     "Identification",
     "InputError",
     "MedianChanEl",
@@ -34,6 +36,7 @@ __all__ = [
     "Simulator",
     "capacities",
     "capacity",
+    "estimate",
     "identify",
     "mutual_information",
     "pseudo_capacity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import capacity, identify, reproduce
+from bestchannel.cli import capacity, estimate, identify, reproduce
 
 app = typer.Typer(
     name="bestchannel",
@@ -24,6 +24,7 @@ def _bestchannel() -> None:
 
 
 capacity.register(app)
+estimate.register(app)
 identify.register(app)
 reproduce.register(app)
 

@@ -106,8 +106,8 @@ def _wealth(W: Floats, N: Floats, stakes: Floats) -> Floats:
     N - sum_y W stakes, where the left side is at least 1 by Jensen's inequality.
     """
     at = np.take_along_axis(np.broadcast_to(W, stakes.shape), stakes.argmin(axis=2)[..., None], axis=2)
-    alone = N * at - stakes.min(axis=2, keepdims=True)
-    nu = np.maximum(alone, N - (W * stakes).sum(axis=2, keepdims=True))
+    stakes = stakes - stakes.min(axis=2, keepdims=True)  # large ones must not swallow a small root
+    nu = np.maximum(N * at, N - (W * stakes).sum(axis=2, keepdims=True))
     for _ in range(40):
         odds = W * N / (nu + stakes)
         excess = odds.sum(axis=2, keepdims=True) - 1.0

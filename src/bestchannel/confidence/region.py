@@ -2,8 +2,8 @@
 
 For counts n(x, y) of any adaptive sensing, the rows W leave the region
 sum_x N_x D(Ŵ_x || W_x) < log(1/α) + sum_x R_x at any time, ever, with probability at most α, where
-R_x is the redundancy of the KT mixture. `lower_end` and `upper_end` bound the capacity over such
-regions by inequalities that hold for every W, so no optimum has to be found for them to be valid.
+R_x is the redundancy of the KT mixture. `lower_end`, and `upper_end` in a module of its own, bound the capacity over
+such regions by inequalities that hold for every W, so no optimum has to be found for them to be valid.
 docs/theory/intervals.md has the statements and proofs.
 """
 
@@ -12,20 +12,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.confidence.anytime import leader_bets
-from bestchannel.information import NATS_PER_BIT, divergences_nats
+from bestchannel.information import divergences_nats
 
 SMOOTHING = (0.5, 0.1)
 """Counts added to each cell of the rows on which the bets of the lower end are placed; the better is taken."""
 
 WEIGHTS_OF_A_GRID = 25
 CELLS_AT_ONCE = 2**21
-CUTS = 12
-"""How often the output distribution of the upper end is improved."""
 
 ROUNDING = 1e-12
 """Relative room that is left for rounding errors."""
@@ -37,6 +34,8 @@ def redundancy(counts: Integers) -> Floats:
     KT(n) = Γ(m/2) / Γ(N + m/2) · prod_y Γ(n_y + ½) / Γ(½), the probability of the senses under the mixture of
     all rows over m outputs with Dirichlet(½, ..., ½) weights [KT81]. About (m-1)/2 · log N.
     """
+    from scipy.special import gammaln  # deferred: slow to import, and only estimates need it
+
     n = counts.astype(np.float64)
     N, m = n.sum(axis=1), counts.shape[1]
     best = (n * np.log(np.maximum(n, 1.0))).sum(axis=1) - N * np.log(np.maximum(N, 1.0))
@@ -110,103 +109,3 @@ def _spreads(W: Floats, P: Floats) -> Floats:
     """V_x = Var_{W_x} log(W_x / PW); shape (n_inputs,)."""
     g = np.log(W / (P @ W))
     return (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
-
-
-def upper_end(counts: Integers, thresholds: Floats) -> float:
-    """An upper bound of C(W) for all W with N_x D(Ŵ_x || W_x) < thresholds[x] in every row.
-
-    An input without a count may be anything, so that only log min(n_inputs, n_outputs) is left.
-    """
-    ceiling = math.log(min(counts.shape))
-    if ceiling == 0.0 or counts.sum(axis=1).min() == 0:
-        return ceiling
-    low, high = cell_intervals(counts, thresholds)
-    bound = _upper_of_two_outputs(low[:, 1], high[:, 1]) if counts.shape[1] == 2 else _upper_of_boxes(low, high)
-    return min(bound, ceiling)
-
-
-def cell_intervals(counts: Integers, thresholds: Floats) -> tuple[Floats, Floats]:
-    """The ends [x, y] between which N_x d(Ŵ(y|x), W(y|x)) <= thresholds[x], d the binary divergence.
-
-    D(Ŵ_x || W_x) is at least that of "y or not y" (data processing), so the rows of the region have
-    all their cells in these intervals. By bisection, ends on the outer side.
-    """
-    n = counts.astype(np.float64)
-    N = n.sum(axis=1, keepdims=True)
-    p = n / N
-    radius = thresholds[:, None] / N * (1.0 + 1e-9) + ROUNDING / 100
-    ends = []
-    for outer in (np.zeros_like(p), np.ones_like(p)):
-        inner = p.copy()
-        for _ in range(60):
-            middle = 0.5 * (inner + outer)
-            inside = _binary_divergence(p, middle) <= radius
-            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-        ends.append(outer)
-    return ends[0], ends[1]
-
-
-def _binary_divergence(p: Floats, q: Floats) -> Floats:
-    """d(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q))."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        yes = np.where(p > 0.0, p * np.log(p / q), 0.0)
-        no = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
-    return yes + no
-
-
-def _upper_of_two_outputs(low: Floats, high: Floats) -> float:
-    """The largest capacity with W(1|x) in [low[x], high[x]]: C is convex, so at a corner of the box.
-
-    Of several inputs the two whose rows are furthest apart reach it, and it grows with their
-    distance: one at its low end, another at its high end.
-    """
-    lowest, highest = np.argsort(low)[:2], np.argsort(-high)[:2]
-    ends = [(low[i], high[j]) for i in lowest for j in highest if i != j]
-    corners = np.array([[[1.0 - a, a], [1.0 - b, b]] for a, b in ends])
-    return float(capacities(corners, tol=1e-9, workers=1).upper.max()) * NATS_PER_BIT
-
-
-def _upper_of_boxes(low: Floats, high: Floats) -> float:
-    """min over some Q of max_x max {D(w || Q): low_x <= w <= high_x, sum w = 1}, from above.
-
-    C(W) <= max_x D(W_x || Q) for every Q. The Q tried next is the best one against the worst rows
-    of all before it: the optimal output of the channel that has those rows.
-    """
-    m = low.shape[1]
-    rows, best = np.empty((0, m)), math.inf
-    Q = low + (high - low) * ((1.0 - low.sum(axis=1)) / np.maximum((high - low).sum(axis=1), 1e-300))[:, None]
-    Q = Q.mean(axis=0) / Q.mean(axis=0).sum()
-    for _ in range(CUTS):
-        bounds, worst = _worst_rows(low, high, Q)
-        if bounds.max() > best - 1e-7 and len(rows) > 4 * len(low):
-            break
-        best = min(best, float(bounds.max()))
-        rows = np.concatenate([rows, worst])
-        answer = capacities(rows[None], tol=1e-6, workers=1)
-        rows = rows[answer.input[0] > 1e-9]
-        Q = (1.0 - 1e-6) * answer.output[0] + 1e-6 / m
-        Q = Q / Q.sum()
-    return best * (1.0 + ROUNDING) + ROUNDING
-
-
-def _worst_rows(low: Floats, high: Floats, Q: Floats) -> tuple[Floats, Floats]:
-    """For every x a bound of the largest D(w || Q) over its box, and a row near it.
-
-    w log(w/Q_y) is convex, so at most its chord over [low, high]; the chords are linear in w, and
-    what is left of sum w = 1 goes to the steepest of them first.
-    """
-    at_low, at_high = _terms(low, Q), _terms(high, Q)
-    room = high - low
-    slopes = (at_high - at_low) / np.maximum(room, 1e-300)
-    order = np.argsort(-slopes, axis=1)
-    sorted_room = np.take_along_axis(room, order, axis=1)
-    before = np.cumsum(sorted_room, axis=1) - sorted_room
-    spent = np.clip(1.0 - low.sum(axis=1, keepdims=True) - before, 0.0, sorted_room)
-    bounds = at_low.sum(axis=1) + (spent * np.take_along_axis(slopes, order, axis=1)).sum(axis=1)
-    w = low.copy()
-    np.put_along_axis(w, order, np.take_along_axis(low, order, axis=1) + spent, axis=1)
-    return bounds, w / w.sum(axis=1, keepdims=True)
-
-
-def _terms(w: Floats, Q: Floats) -> Floats:
-    return w * np.log(np.maximum(w, 1e-300) / Q)

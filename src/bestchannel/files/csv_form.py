@@ -18,7 +18,7 @@ _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 def parse(data: bytes, *, name: str, columns: Mapping[str, str] | None, transpose: bool) -> list[LabelledRows]:
     """The channels of a CSV file; one that the file does not name is called `name`."""
     table = read_table(data)
-    if columns is None and not _is_long_header(table.rows[0]):
+    if columns is None and not is_long_header(table.rows[0]):
         return [bare_matrix(table, name=name, transpose=transpose)]
     if transpose:
         raise InputError(NOT_A_MATRIX)
@@ -33,7 +33,8 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-def _is_long_header(header: Sequence[str]) -> bool:
+def is_long_header(header: Sequence[str]) -> bool:
+    """Whether the first line names the columns of a long form."""
     cells = {cell.strip().casefold() for cell in header}
     return {"x", "y"} <= cells or ("channel" in cells and not cells.isdisjoint({"x", "y", "p", "count"}))
 

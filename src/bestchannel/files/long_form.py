@@ -80,38 +80,50 @@ def matrices(lines: LongForm) -> Iterator[LabelledRows]:
     Each channel has its own alphabets: the labels of its lines in order of first
     appearance, or in numeric order if all are integers.
     """
+    for name, members in by_channel(lines):
+        yield _matrix(name, lines, members)
+
+
+def by_channel(lines: LongForm) -> Iterator[tuple[str, Integers]]:
+    """Each channel with the numbers of its lines, in order of first appearance."""
     names = list(dict.fromkeys(lines.channels))
-    codes = _positions(lines.channels, names)
+    codes = positions(lines.channels, names)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes))
-    for name, members in zip(names, np.split(order, ends[:-1]), strict=True):
-        yield _matrix(name, lines, members)
+    yield from zip(names, np.split(order, ends[:-1]), strict=True)
 
 
 def _matrix(name: str, lines: LongForm, members: Integers) -> LabelledRows:
     xs = [lines.xs[i] for i in members.tolist()]
     ys = [lines.ys[i] for i in members.tolist()]
-    inputs, outputs = _alphabet(xs), _alphabet(ys)
+    inputs, outputs = alphabet(xs), alphabet(ys)
     shape = len(inputs), len(outputs)
-    if shape[0] * shape[1] > MOST_CELLS:
-        raise InputError(
-            f'channel "{name}" must have at most {MOST_CELLS} cells; its lines have {shape[0]} different x and'
-            f" {shape[1]} different y (are these columns labels?)"
-        )
-    cells = _positions(xs, inputs) * len(outputs) + _positions(ys, outputs)
+    refuse_too_many_cells(name, shape)
+    cells = positions(xs, inputs) * len(outputs) + positions(ys, outputs)
     _refuse_repeated(cells, name, lines, members)
     values = np.zeros(shape[0] * shape[1], dtype=lines.values.dtype)
     values[cells] = lines.values[members]
     return LabelledRows(name, values.reshape(shape), inputs, outputs)
 
 
-def _alphabet(labels: Sequence[str]) -> list[str]:
+def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
+    """Refuse a matrix of more than MOST_CELLS."""
+    if shape[0] * shape[1] > MOST_CELLS:
+        raise InputError(
+            f'channel "{name}" must have at most {MOST_CELLS} cells; its lines have {shape[0]} different x and'
+            f" {shape[1]} different y (are these columns labels?)"
+        )
+
+
+def alphabet(labels: Sequence[str]) -> list[str]:
+    """The distinct labels, in numeric order if all are integers, otherwise in order of first appearance."""
     distinct = list(dict.fromkeys(labels))
     return sorted(distinct, key=int) if all(map(_INTEGER.fullmatch, distinct)) else distinct
 
 
-def _positions(labels: Sequence[str], alphabet: Sequence[str]) -> Integers:
-    index = {label: i for i, label in enumerate(alphabet)}
+def positions(labels: Sequence[str], letters: Sequence[str]) -> Integers:
+    """Where in the alphabet each label stands."""
+    index = {label: i for i, label in enumerate(letters)}
     return np.fromiter(map(index.__getitem__, labels), np.int64, len(labels))
 
 

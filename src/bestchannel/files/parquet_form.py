@@ -20,15 +20,13 @@ def parse(data: bytes, *, name: str, columns: Mapping[str, str] | None, transpos
     """The channels of a Parquet file; one that the file does not name is called `name`."""
     if transpose:
         raise InputError(NOT_A_MATRIX)
-    table = _table(data)
-    if table.num_rows == 0:
-        raise InputError("the table must have rows; it has none")
+    table = read(data)
     found = probability_columns(table.column_names, columns)
-    x, y, p = (_cast(table, found[role], kind) for role, kind in (("x", "string"), ("y", "string"), ("p", "double")))
-    names = _cast(table, found["channel"], "string").to_pylist() if "channel" in found else [name] * table.num_rows
+    x, y, p = (cast(table, found[role], kind) for role, kind in (("x", "string"), ("y", "string"), ("p", "double")))
+    names = cast(table, found["channel"], "string").to_pylist() if "channel" in found else [name] * table.num_rows
     values: Floats = p.to_numpy()
-    refuse_not_finite(values, lambda i: f'{_place(i)}, column "{table.column_names[found["p"]]}"')
-    return list(matrices(LongForm(names, x.to_pylist(), y.to_pylist(), values, _place)))
+    refuse_not_finite(values, lambda i: f'{place(i)}, column "{table.column_names[found["p"]]}"')
+    return list(matrices(LongForm(names, x.to_pylist(), y.to_pylist(), values, place)))
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -50,27 +48,31 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return buffer.getvalue()
 
 
-def _table(data: bytes) -> Any:
+def read(data: bytes) -> Any:
+    """The table of a Parquet file, which has at least one row."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtraError("reading Parquet", "parquet") from None
     try:
-        return pq.read_table(pa.BufferReader(data))
+        table = pq.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"the file must be a Parquet table; reading it failed ({reason})") from None
+    if table.num_rows == 0:
+        raise InputError("the table must have rows; it has none")
+    return table
 
 
-def _cast(table: Any, column: int, kind: str) -> Any:
+def cast(table: Any, column: int, kind: str) -> Any:
     """The column as texts or as numbers, without a missing value."""
     import pyarrow as pa
 
     name, values = table.column_names[column], table.column(column)
     if values.null_count:
         row = values.is_null().to_pylist().index(True)
-        raise InputError(f'{_place(row)}, column "{name}" must have a value; it has none')
+        raise InputError(f'{place(row)}, column "{name}" must have a value; it has none')
     try:
         return values.cast(kind)
     except pa.ArrowException:
@@ -78,5 +80,6 @@ def _cast(table: Any, column: int, kind: str) -> Any:
         raise InputError(f'the column "{name}" must hold {wanted}; it holds values of type {values.type}') from None
 
 
-def _place(row: int) -> str:
+def place(row: int) -> str:
+    """How a row of the table is called, counted from 1."""
     return f"row {row + 1}"

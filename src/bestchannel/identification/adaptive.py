@@ -11,7 +11,8 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.confidence.anytime import leader_bets, rival_weight
 from bestchannel.identification.allocation import remaining_senses, spread_over_inputs
-from bestchannel.identification.policy import Counts, Policy, Script, Senses
+from bestchannel.identification.policy import Counts, Policy, Script, Senses, TooManySensesError
+from bestchannel.identification.request import MOST_SENSES
 from bestchannel.information import NATS_PER_BIT
 
 FIRST_SENSES = 6
@@ -93,11 +94,11 @@ class Adaptive(Policy):
         return f"the named channel is {what} with probability at least {1 - self.delta:g} [docs/theory/adaptive.md]"
 
     def _script(self) -> Script:
-        if len(self.candidates) == 1 or self._worthless(self.candidates):
-            return self.candidates[0]
         self._counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in self.alphabets]
         self._attempt = 1
         self._evidence = self._no_evidence()
+        if len(self.candidates) == 1 or self._worthless(self.candidates):
+            return self.candidates[0]
         self._learn((yield self._first_look()))
         while True:
             view = self._view()
@@ -106,7 +107,7 @@ class Adaptive(Policy):
             if len(self.candidates) == 1:
                 return self.candidates[0]
             senses, bets = self._plan(view, evidence)
-            counts = yield senses
+            counts = yield self._fits(senses)
             self._settle(bets, counts)
             self._learn(counts)
 
@@ -139,11 +140,9 @@ class Adaptive(Policy):
     def evidence_nats(self) -> dict[int, float]:
         """Of every candidate but the leader: L + s ε - G Ĉ_θ, with Ĉ_θ the upper end of its bracket."""
         rivals = [channel for channel in self.candidates if channel != self.leader]
-        found = {channel: self._evidence[channel].leader for channel in rivals}
         epsilon = self.epsilon * NATS_PER_BIT
+        found = {c: self._evidence[c].leader + self._evidence[c].weight * epsilon for c in rivals}
         bet = [channel for channel in rivals if self._evidence[channel].total > 0.0]
-        for channel in bet:
-            found[channel] += self._evidence[channel].weight * epsilon
         for size in {self.alphabets[channel] for channel in bet}:
             channels = [channel for channel in bet if self.alphabets[channel] == size]
             stack = np.stack([self._evidence[c].counts / self._evidence[c].total for c in channels])
@@ -178,6 +177,13 @@ class Adaptive(Policy):
         for channel, table in counts.items():
             self._counts[channel] = self._counts[channel] + table
 
+    def _fits(self, senses: Senses) -> Senses:
+        """The senses, unless 64 bits would not hold the counts, as at exact ties without a limit."""
+        for channel, wanted in senses.items():
+            if int(self._counts[channel].sum()) + sum(wanted) > MOST_SENSES:
+                raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
+        return senses
+
     def _choose_leader(self, view: View) -> None:
         """The candidate of largest estimate; with epsilon, the old leader while it is nearly that."""
         pool = range(len(self.alphabets)) if self.epsilon else self.candidates
@@ -194,17 +200,17 @@ class Adaptive(Policy):
         values, variances = np.zeros(k), np.zeros(k)
         rows: list[Floats] = [np.zeros((0, 0))] * k
         inputs, deviations = list(rows), list(rows)
-        for size in set(self.alphabets):
+        for size in {size for size in self.alphabets if min(size) > 1}:  # the others are worth 0 for certain
             channels = [j for j in range(k) if self.alphabets[j] == size]
             tables = np.stack([self._counts[j] for j in channels]).astype(np.float64)
             totals = np.maximum(tables.sum(axis=2), 1.0)
             W = (tables + 0.5) / (tables.sum(axis=2) + 0.5 * size[1])[..., None]
-            P = self.functional.best_inputs(W) if min(size) > 1 else np.full(W.shape[:2], 1.0 / size[0])
+            P = self.functional.best_inputs(W)
             Q = np.einsum("cx,cxy->cy", P, W)
             g = np.log(W / Q[:, None, :])
             D = (W * g).sum(axis=2)
             V = (W * g**2).sum(axis=2) - D**2
-            value = (P * D).sum(axis=1)
+            value = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not let a channel worth 0 by its size lead
             # the second term keeps a channel that has hardly erred from looking certain
             variance = (P**2 * V / totals).sum(axis=1) + (0.5 * P / totals).max(axis=1) ** 2
             for i, j in enumerate(channels):

@@ -1,0 +1,83 @@
+"""`bestchannel estimate` from outside."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DIGITS = Path(__file__).parents[2] / "data/digits/confusion.csv"
+CLEAR = "channel,x,y,count\na,0,0,950\na,0,1,50\na,1,0,50\na,1,1,950\nb,0,0,700\nb,0,1,300\nb,1,0,300\nb,1,1,700\n"
+
+
+def bestchannel(*arguments):
+    command = [sys.executable, "-m", "bestchannel", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def counts(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text(CLEAR)
+    return path
+
+
+def test_decided_counts_give_the_contract_as_json_and_exit_0(counts):
+    answer = bestchannel("estimate", counts, "--json")
+    result = json.loads(answer.stdout)
+    assert answer.returncode == 0
+    assert result["unit"] == "bits"
+    assert result["delta"] == 0.05
+    assert result["verdict"] | {"leader": "a"} == result["verdict"]
+    assert (result["verdict"]["decided"], result["verdict"]["best"], result["verdict"]["more_senses"]) == (True, "a", 0)
+    assert result["verdict"]["candidates"] == ["a"]
+    assert [channel["name"] for channel in result["channels"]] == ["a", "b"]
+    for channel in result["channels"]:
+        assert channel["lower"] <= channel["capacity"] <= channel["upper"]
+        assert channel["asymptotic"].keys() == {"capacity", "lower", "upper"}
+        assert channel["senses"] == 2000
+    assert result["differences"][0]["rival"] == "b"
+    assert result["differences"][0]["lower"] > 0
+    assert "conditional on the observed alphabet" in result["guarantee"]
+
+
+def test_declared_outputs_remove_the_condition_and_cost_width(counts):
+    declared = json.loads(bestchannel("estimate", counts, "--outputs", "0,1", "--json").stdout)
+    wider = json.loads(bestchannel("estimate", counts, "--outputs", "0,1,lost", "--json").stdout)
+    assert "conditional" not in declared["guarantee"]
+    assert wider["channels"][0]["lower"] < declared["channels"][0]["lower"]
+
+
+def test_classifiers_of_digits_are_undecided_and_exit_3():
+    answer = bestchannel("estimate", DIGITS, "--json")
+    result = json.loads(answer.stdout)
+    assert answer.returncode == 3
+    assert result["verdict"]["best"] is None
+    assert result["verdict"]["more_senses"] > 0
+    assert all(channel["upper"] <= math.log2(10) for channel in result["channels"])
+    shown = bestchannel("estimate", DIGITS)
+    assert shown.returncode == 3
+    assert "undecided between" in shown.stdout
+    assert "not proved" in shown.stdout
+
+
+def test_single_matrix_exits_0(tmp_path):
+    path = tmp_path / "confusion.csv"
+    path.write_text("90,10\n20,80\n")
+    answer = bestchannel("estimate", path)
+    assert answer.returncode == 0
+    assert "nothing to decide" in answer.stdout
+
+
+def test_refused_input_exits_1_with_file_line_and_value(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text(CLEAR.replace("950", "9.5", 1))
+    answer = bestchannel("estimate", path, "--json")
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert "counts.csv: line 2" in answer.stderr
+    assert "9.5" in answer.stderr
+    assert bestchannel("estimate", path, "--delta", 2).returncode == 1
+    assert bestchannel("estimate", tmp_path / "none.csv").returncode == 1

@@ -1,0 +1,62 @@
+"""The promise of `estimate`: no interval ever misses, with probability 1 - δ, however one senses and whenever one looks.
+
+An adversary senses mostly the input whose answers look cleanest so far, and looks after every block
+of senses; a run misses if any look does. 60 runs at δ = 0.1: an interval that keeps its promise
+misses more than 19 times once in a million. The twin has a tenth of the threshold.
+"""
+
+import numpy as np
+import pytest
+
+from bestchannel.capacity import capacity
+from bestchannel.channels import bsc, random_channel, z_channel
+from bestchannel.confidence.region import joint_threshold, lower_end, row_thresholds
+from bestchannel.confidence.upper_end import upper_end
+from bestchannel.information import NATS_PER_BIT
+from tests.statistical.limits import most_failures
+
+RUNS, DELTA, LOOKS = 60, 0.1, 7
+
+CHANNELS = {
+    "BSC(0.1)": bsc(0.1),
+    "Z(0.5)": z_channel(0.5),
+    "random 2x3": random_channel(2, 3, rng=np.random.default_rng(3)),
+    "useless": bsc(0.5),
+}
+
+
+def ever_misses(W, true, rng, divisor):
+    counts = np.stack([rng.multinomial(8, row) for row in W])
+    for _ in range(LOOKS):
+        low = lower_end(counts, joint_threshold(counts, DELTA / 2) / divisor)
+        high = upper_end(counts, row_thresholds(counts, DELTA / 2) / divisor)
+        if not low <= true.upper * NATS_PER_BIT or not true.lower * NATS_PER_BIT <= high:
+            return True
+        block = int(counts.sum() // 2)
+        frequencies = counts / counts.sum(axis=1, keepdims=True)
+        x = int(np.argmax(frequencies.max(axis=1)))
+        shares = np.full(len(W), block // 4)
+        shares[x] = block
+        counts = counts + np.stack([rng.multinomial(n, row) for n, row in zip(shares, W, strict=True)])
+    return False
+
+
+def misses(name, divisor):
+    W = CHANNELS[name].W
+    true = capacity(W, tol=1e-12)
+    rng = np.random.default_rng(77)
+    return sum(ever_misses(W, true, rng, divisor) for _ in range(RUNS))
+
+
+def test_limit_is_that_of_the_docstring():
+    assert most_failures(RUNS, DELTA) == 19
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_interval_ever_misses_no_more_often_than_delta(name):
+    assert misses(name, 1.0) <= most_failures(RUNS, DELTA)
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_interval_with_a_tenth_of_the_threshold_is_noticed(name):
+    assert misses(name, 10.0) > most_failures(RUNS, DELTA)
