@@ -15,7 +15,7 @@ from bestchannel.identification import (
     identify,
 )
 from bestchannel.information import mutual_information
-from bestchannel.sensing import Simulator
+from bestchannel.sensing import Recording, Simulator
 
 __version__ = "0.1.0"
 
@@ -32,6 +32,7 @@ __all__ = [
     "MedianChanEl",
     "NaiveChanSel",
     "Observation",
+    "Recording",
     "Request",
     "Simulator",
     "capacities",

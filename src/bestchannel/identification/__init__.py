@@ -3,7 +3,7 @@
 from bestchannel.identification.adaptive import Adaptive
 from bestchannel.identification.best_chan_id import BestChanID
 from bestchannel.identification.catalogue import make_policy
-from bestchannel.identification.identify import Identification, Sensor, Status, identify
+from bestchannel.identification.identify import Identification, OutOfSensesError, Sensor, Status, identify
 from bestchannel.identification.median_chan_el import MedianChanEl
 from bestchannel.identification.naive_chan_sel import NaiveChanSel
 from bestchannel.identification.policy import Policy
@@ -16,6 +16,7 @@ __all__ = [
     "MedianChanEl",
     "NaiveChanSel",
     "Observation",
+    "OutOfSensesError",
     "Policy",
     "Request",
     "Sensor",

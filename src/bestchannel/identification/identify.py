@@ -12,6 +12,10 @@ from bestchannel.identification.policy import Policy
 from bestchannel.identification.request import Observation, Request
 
 
+class OutOfSensesError(InputError):
+    """A sensor that cannot answer a request: a recording that is too short."""
+
+
 class Sensor(Protocol):
     """Anything that answers a request: the counts of each channel asked for, (n_inputs, n_outputs) integers."""
 
@@ -58,6 +62,9 @@ def identify(
 ) -> Identification:
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
 
+    A sensor that runs out (`OutOfSensesError`) ends it undecided, unless it could not even answer
+    the first request.
+
     `progress(status)` is called after every answer. A sensor with an attribute `keys` (as
     `Simulator` has) says what its channels are called, and one with `alphabets` what sizes they have.
     """
@@ -68,7 +75,13 @@ def identify(
     while (request := policy.ask()) is not None:
         if max_senses is not None and senses + request.total > max_senses:
             break
-        policy.tell(Observation(request.number, sensor(request)))
+        try:
+            counts = sensor(request)
+        except OutOfSensesError:
+            if requests == 0:
+                raise
+            break
+        policy.tell(Observation(request.number, counts))
         senses, requests = senses + request.total, requests + 1
         if progress:
             upcoming = policy.ask()
