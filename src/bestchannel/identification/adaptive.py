@@ -30,8 +30,8 @@ BATCH = 0.15
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 """The least and the most that a request adds to the senses of a channel, relative to those it has."""
 
-BOLDNESS = 1.2
-"""Bets relative to those that are best for a small gap; at larger gaps larger ones pay."""
+BOLDNESS = np.array([1.6, 1.2, 0.8, 0.4, 0.2, 0.1, 0.05])
+"""Bets that are tried, relative to the best ones for a small gap."""
 
 LARGEST_BET = 0.9
 
@@ -83,7 +83,7 @@ class Adaptive(Policy):
         epsilon: float = 0.0,
         input_distribution: Sequence[float] | None = None,
     ) -> None:
-        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300, low_open=False)
+        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e6, low_open=False)
         self.leader: int | None = None
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
@@ -255,23 +255,28 @@ class Adaptive(Policy):
     def _bets(
         self, view: View, leader_senses: tuple[int, ...], rivals: list[int], gaps: Floats, rounds: Floats
     ) -> _Bets:
-        """θ = Δ / (Φ C_b + m v_b), nearly what makes the evidence grow fastest."""
+        """Of some multiples of θ = Δ / (Φ C_b + m v_b), best for a small gap, those that should win most."""
         b = self.leader
         assert b is not None
         spread, N = self.functional.spread(), np.array(leader_senses, dtype=np.float64)
         v_b = float((view.inputs[b] ** 2 * view.deviations[b] ** 2 / N).sum())
-        thetas = BOLDNESS * gaps / (spread * max(view.values[b], 1e-3) + rounds * v_b)
-        thetas = np.clip(thetas, 0.0, LARGEST_BET)
-        on = [i for i, rival in enumerate(rivals) if self._evidence[rival].betting and thetas[i] > 0.0]
+        small_gap = gaps / (spread * max(view.values[b], 1e-3) + rounds * v_b)
+        thetas = np.clip(small_gap[:, None] * BOLDNESS, 0.0, LARGEST_BET)
+        weights = rival_weight(thetas, rounds[:, None], spread)
+        paid = leader_bets(view.rows[b], view.inputs[b], N, weights.ravel()).settled(N[:, None] * view.rows[b])
+        rival_values = (view.values[b] - gaps)[:, None]  # less epsilon, which the bets are credited with
+        growth = paid.reshape(weights.shape) - rounds[:, None] * thetas * rival_values
+        best = growth.argmax(axis=1)
+        on = [i for i, r in enumerate(rivals) if self._evidence[r].betting and growth[i, best[i]] > 0.0]
         return _Bets(
             b,
             view.rows[b],
             view.inputs[b],
             N,
             [rivals[i] for i in on],
-            thetas[on],
+            thetas[on, best[on]],
             rounds[on],
-            rival_weight(thetas[on], rounds[on], spread),
+            weights[on, best[on]],
         )
 
 
