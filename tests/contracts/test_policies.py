@@ -411,8 +411,8 @@ def test_sensor_of_another_number_of_channels_is_refused(factory, count):
 @every_policy
 def test_sensor_of_channels_of_another_size_is_refused(factory, alphabet, channels):
     sensor = Spy(Simulator(channels, rng=1))
-    sensor.keys, sensor.alphabets = sensor.sensor.keys, sensor.sensor.alphabets
-    message = f"channel {sensor.keys[1]!r} to be (n_inputs, n_outputs) = {alphabet}; the sensor's is (2, 3)"
+    sensor.parties = sensor.sensor.parties
+    message = f"channel {sensor.parties[1].key!r} to be (n_inputs, n_outputs) = {alphabet}; the sensor's is (2, 3)"
     with pytest.raises(InputError, match=re.escape(f"the policy wants {message}")):
         identify(sensor, factory([(2, 2), alphabet]))
     assert sensor.requests == []

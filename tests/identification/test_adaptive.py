@@ -154,18 +154,18 @@ def test_ruled_out_channels_never_come_back_without_epsilon():
 def test_shares_of_delta_add_up_to_delta():
     # over the restarts of one leader's bets, and with epsilon over the leaders
     policy = Adaptive([(2, 2)] * 2, delta=0.1)
-    assert policy.threshold_nats(1) == pytest.approx(math.log(1 / (FIRST_SHARE * 0.1)), rel=1e-15)
+    assert policy._threshold(1) == pytest.approx(math.log(1 / (FIRST_SHARE * 0.1)), rel=1e-15)
     within = Adaptive([(2, 2)] * 2, delta=0.1, epsilon=0.05)
     spent = 0.0
     for attempt in range(1, 400):
         within._attempt = attempt
         for restarts in range(20):
             within._evidence[1].restarts = policy._evidence[1].restarts = restarts
-            spent += math.exp(-within.threshold_nats(1))
+            spent += math.exp(-within._threshold(1))
     # sum of 1/(i(i+1)) up to 399 is 399/400; beyond 20 restarts 1e-20 is left
     assert spent == pytest.approx(0.1 * 399 / 400, rel=1e-12)
     alone = [math.log(1 / 0.1) - math.log(FIRST_SHARE * (1 - FIRST_SHARE) ** i) for i in range(20)]
-    assert policy.threshold_nats(1) == pytest.approx(alone[19], rel=1e-12)
+    assert policy._threshold(1) == pytest.approx(alone[19], rel=1e-12)
     assert sum(math.exp(-nats) for nats in alone) == pytest.approx(0.1, rel=1e-12)
 
 
@@ -175,14 +175,14 @@ def test_new_leader_within_epsilon_starts_anew_with_a_smaller_share():
     for _ in range(3):
         tell(policy, [good, poor])
     assert policy.leader == 0
-    assert policy.threshold_nats(1) == pytest.approx(math.log(2 / (FIRST_SHARE * 0.1)), rel=1e-15)
-    assert policy.evidence_nats()[1] > 0.0
+    assert policy._threshold(1) == pytest.approx(math.log(2 / (FIRST_SHARE * 0.1)), rel=1e-15)
+    assert policy._weigh()[1] > 0.0
     while policy.leader == 0 and policy.ask() is not None:
         tell(policy, [poor, good])
     assert policy.leader == 1
     assert policy.candidates == (0, 1)
-    assert policy.evidence_nats() == {0: 0.0}
-    assert policy.threshold_nats(0) == pytest.approx(math.log(6 / (FIRST_SHARE * 0.1)), rel=1e-15)
+    assert policy._weigh() == {0: 0.0}
+    assert policy._threshold(0) == pytest.approx(math.log(6 / (FIRST_SHARE * 0.1)), rel=1e-15)
 
 
 class Recorder(Adaptive):
@@ -197,8 +197,8 @@ class Recorder(Adaptive):
         super()._settle(bets, counts)
 
     def _rule_out(self):
-        before = self.evidence_nats()
-        thresholds = {rival: self.threshold_nats(rival) for rival in before}
+        before = self._weigh()
+        thresholds = {rival: self._threshold(rival) for rival in before}
         self.evidence.append((before, thresholds, self.leader))
         found = super()._rule_out()
         self.dropped.append(set(before) - set(self.candidates))
@@ -325,7 +325,7 @@ def test_asking_for_evidence_changes_nothing():
     plain, watched = Adaptive([(2, 2)] * 3, delta=0.1), Adaptive([(2, 2)] * 3, delta=0.1)
     sensor = Simulator(channels, rng=1)
     while (request := plain.ask()) is not None:
-        assert watched.evidence_nats() == watched.evidence_nats()
+        assert watched._weigh() == watched._weigh()
         assert watched.ask() == request
         observation = Observation(request.number, sensor(request))
         plain.tell(observation)
@@ -337,4 +337,4 @@ def test_asking_for_evidence_changes_nothing():
 def test_policy_that_ends_at_once_has_no_evidence(alphabets):
     policy = Adaptive(alphabets, delta=0.1)
     assert policy.recommendation == 0
-    assert set(policy.evidence_nats().values()) <= {0.0}
+    assert set(policy._weigh().values()) <= {0.0}

@@ -61,8 +61,8 @@ CHANNELS = {
 class Hasty(Adaptive):
     """A sabotaged policy: a twentieth of the evidence is enough."""
 
-    def threshold_nats(self, rival):
-        return super().threshold_nats(rival) / 20
+    def _threshold(self, rival):
+        return super()._threshold(rival) / 20
 
 
 class Misled(Adaptive):

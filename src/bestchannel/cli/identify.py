@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.files import read_channels
+from bestchannel.files import as_document, read_channels
 from bestchannel.identification import Identification, Status, identify, make_policy
 from bestchannel.sensing import Simulator
 
@@ -57,7 +56,7 @@ def identify_verb(
     result = identify(sensor, chosen, max_senses=max_senses, progress=watcher)
     watcher.close()
     if json:
-        terminal.print_json(asdict(result))
+        terminal.print_json(as_document(result))
     else:
         _show(result)
     if not result.decided:

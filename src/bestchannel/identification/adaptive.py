@@ -84,7 +84,6 @@ class Adaptive(Policy):
         input_distribution: Sequence[float] | None = None,
     ) -> None:
         epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e6, low_open=False)
-        self.leader: int | None = None
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
     @property
@@ -113,7 +112,7 @@ class Adaptive(Policy):
 
     # --- the stop: everything that enters it is certified ------------------------------------
 
-    def threshold_nats(self, rival: int) -> float:
+    def _threshold(self, rival: int) -> float:
         """log 1/δ, less the logarithm of the share of δ that the present bets against the rival have.
 
         Restarts share it geometrically; with epsilon, leader number i has 1/(i(i+1)) of it.
@@ -124,20 +123,22 @@ class Adaptive(Policy):
 
     def _rule_out(self) -> dict[int, float]:
         """Drop the rivals against which the evidence has reached the threshold; return the evidence."""
-        evidence = self.evidence_nats()
+        evidence = self._weigh()
+        thresholds = {channel: self._threshold(channel) for channel in evidence}
         self.candidates = tuple(
             channel
             for channel in self.candidates
-            if channel == self.leader or not evidence[channel] >= self.threshold_nats(channel)
+            if channel == self.leader or not evidence[channel] >= thresholds[channel]
         )
         for channel, nats in evidence.items():
             if not nats >= HOPELESS:
                 restarts = self._evidence[channel].restarts + 1
                 self._evidence[channel] = Evidence(counts=np.zeros(self.alphabets[channel]), restarts=restarts)
                 evidence[channel] = 0.0
+        self.evidence_nats, self.threshold_nats = evidence, thresholds
         return evidence
 
-    def evidence_nats(self) -> dict[int, float]:
+    def _weigh(self) -> dict[int, float]:
         """Of every candidate but the leader: L + s ε - G Ĉ_θ, with Ĉ_θ the upper end of its bracket."""
         rivals = [channel for channel in self.candidates if channel != self.leader]
         epsilon = self.epsilon * NATS_PER_BIT
@@ -229,7 +230,7 @@ class Adaptive(Policy):
         for rival, gap, error in zip(rivals, gaps, errors, strict=True):
             if gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 self._evidence[rival].betting = True
-        needed = np.array([self.threshold_nats(rival) - evidence[rival] for rival in rivals])
+        needed = np.array([self._threshold(rival) - evidence[rival] for rival in rivals])
         careful = np.maximum(gaps - CAUTION * errors, 0.7 * errors)
         value = max(view.values[b], 1e-3)
         sizes = np.array([self.alphabets[rival][0] for rival in rivals], dtype=np.float64)
@@ -237,6 +238,7 @@ class Adaptive(Policy):
         leader_senses, rival_senses = remaining_senses(
             careful, needed + 0.5, max(deviation**2, 1e-4), self.functional.spread() * value * sizes
         )
+        self.more_senses = math.ceil(leader_senses + rival_senses.sum())
         senses: Senses = {b: spread_over_inputs(self._batch(b, leader_senses), view.inputs[b] * view.deviations[b])}
         rounds = np.zeros(len(rivals))
         for i, rival in enumerate(rivals):

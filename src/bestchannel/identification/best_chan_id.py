@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from bestchannel.confidence.paper import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.errors import InputError
@@ -43,6 +44,11 @@ class BestChanID(Policy):
     def guarantee(self) -> str:
         """See `Policy`."""
         return self._promise("the best", "Th. 1")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """See `Policy`."""
+        return {"subroutine": self.subroutine, **super().options}
 
     @property
     def rounds(self) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.confidence.paper import Rate
@@ -32,11 +32,27 @@ class TooManySensesError(InputError):
     """A round so long that 64-bit counts do not hold it."""
 
 
+class Stakes(Protocol):
+    """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
+
+    def record(self) -> dict[str, Any]:
+        """The stakes in lists, numbers and texts, as JSON holds them."""
+
+
 class Policy(ABC):
     """A script with the bookkeeping of ask and tell around it."""
 
     name: ClassVar[str]
     """What the command line calls the policy."""
+
+    leader: int | None = None
+    """The channel that looks best, where the policy has such a thing."""
+
+    stakes: Stakes | None = None
+    """What the policy has staked on the answer to the open request."""
+
+    more_senses: int | None = None
+    """About how many senses more should decide, where the policy forecasts that."""
 
     def __init__(
         self,
@@ -53,6 +69,8 @@ class Policy(ABC):
         if isinstance(self.functional, InformationAt):
             distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
         self.candidates: tuple[int, ...] = tuple(range(len(self.alphabets)))
+        self.evidence_nats: dict[int, float] = {}
+        self.threshold_nats: dict[int, float] = {}
         self.recommendation: int | None = None
         for alphabet in self.alphabets:
             if min(alphabet) > 1:
@@ -71,6 +89,12 @@ class Policy(ABC):
     @abstractmethod
     def guarantee(self) -> str:
         """What the recommendation promises, and where the proof is."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the policy was made with beyond delta and epsilon, where it is not the default."""
+        fixed = self.functional
+        return {"input_distribution": list(fixed.P)} if isinstance(fixed, InformationAt) else {}
 
     @abstractmethod
     def _script(self) -> Script:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bestchannel.arrays import Integers, numeric_array
 from bestchannel.errors import InputError
-from bestchannel.identification import OutOfSensesError, Request
+from bestchannel.identification import OutOfSensesError, Party, Request
 
 
 class Recording:
@@ -34,7 +34,8 @@ class Recording:
             raise InputError("a recording wants at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         pairs = [_pairs(log, f"the trials of channel {key!r}") for key, log in named.items()]
-        self.alphabets = list(alphabets) if alphabets else [tuple(int(n) + 1 for n in log.max(axis=0)) for log in pairs]
+        sizes = [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in pairs]
+        self.alphabets = list(alphabets) if alphabets else sizes
         self._outputs = [[log[log[:, 0] == x, 1] for x in range(self._fitting(j, log))] for j, log in enumerate(pairs)]
         self._used = [[0] * len(rows) for rows in self._outputs]
 
@@ -48,6 +49,11 @@ class Recording:
                 f" {n_outputs} outputs; they have input {x} or output {y}"
             )
         return n_inputs
+
+    @property
+    def parties(self) -> list[Party]:
+        """What every channel and its letters are called."""
+        return [Party.unlabelled(key, size) for key, size in zip(self.keys, self.alphabets, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""

@@ -9,7 +9,7 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
-from bestchannel.identification import Request
+from bestchannel.identification import Party, Request
 
 
 class Simulator:
@@ -34,6 +34,11 @@ class Simulator:
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel, as the policies want it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
+
+    @property
+    def parties(self) -> list[Party]:
+        """What every channel and its letters are called."""
+        return [Party(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""
