@@ -5,6 +5,7 @@ wrong constant, so each comes with a case in which it is nearly an equality, or 
 """
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -15,7 +16,6 @@ from bestchannel.channels import bsc, z_channel
 from bestchannel.confidence.anytime import (
     CAPACITY_SPREAD,
     LARGEST_INPUT,
-    LeaderBets,
     information_spread,
     leader_bets,
     phi_per_input,
@@ -273,7 +273,7 @@ def test_bets_priced_a_millionth_too_low_are_noticed():
     # the twin of the two tests above: it fails at the rows hardest to tell from W
     W, P, N, s = bsc(0.1).W, np.array([0.5, 0.5]), np.array([1000.0, 1000.0]), np.array([3.0])
     bets = leader_bets(W, P, N, s)
-    cheap = LeaderBets(bets.pays, bets.price - 1e-6 * s)
+    cheap = replace(bets, price=bets.price - 1e-6 * s)
     assert excess(cheap, P, N, s, W / np.exp(bets.pays)).max() > rounding(N, s)
 
 

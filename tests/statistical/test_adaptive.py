@@ -3,8 +3,8 @@
 Whole runs: 100 a set of channels and delta, each ended after 10^6 senses. Only an answer that was
 given and is wrong is an error, so that sets of nearly equal channels show errors and not patience.
 A policy that keeps its promise errs more than 27 times at delta = 0.1, or more than 8 times at
-delta = 0.01, once in a million. The twin that is content with a twentieth of the evidence errs on
-nearly equal channels in a quarter of the runs, which is noticed with probability 0.9999 at
+delta = 0.01, once in a million. The twin that is content with a fifth of the threshold that is not proved errs on
+nearly equal channels in a quarter of the runs and more, which is noticed with probability 0.9999 at
 delta = 0.01.
 
 The theorem allows any leader, also one that is no better than its rival: as hostile as can be. The
@@ -59,10 +59,13 @@ CHANNELS = {
 
 
 class Hasty(Adaptive):
-    """A sabotaged policy: a twentieth of the evidence is enough."""
+    """A sabotaged policy: the threshold without a proof, and a fifth of it is enough."""
+
+    def __init__(self, alphabets, *, delta):
+        super().__init__(alphabets, delta=delta, threshold="calibrated")
 
     def _threshold(self, rival):
-        return super()._threshold(rival) / 20
+        return super()._threshold(rival) / 5
 
 
 class Misled(Adaptive):
@@ -75,10 +78,8 @@ class Misled(Adaptive):
 class Flattered(Misled):
     """A sabotaged policy: every bet pays as if the leader were 0.05 nat better."""
 
-    def _settle(self, bets, counts):
-        super()._settle(bets, counts)
-        for rival, weight in zip(bets.rivals, bets.weights, strict=True):
-            self._evidence[rival].leader += 0.05 * weight
+    def _weigh(self):
+        return {rival: nats + 0.05 * self._evidence[rival].weight for rival, nats in super()._weigh().items()}
 
 
 def values(channels, P=None):
@@ -133,7 +134,7 @@ def test_answers_beyond_epsilon_are_no_more_frequent_than_delta(delta):
     assert errors(policy, channels, epsilon=epsilon) <= most_failures(RUNS, delta)
 
 
-def test_policy_content_with_a_twentieth_of_the_evidence_is_noticed():
+def test_policy_content_with_a_fifth_of_a_threshold_without_proof_is_noticed():
     assert errors(partial(Hasty, delta=0.01), CHANNELS["nearly equal"]) > most_failures(RUNS, 0.01)
 
 

@@ -21,7 +21,7 @@ PATIENCE = 1.5
 @functools.cache
 def lanes() -> ModuleType:
     """The module `bestchannel.capacity.lanes`, compiled on first use and cached on disk."""
-    with _announced():
+    with announced():
         from bestchannel.capacity import lanes as module
     return module
 
@@ -29,14 +29,15 @@ def lanes() -> ModuleType:
 @functools.cache
 def single() -> ModuleType:
     """The module `bestchannel.capacity.single`, compiled on first use and cached on disk."""
-    with _announced():
+    with announced():
         from bestchannel.capacity import single as module
     return module
 
 
 @contextlib.contextmanager
-def _announced() -> Iterator[None]:
-    message = "compiling the capacity kernels for this machine; this happens once, about 15 s"
+def announced() -> Iterator[None]:
+    """Say so where loading inside takes so long that somebody would wonder."""
+    message = "compiling kernels for this machine; this happens once, about 15 s"
     notice = threading.Timer(PATIENCE, logger.warning, [message])
     notice.daemon = True
     notice.start()

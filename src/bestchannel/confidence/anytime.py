@@ -22,12 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.arrays import Floats
+from bestchannel.confidence.kernels import leader
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
-REFINEMENTS = 5
-"""How often the rows at which a bet is priced are improved."""
+REFINEMENTS = 12
+"""How often, at most, the rows at which a bet is priced are improved."""
+
+RATES = np.geomspace(1e-7, 1.5, 41)
+"""Nats of weight a sense at which the leader is tried."""
 
 ROUNDING = 1e-9
 """Nats that each bet is priced too high, against rounding."""
@@ -68,53 +72,51 @@ def information_spread(P: tuple[float, ...]) -> float:
 
 @dataclass(frozen=True)
 class LeaderBets:
-    """Bets on the leader's senses in one request, one for each of k rivals."""
+    """Bets on the leader's senses in one request, one for each of several weights."""
 
-    pays: Floats  # [rival, x, y] log of what a sense of x that gives y is multiplied by
-    price: Floats  # [rival] what the bets cost beyond s C(W_b)
+    pays: Floats  # [r, x, y] log of what a sense of x that gives y is multiplied by
+    price: Floats  # [r] what the bets cost beyond s C(W_b)
+    auxiliary: Floats  # [r, x, y] V
+    multipliers: Floats  # [r, x] ν
 
     def settled(self, counts: Floats) -> Floats:
-        """What the bets brought, of each rival: sum n(x, y) pays(x, y) - price."""
+        """What the bets brought: sum n(x, y) pays(x, y) - price."""
         return np.einsum("rxy,xy->r", self.pays, counts) - self.price
 
 
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:
     """Bets of weight s = weights[r] on the rows W, thought to be true, at the input distribution P.
 
-    pays = log((ν_x + s P_x g_x(y)) / N_x) with g_x = log(V_x/PV). The best V are the rows
-    V_x = W_x / e^pays, less valuable than W, that the bets are hardest to tell from W; they are
+    pays = log((ν_x + s P_x g_x(y)) / N_x) with g_x = log(V_x/PV) and ν_x such that V_x = W_x / e^pays sums to 1.
+    The best V are those very rows, less valuable than W, that the bets are hardest to tell from W; they are
     found by repetition. Whatever V and ν_x, the price
     sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for
     every W_b, since log z <= z - 1.
     """
-    N = senses[:, None]
-    V = np.broadcast_to(W, (len(weights), *W.shape))
-    for _ in range(REFINEMENTS):
-        g = np.log(V / np.einsum("x,rxy->ry", P, V)[:, None, :])
-        stakes = weights[:, None, None] * P[:, None] * g
-        wealth = _wealth(W, N, stakes)
-        V = 0.5 * V + 0.5 * W / wealth
-    price = (N * (wealth - 1.0) - stakes).max(axis=2).sum(axis=1)
-    return LeaderBets(np.log(wealth), price + ROUNDING)
+    shape = (len(weights), *W.shape)
+    pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
+    leader().bets(W, P, senses, weights, REFINEMENTS, pays, price, V, nu)
+    return LeaderBets(pays, price + ROUNDING, V, nu)
 
 
-def _wealth(W: Floats, N: Floats, stakes: Floats) -> Floats:
-    """(ν_x + stakes) / N_x with ν_x such that W_x / wealth sums to 1.
+@dataclass(frozen=True)
+class LeaderCurve:
+    """Where bets push the leader: at rates[i] nats of weight a sense its rows are worth levels[i], at costs[i] nats."""
 
-    Newton's method for sum_y W N / (ν + stakes) = 1, whose left side is convex and falls in ν, climbs
-    to the root from the left: from where the term of the smallest stake alone is 1, or from
-    N - sum_y W stakes, where the left side is at least 1 by Jensen's inequality.
-    """
-    at = np.take_along_axis(np.broadcast_to(W, stakes.shape), stakes.argmin(axis=2)[..., None], axis=2)
-    stakes = stakes - stakes.min(axis=2, keepdims=True)  # large ones must not swallow a small root
-    nu = np.maximum(N * at, N - (W * stakes).sum(axis=2, keepdims=True))
-    for _ in range(40):
-        odds = W * N / (nu + stakes)
-        excess = odds.sum(axis=2, keepdims=True) - 1.0
-        nu = nu + excess / (odds / (nu + stakes)).sum(axis=2, keepdims=True)
-        if np.all(excess < 1e-12):
-            break
-    return (nu + stakes) / N
+    rates: Floats
+    levels: Floats
+    costs: Floats
+
+
+def leader_curve(W: Floats, P: Floats, senses: Floats) -> LeaderCurve:
+    """I(P; V) and the mean over the senses of D(W_x‖V_x) for the rows V = W / e^pays of bets of every rate."""
+    share = senses / senses.sum()
+    pays = leader_bets(W, P, share, RATES).pays
+    V = W / np.exp(pays)
+    Q = np.einsum("x,rxy->ry", P, V)
+    levels = np.einsum("x,rxy,rxy->r", P, V, np.log(V / Q[:, None, :]))
+    levels = np.minimum.accumulate(levels)  # at high rates the repetition may not have settled
+    return LeaderCurve(RATES, levels, np.einsum("x,xy,rxy->r", share, W, pays))
 
 
 def rival_weight(theta: Floats, rounds: Floats, spread: float) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class RecordedStakes:
 
     content: dict[str, Any]
 
-    def record(self) -> dict[str, Any]:
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
         """See `Stakes`."""
         return self.content
 
@@ -83,7 +83,7 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
     return {
         "request": step.request.number,
         "senses": {names[c]: list(senses) for c, senses in step.request.senses.items()},
-        "stakes": None if step.stakes is None else step.stakes.record(),
+        "stakes": None if step.stakes is None else step.stakes.record(names),
         "counts": {names[c]: table.tolist() for c, table in step.counts.items()},
         "status": {
             "senses": status.senses,

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.confidence.anytime import leader_bets, rival_weight
-from bestchannel.identification.allocation import remaining_senses, spread_over_inputs
+from bestchannel.confidence.anytime import leader_bets, leader_curve
+from bestchannel.confidence.binary import ANY_INPUT, likelihood_evidence
+from bestchannel.errors import InputError
+from bestchannel.estimation import InformationAt
+from bestchannel.identification.bets import Bets, Evidence
 from bestchannel.identification.policy import Counts, Policy, Script, Senses, TooManySensesError
 from bestchannel.identification.request import MOST_SENSES
+from bestchannel.identification.sampling import RULES, Situation, spread_over_inputs
+from bestchannel.identification.view import View, view_of
+from bestchannel.identification.wagering import HORIZON, Match, likelihood_bets, plug_in_bets
 from bestchannel.information import NATS_PER_BIT
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
 
-BETTING_FROM = 0.7
-"""Estimated nats of evidence from which on a rival is bet against; what was sensed before is only learned from."""
+BETTING_FROM = 1.2
+"""Estimated nats of evidence from which on a rival is bet against; what was sensed before is learned from."""
 
 CAUTION = 0.25
 """Standard errors by which a gap is thought smaller than estimated."""
 
-BATCH = 0.15
+MARGIN = 1.0
+"""Nats that are planned for beyond the threshold."""
+
+BATCH = 0.12
 """The share of the senses still needed that one request asks for."""
 
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 """The least and the most that a request adds to the senses of a channel, relative to those it has."""
 
-BOLDNESS = np.array([1.6, 1.2, 0.8, 0.4, 0.2, 0.1, 0.05])
-"""Bets that are tried, relative to the best ones for a small gap."""
-
-LARGEST_BET = 0.9
+EVENLY_ON_LEADER, EVENLY_ON_RIVAL = 0.1, 0.2
+"""The share of a channel's senses that is spread evenly over its inputs."""
 
 HOPELESS = -4.0
 """Nats of evidence below which the bets against a rival start anew."""
@@ -41,28 +48,7 @@ HOPELESS = -4.0
 FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
-
-@dataclass
-class Evidence:
-    """What the bets against one rival have brought, in nats: the state of an e-process."""
-
-    leader: float = 0.0  # what the bets on leaders paid, less their price
-    weight: float = 0.0  # s: what those bets cost for each nat of the rival's value
-    counts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # of the rival, each sense weighted with its θ
-    total: float = 0.0  # sum of θ over the senses of one input
-    betting: bool = False
-    restarts: int = 0
-
-
-@dataclass(frozen=True)
-class View:
-    """What the counts suggest, in nats: no more than a plan, nothing here is certified."""
-
-    values: Floats  # [channel]
-    variances: Floats  # [channel] of the estimated value
-    rows: list[Floats]  # smoothed estimates W
-    inputs: list[Floats]  # P
-    deviations: list[Floats]  # [x] standard deviation of log(W_x/PW) under W_x
+THRESHOLDS = ("proved", "calibrated")
 
 
 class Adaptive(Policy):
@@ -71,6 +57,9 @@ class Adaptive(Policy):
     With `epsilon` > 0 (bits) a channel within epsilon of the best may be named. Bets against
     every rival are fixed before each request; a rival is ruled out once they have multiplied
     their stake by 1/delta. The proof is in docs/theory/adaptive.md.
+
+    `sampling` names the rule that says where to sense (`identification.sampling`). The `threshold`
+    "calibrated" goes by normal approximations instead of bets: fewer senses, and no proof.
     """
 
     name = "adaptive"
@@ -82,32 +71,48 @@ class Adaptive(Policy):
         delta: float,
         epsilon: float = 0.0,
         input_distribution: Sequence[float] | None = None,
+        sampling: str = "fewest",
+        threshold: str = "proved",
     ) -> None:
         epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e6, low_open=False)
+        for what, name, names in (("sampling rule", sampling, RULES), ("threshold", threshold, THRESHOLDS)):
+            if name not in names:
+                raise InputError(f"the {what} must be one of {', '.join(names)}; it is {name!r}")
+        self.sampling, self.threshold = sampling, threshold
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
     @property
     def guarantee(self) -> str:
         """See `Policy`."""
         what = f"within {self.epsilon:g} bit of the best" if self.epsilon else "the best"
-        return f"the named channel is {what} with probability at least {1 - self.delta:g} [docs/theory/adaptive.md]"
+        proof = "[docs/theory/adaptive.md]" if self.threshold == "proved" else "[calibrated by simulation, not proved]"
+        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """See `Policy`."""
+        return {"sampling": self.sampling, "threshold": self.threshold, **super().options}
 
     def _script(self) -> Script:
         self._counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in self.alphabets]
         self._attempt = 1
         self._evidence = self._no_evidence()
+        self._variances: dict[int, tuple[float, float]] = {}
         if len(self.candidates) == 1 or self._worthless(self.candidates):
             return self.candidates[0]
         self._learn((yield self._first_look()))
         while True:
-            view = self._view()
+            view = view_of(self._counts, self.functional)
             self._choose_leader(view)
-            evidence = self._rule_out()
+            self._rule_out(view)
             if len(self.candidates) == 1:
+                self.stakes, self.more_senses = None, 0
                 return self.candidates[0]
-            senses, bets = self._plan(view, evidence)
+            senses = self._plan(view)
+            self.stakes = bets = self._bets(view, senses)
             counts = yield self._fits(senses)
-            self._settle(bets, counts)
+            if bets is not None:
+                bets.settle({channel: table.astype(np.float64) for channel, table in counts.items()}, self._evidence)
             self._learn(counts)
 
     # --- the stop: everything that enters it is certified ------------------------------------
@@ -118,58 +123,67 @@ class Adaptive(Policy):
         Restarts share it geometrically; with epsilon, leader number i has 1/(i(i+1)) of it.
         """
         attempts = self._attempt * (self._attempt + 1) if self.epsilon else 1
-        share = FIRST_SHARE * (1.0 - FIRST_SHARE) ** self._evidence[rival].restarts
-        return math.log(attempts / (share * self.delta))
+        restarts = self._evidence[rival].restarts
+        log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
+        return math.log(attempts) - math.log(self.delta) - log_share
 
-    def _rule_out(self) -> dict[int, float]:
-        """Drop the rivals against which the evidence has reached the threshold; return the evidence."""
-        evidence = self._weigh()
+    def _rule_out(self, view: View) -> None:
+        """Drop the rivals against which the evidence has reached the threshold."""
+        evidence = self._weigh() if self.threshold == "proved" else self._normal_evidence(view)
         thresholds = {channel: self._threshold(channel) for channel in evidence}
         self.candidates = tuple(
             channel
             for channel in self.candidates
             if channel == self.leader or not evidence[channel] >= thresholds[channel]
         )
+        self.evidence_nats, self.threshold_nats = evidence, thresholds
         for channel, nats in evidence.items():
             if not nats >= HOPELESS:
                 restarts = self._evidence[channel].restarts + 1
-                self._evidence[channel] = Evidence(counts=np.zeros(self.alphabets[channel]), restarts=restarts)
-                evidence[channel] = 0.0
-        self.evidence_nats, self.threshold_nats = evidence, thresholds
-        return evidence
+                self._evidence[channel] = Evidence(np.zeros(self.alphabets[channel]), restarts)
 
     def _weigh(self) -> dict[int, float]:
-        """Of every candidate but the leader: L + s ε - G Ĉ_θ, with Ĉ_θ the upper end of its bracket."""
-        rivals = [channel for channel in self.candidates if channel != self.leader]
+        """The evidence in nats against every candidate but the leader: from below, whatever the leader."""
+        rivals = self._rivals()
         epsilon = self.epsilon * NATS_PER_BIT
-        found = {c: self._evidence[c].leader + self._evidence[c].weight * epsilon for c in rivals}
-        bet = [channel for channel in rivals if self._evidence[channel].total > 0.0]
-        for size in {self.alphabets[channel] for channel in bet}:
-            channels = [channel for channel in bet if self.alphabets[channel] == size]
+        found = {c: self._evidence[c].paid + self._evidence[c].weight * epsilon for c in rivals}
+        bet = [c for c in rivals if self._evidence[c].weight > 0.0]
+        likely = [c for c in bet if self._by_likelihood(c)]
+        for size in {self.alphabets[c] for c in bet if self._evidence[c].total > 0.0}:
+            channels = [c for c in bet if self.alphabets[c] == size and self._evidence[c].total > 0.0]
             stack = np.stack([self._evidence[c].counts / self._evidence[c].total for c in channels])
             for channel, value in zip(channels, self.functional.values(stack), strict=True):
                 found[channel] -= self._evidence[channel].total * value.upper * NATS_PER_BIT
+        if likely:
+            counts = np.stack([self._counts[c] for c in likely]).astype(np.float64)
+            starts = np.stack([start for c in likely if (start := self._evidence[c].start) is not None])
+            weights = np.array([self._evidence[c].weight for c in likely])
+            for channel, nats in zip(
+                likely, likelihood_evidence(counts, starts, weights, self._fixed_input()).tolist(), strict=True
+            ):
+                found[channel] += nats
         return found
 
-    def _settle(self, bets: _Bets, counts: Counts) -> None:
-        """Pay the bets that were fixed before the request."""
-        if not len(bets.rivals):
-            return
-        paid = leader_bets(bets.rows, bets.inputs, bets.senses, bets.weights).settled(
-            counts[bets.leader].astype(np.float64)
-        )
-        for i, rival in enumerate(bets.rivals):
-            evidence = self._evidence[rival]
-            evidence.leader += float(paid[i])
-            evidence.weight += float(bets.weights[i])
-            if rival in counts:
-                evidence.counts = evidence.counts + bets.thetas[i] * counts[rival]
-                evidence.total += float(bets.thetas[i] * bets.rounds[i])
+    def _normal_evidence(self, view: View) -> dict[int, float]:
+        """½ (gap + ε)² / variance against every candidate but the leader: nothing is proved by it."""
+        gaps, errors = self._gaps(view)
+        normal = 0.5 * (np.maximum(gaps, 0.0) / errors) ** 2
+        return dict(zip(self._rivals(), normal.tolist(), strict=True))
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
+    def _rivals(self) -> list[int]:
+        return [channel for channel in self.candidates if channel != self.leader]
+
+    def _by_likelihood(self, channel: int) -> bool:
+        """Whether the rival's own part of the evidence is the likelihood of its rows."""
+        return self.alphabets[channel] == (2, 2)
+
+    def _fixed_input(self) -> float:
+        return self.functional.P[1] if isinstance(self.functional, InformationAt) else ANY_INPUT
+
     def _no_evidence(self) -> dict[int, Evidence]:
-        return {channel: Evidence(counts=np.zeros(alphabet)) for channel, alphabet in enumerate(self.alphabets)}
+        return {channel: Evidence(np.zeros(alphabet)) for channel, alphabet in enumerate(self.alphabets)}
 
     def _first_look(self) -> Senses:
         return {j: (FIRST_SENSES,) * n for j, (n, m) in enumerate(self.alphabets) if min(n, m) > 1}
@@ -196,101 +210,130 @@ class Adaptive(Policy):
             self.leader, self._attempt, self._evidence = best, self._attempt + 1, self._no_evidence()
             self.candidates = tuple(range(len(self.alphabets)))
 
-    def _view(self) -> View:
-        k = len(self.alphabets)
-        values, variances = np.zeros(k), np.zeros(k)
-        rows: list[Floats] = [np.zeros((0, 0))] * k
-        inputs, deviations = list(rows), list(rows)
-        for size in {size for size in self.alphabets if min(size) > 1}:  # the others are worth 0 for certain
-            channels = [j for j in range(k) if self.alphabets[j] == size]
-            tables = np.stack([self._counts[j] for j in channels]).astype(np.float64)
-            totals = np.maximum(tables.sum(axis=2), 1.0)
-            W = (tables + 0.5) / (tables.sum(axis=2) + 0.5 * size[1])[..., None]
-            P = self.functional.best_inputs(W)
-            Q = np.einsum("cx,cxy->cy", P, W)
-            g = np.log(W / Q[:, None, :])
-            D = (W * g).sum(axis=2)
-            V = (W * g**2).sum(axis=2) - D**2
-            value = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not let a channel worth 0 by its size lead
-            # the second term keeps a channel that has hardly erred from looking certain
-            variance = (P**2 * V / totals).sum(axis=1) + (0.5 * P / totals).max(axis=1) ** 2
-            for i, j in enumerate(channels):
-                values[j], variances[j] = value[i], variance[i]
-                rows[j], inputs[j], deviations[j] = W[i], P[i], np.sqrt(np.maximum(V[i], 0.0))
-        return View(values, variances, rows, inputs, deviations)
+    def _gaps(self, view: View) -> tuple[Floats, Floats]:
+        """By how much the leader is thought to be ahead of every rival, and the standard errors of that."""
+        b, rivals = self.leader, self._rivals()
+        assert b is not None
+        gaps = view.values[b] + self.epsilon * NATS_PER_BIT - view.values[rivals]
+        return gaps, np.sqrt(view.variances[b] + view.variances[rivals])
 
-    def _plan(self, view: View, evidence: dict[int, float]) -> tuple[Senses, _Bets]:
-        """What to sense next, and the bets on it."""
+    def _plan(self, view: View) -> Senses:
+        """What to sense next."""
+        b, rivals = self.leader, self._rivals()
+        assert b is not None
+        gaps, errors = self._gaps(view)
+        for rival, gap, error in zip(rivals, gaps, errors, strict=True):
+            if not self._evidence[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
+                self._evidence[rival].begin(self._counts[rival], self._answered + 1)
+        needed = np.array([self._threshold(rival) - self.evidence_nats.get(rival, 0.0) for rival in rivals])
+        own, theirs = np.array([self._unit_variances(view, rival) for rival in rivals]).T
+        wanted = RULES[self.sampling](
+            Situation(
+                gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
+                needed=np.maximum(needed, 0.0) + MARGIN,
+                leader_variances=own,
+                rival_variances=theirs,
+                leader_senses=float(self._counts[b].sum()),
+                rival_senses=np.array([self._counts[rival].sum() for rival in rivals], dtype=np.float64),
+            )
+        )
+        self.more_senses = math.ceil(wanted[0] + wanted[1].sum())
+        return self._senses(view, wanted[0], dict(zip(rivals, wanted[1].tolist(), strict=True)))
+
+    def _unit_variances(self, view: View, rival: int) -> tuple[float, float]:
+        """Of the leader's value and of the rival's, of one sense: as far as the bets tell them apart."""
+        assert self.leader is not None
+        own = view.unit_variance(self.leader)
+        if min(self.alphabets[rival]) == 1:
+            return own, 0.0
+        if not self._by_likelihood(rival):
+            value = max(view.values[self.leader], 1e-3)
+            return own, self.functional.spread() * value * self.alphabets[rival][0]
+        seen, theirs = self._variances.get(rival, (own, view.unit_variance(rival)))
+        return min(max(seen, 0.4 * own), 2.5 * own), theirs
+
+    def _senses(self, view: View, leader_senses: float, rival_senses: dict[int, float]) -> Senses:
         b = self.leader
         assert b is not None
-        rivals = [channel for channel in self.candidates if channel != b]
-        epsilon = self.epsilon * NATS_PER_BIT
-        gaps = view.values[b] + epsilon - view.values[rivals]
-        errors = np.sqrt(view.variances[b] + view.variances[rivals])
-        for rival, gap, error in zip(rivals, gaps, errors, strict=True):
-            if gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
-                self._evidence[rival].betting = True
-        needed = np.array([self._threshold(rival) - evidence[rival] for rival in rivals])
-        careful = np.maximum(gaps - CAUTION * errors, 0.7 * errors)
-        value = max(view.values[b], 1e-3)
-        sizes = np.array([self.alphabets[rival][0] for rival in rivals], dtype=np.float64)
-        deviation = float(view.inputs[b] @ view.deviations[b])
-        leader_senses, rival_senses = remaining_senses(
-            careful, needed + 0.5, max(deviation**2, 1e-4), self.functional.spread() * value * sizes
-        )
-        self.more_senses = math.ceil(leader_senses + rival_senses.sum())
-        senses: Senses = {b: spread_over_inputs(self._batch(b, leader_senses), view.inputs[b] * view.deviations[b])}
-        rounds = np.zeros(len(rivals))
-        for i, rival in enumerate(rivals):
-            if min(self.alphabets[rival]) > 1:
-                rounds[i] = max(1.0, round(self._batch(rival, rival_senses[i]) / sizes[i]))
-                senses[rival] = (int(rounds[i]),) * self.alphabets[rival][0]
+        senses: Senses = {b: spread_over_inputs(self._batch(b, leader_senses), view.shares(b), EVENLY_ON_LEADER)}
+        for rival, wanted in rival_senses.items():
+            n_inputs = self.alphabets[rival][0]
+            if wanted == 0.0 or min(self.alphabets[rival]) == 1:
+                continue
+            batch = self._batch(rival, wanted)
+            if self._by_likelihood(rival):
+                senses[rival] = spread_over_inputs(batch, view.shares(rival), EVENLY_ON_RIVAL)
             else:
-                rounds[i] = sum(senses[b])  # worth 0 without being sensed
-        return senses, self._bets(view, senses[b], rivals, gaps - CAUTION * errors, rounds)
+                senses[rival] = (max(1, round(batch / n_inputs)),) * n_inputs
+        return senses
 
     def _batch(self, channel: int, wanted: float) -> float:
         have = float(self._counts[channel].sum())
         least, most = max(SMALLEST_GROWTH * have, 4.0), max(LARGEST_GROWTH * have, 8.0)
         return min(max(BATCH * wanted, least), most)
 
-    def _bets(
-        self, view: View, leader_senses: tuple[int, ...], rivals: list[int], gaps: Floats, rounds: Floats
-    ) -> _Bets:
-        """Of some multiples of θ = Δ / (Φ C_b + m v_b), best for a small gap, those that should win most."""
+    # --- the bets: any choice is valid --------------------------------------------------------
+
+    def _bets(self, view: View, senses: Senses) -> Bets | None:
+        """Bets against every rival that is far enough behind for them."""
         b = self.leader
         assert b is not None
-        spread, N = self.functional.spread(), np.array(leader_senses, dtype=np.float64)
-        v_b = float((view.inputs[b] ** 2 * view.deviations[b] ** 2 / N).sum())
-        small_gap = gaps / (spread * max(view.values[b], 1e-3) + rounds * v_b)
-        thetas = np.clip(small_gap[:, None] * BOLDNESS, 0.0, LARGEST_BET)
-        weights = rival_weight(thetas, rounds[:, None], spread)
-        paid = leader_bets(view.rows[b], view.inputs[b], N, weights.ravel()).settled(N[:, None] * view.rows[b])
-        rival_values = (view.values[b] - gaps)[:, None]  # less epsilon, which the bets are credited with
-        growth = paid.reshape(weights.shape) - rounds[:, None] * thetas * rival_values
-        best = growth.argmax(axis=1)
-        on = [i for i, r in enumerate(rivals) if self._evidence[r].betting and growth[i, best[i]] > 0.0]
-        return _Bets(
-            b,
-            view.rows[b],
-            view.inputs[b],
-            N,
-            [rivals[i] for i in on],
-            thetas[on, best[on]],
-            rounds[on],
-            weights[on, best[on]],
+        if self.threshold != "proved":
+            return None
+        gaps, errors = self._gaps(view)
+        safe = dict(zip(self._rivals(), gaps - CAUTION * errors, strict=True))
+        ready = [rival for rival, gap in safe.items() if gap > 0.0 and self._evidence[rival].betting]
+        chosen = self._sized([rival for rival in ready if self._by_likelihood(rival)], safe, view, senses)
+        chosen |= self._sized([rival for rival in ready if not self._by_likelihood(rival)], safe, view, senses)
+        rivals = [rival for rival, (_, weight) in chosen.items() if weight > 0.0]
+        thetas, weights = (np.array([chosen[rival][i] for rival in rivals]) for i in (0, 1))
+        return Bets(
+            leader=b,
+            inputs=view.inputs[b],
+            rivals=rivals,
+            weights=weights,
+            thetas=thetas,
+            on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=np.float64), weights),
+            since=[self._evidence[rival].since for rival in rivals],
+            restarts=[self._evidence[rival].restarts for rival in rivals],
         )
 
+    def _sized(
+        self, rivals: list[int], safe: dict[int, float], view: View, senses: Senses
+    ) -> dict[int, tuple[float, float]]:
+        """θ and weight of the bets against rivals of one kind."""
+        b = self.leader
+        assert b is not None
+        if not rivals:
+            return {}
+        epsilon = self.epsilon * NATS_PER_BIT
+        match = Match(
+            rows=view.rows[b],
+            inputs=view.inputs[b],
+            senses=np.array(senses[b], dtype=np.float64),
+            value=view.values[b] + epsilon,
+            values=view.values[rivals],
+            safe_gaps=np.array([safe[rival] for rival in rivals]),
+        )
+        if not self._by_likelihood(rivals[0]):
+            # a rival that is worth 0 by its alphabet is not sensed; the leader's senses serve for its rounds
+            rounds = np.array([senses[rival][0] if rival in senses else sum(senses[b]) for rival in rivals])
+            thetas, weights = plug_in_bets(
+                match, view.deviations[b], rounds.astype(np.float64), self.functional.spread()
+            )
+            return dict(zip(rivals, zip(thetas.tolist(), weights.tolist(), strict=True), strict=True))
+        curve = leader_curve(match.rows, match.inputs, match.senses)
+        so_far = np.array([self._evidence[rival].weight for rival in rivals])
+        future = np.stack([self._expected(view, rival, senses.get(rival, (0, 0))) for rival in rivals])
+        met = likelihood_bets(match, curve, epsilon, future, so_far, self._fixed_input())
+        pairs = zip(met.leader_variances.tolist(), met.rival_variances.tolist(), strict=True)
+        self._variances.update(zip(rivals, pairs, strict=True))
+        return {rival: (0.0, weight) for rival, weight in zip(rivals, met.weights.tolist(), strict=True)}
 
-@dataclass(frozen=True)
-class _Bets:
-    """All that the bets of one request depend on, fixed before it is answered."""
-
-    leader: int
-    rows: Floats
-    inputs: Floats
-    senses: Floats
-    rivals: list[int]
-    thetas: Floats
-    rounds: Floats
-    weights: Floats
+    def _expected(self, view: View, rival: int, senses: tuple[int, ...]) -> Floats:
+        """The rival's counts since its bets began, some requests from now."""
+        start = self._evidence[rival].start
+        assert start is not None
+        W = view.rows[rival]
+        total = (self._counts[rival] - start).sum(axis=1) + HORIZON * np.array(senses)
+        return total[:, None] * W

@@ -35,8 +35,8 @@ class TooManySensesError(InputError):
 class Stakes(Protocol):
     """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
 
-    def record(self) -> dict[str, Any]:
-        """The stakes in lists, numbers and texts, as JSON holds them."""
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
 
 
 class Policy(ABC):

@@ -1,0 +1,106 @@
+"""Sampling rules: which channels to sense next, and how often. Any rule is valid; they differ in what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a rule goes by: a leader and its rivals, in nats.
+
+    After n senses of the leader and n_a of a rival, evidence grows to about gap² / (2 (v/n + v_a/n_a)), with the
+    variances v[a] of the leader's value and v_a[a] of the rival's, both for a single sense.
+    """
+
+    gaps: Floats  # [rival] by which the leader is thought to be ahead, cautiously
+    needed: Floats  # [rival] evidence that is still missing
+    leader_variances: Floats  # [rival]
+    rival_variances: Floats  # [rival]
+    leader_senses: float  # so far
+    rival_senses: Floats  # [rival] so far
+
+
+Wanted = tuple[float, Floats]
+"""Senses still wanted: of the leader, and of every rival. What is 0 is left out of the next request."""
+
+Rule = Callable[[Situation], Wanted]
+
+
+GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
+"""Senses of the leader that are tried, relative to the fewest possible."""
+
+
+def fewest(now: Situation) -> Wanted:
+    """The fewest further senses after which every rival should be ruled out.
+
+    Given n senses of the leader, each n_a follows; the best n is looked for on a grid.
+    """
+    evidence = now.gaps**2 / (2.0 * now.needed)
+    least = float((now.leader_variances / evidence).max())
+    leader = least * GRID
+    rivals = now.rival_variances / (evidence - now.leader_variances / leader[:, None])
+    best = int(np.argmin(leader + rivals.sum(axis=1)))
+    return float(leader[best]), rivals[best]
+
+
+def uniform(now: Situation) -> Wanted:
+    """As many senses of every channel that is left, until the hardest rival is ruled out."""
+    each = 2.0 * now.needed * (now.leader_variances + now.rival_variances) / now.gaps**2
+    most = float(each.max())
+    return most, np.full(len(each), most)
+
+
+def lucb(now: Situation) -> Wanted:
+    """The leader and the rival that may still be the best, as many senses of each [KTAS12]."""
+    return _two(now, int(np.argmin(now.gaps)), 0.5)
+
+
+def top_two(now: Situation) -> Wanted:
+    """The leader and the rival against which most evidence is missing, where it informs most [YQWY23]."""
+    challenger = int(np.argmax(now.needed))
+    own, theirs = np.sqrt(now.leader_variances[challenger]), np.sqrt(now.rival_variances[challenger])
+    return _two(now, challenger, float(own / (own + theirs)))
+
+
+def track_and_stop(now: Situation) -> Wanted:
+    """Whoever is furthest behind its share of the fewest senses from the beginning, with some of everyone [GK16]."""
+    total = now.leader_senses + now.rival_senses.sum()
+    leader, rivals = fewest(
+        Situation(now.gaps, np.ones_like(now.gaps), now.leader_variances, now.rival_variances, 0.0, now.rival_senses)
+    )
+    scale = 1.1 * total / (leader + rivals.sum())
+    forced = np.sqrt(total / (1.0 + len(rivals)))
+    behind = np.maximum(np.maximum(scale * rivals, forced) - now.rival_senses, 0.0)
+    return max(scale * leader - now.leader_senses, 1.0), behind
+
+
+def _two(now: Situation, challenger: int, leaders_share: float) -> Wanted:
+    """All senses to the leader and one rival, until that rival is ruled out."""
+    own = now.leader_variances[challenger] / leaders_share
+    theirs = now.rival_variances[challenger] / (1.0 - leaders_share)
+    total = float(2.0 * now.needed[challenger] * (own + theirs) / now.gaps[challenger] ** 2)
+    rivals = np.zeros(len(now.gaps))
+    rivals[challenger] = total * (1.0 - leaders_share)
+    return total * leaders_share, rivals
+
+
+RULES: dict[str, Rule] = {
+    "fewest": fewest,
+    "uniform": uniform,
+    "lucb": lucb,
+    "top-two": top_two,
+    "track-and-stop": track_and_stop,
+}
+"""The rules by name."""
+
+
+def spread_over_inputs(total: float, shares: Floats, evenly: float) -> tuple[int, ...]:
+    """`total` senses in proportion to the shares, a part of them evenly, at least one of each input."""
+    mixed = (1.0 - evenly) * shares / max(shares.sum(), 1e-300) + evenly / len(shares)
+    return tuple(int(n) for n in np.maximum(np.rint(total * mixed), 1.0))
