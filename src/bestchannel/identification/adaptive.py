@@ -234,11 +234,16 @@ class Adaptive(Policy):
                 leader_variances=own,
                 rival_variances=theirs,
                 leader_senses=float(self._counts[b].sum()),
-                rival_senses=np.array([self._counts[rival].sum() for rival in rivals], dtype=np.float64),
+                rival_senses=np.array([self._senses_that_count(rival) for rival in rivals]),
             )
         )
         self.more_senses = math.ceil(wanted[0] + wanted[1].sum())
         return self._senses(view, wanted[0], dict(zip(rivals, wanted[1].tolist(), strict=True)))
+
+    def _senses_that_count(self, rival: int) -> float:
+        """Of the rival, since its bets began."""
+        start = self._evidence[rival].start
+        return float(self._counts[rival].sum() - (0.0 if start is None else start.sum()))
 
     def _unit_variances(self, view: View, rival: int) -> tuple[float, float]:
         """Of the leader's value and of the rival's, of one sense: as far as the bets tell them apart."""
@@ -250,7 +255,7 @@ class Adaptive(Policy):
             value = max(view.values[self.leader], 1e-3)
             return own, self.functional.spread() * value * self.alphabets[rival][0]
         seen, theirs = self._variances.get(rival, (own, view.unit_variance(rival)))
-        return min(max(seen, 0.4 * own), 2.5 * own), theirs
+        return min(max(seen, 0.4 * own), 2.5 * own), max(theirs, 1e-4)
 
     def _senses(self, view: View, leader_senses: float, rival_senses: dict[int, float]) -> Senses:
         b = self.leader

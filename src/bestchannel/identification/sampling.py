@@ -23,7 +23,7 @@ class Situation:
     leader_variances: Floats  # [rival]
     rival_variances: Floats  # [rival]
     leader_senses: float  # so far
-    rival_senses: Floats  # [rival] so far
+    rival_senses: Floats  # [rival] so far, as far as they count as evidence
 
 
 Wanted = tuple[float, Floats]
@@ -65,7 +65,7 @@ def top_two(now: Situation) -> Wanted:
     """The leader and the rival against which most evidence is missing, where it informs most [YQWY23]."""
     challenger = int(np.argmax(now.needed))
     own, theirs = np.sqrt(now.leader_variances[challenger]), np.sqrt(now.rival_variances[challenger])
-    return _two(now, challenger, float(own / (own + theirs)))
+    return _two(now, challenger, min(float(own / (own + theirs)), 0.99))
 
 
 def track_and_stop(now: Situation) -> Wanted:
