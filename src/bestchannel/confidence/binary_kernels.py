@@ -23,7 +23,9 @@ SLACK = 1e-12
 """Nats, for each count and each unit of weight, by which a bound is lowered against rounding."""
 
 DESCENTS = 12
-LEAST_GAIN = 1e-4
+FINE, COARSE = 1e-4, 1e-2
+"""Nats: a step that gains less than this is the last one."""
+
 EDGE = 1e-12
 NEAR_EDGE = 0.02
 
@@ -100,7 +102,7 @@ def tilted(n, weight, p, a, b):
 
 
 @jit
-def _descended(n, weight, p, a, b):
+def _descended(n, weight, p, a, b, least_gain):
     """A low value of `tilted` from (a, b) downwards: f is replaced by its tangent, over and over."""
     least = tilted(n, weight, p, a, b)
     for _ in range(DESCENTS):
@@ -111,17 +113,17 @@ def _descended(n, weight, p, a, b):
         to_a = _row_floor(n[0, 1], n[0, 0], weight * slope_a, EDGE, 1.0 - EDGE)[1]
         to_b = _row_floor(n[1, 1], n[1, 0], weight * slope_b, EDGE, 1.0 - EDGE)[1]
         found = tilted(n, weight, p, to_a, to_b)
-        if not found < least - LEAST_GAIN:
+        if not found < least - least_gain:
             to_a, to_b = 0.5 * (a + to_a), 0.5 * (b + to_b)
             found = tilted(n, weight, p, to_a, to_b)
-        if not found < least - LEAST_GAIN:
+        if not found < least - least_gain:
             break
         least, a, b = found, to_a, to_b
     return least, a, b
 
 
 @jit
-def lowest(n, weight, p):
+def lowest(n, weight, p, least_gain=FINE):
     """A low value of `tilted`, and where: from the counts downwards, and from the best of some far points. No bound."""
     a = (n[0, 1] + 0.5) / (n[0, 0] + n[0, 1] + 1.0)
     b = (n[1, 1] + 0.5) / (n[1, 0] + n[1, 1] + 1.0)
@@ -137,8 +139,8 @@ def lowest(n, weight, p):
         found = tilted(n, weight, p, other_a, other_b)
         if found < far:
             far, far_a, far_b = found, other_a, other_b
-    near, near_a, near_b = _descended(n, weight, p, a, b)
-    far, far_a, far_b = _descended(n, weight, p, far_a, far_b)
+    near, near_a, near_b = _descended(n, weight, p, a, b, least_gain)
+    far, far_a, far_b = _descended(n, weight, p, far_a, far_b, least_gain)
     if far < near:
         return far, far_a, far_b
     return near, near_a, near_b
@@ -245,7 +247,7 @@ def meeting_rates(counts, weights, leader_senses, rates, levels, p, met):
 @jit
 def _excess(n, weight, level, p):
     """level - f(v) for the rival's most plausible rows v at this weight; f(v); and sum n D(n_x/n ‖ v_x)."""
-    _, a, b = lowest(n, weight, p)
+    _, a, b = lowest(n, weight, p, COARSE)
     cost = _row_cost(n[0, 1], n[0, 0], a) + _row_cost(n[1, 1], n[1, 0], b)
     for x in range(2):
         cost -= _row_cost(n[x, 1], n[x, 0], n[x, 1] / max(n[x, 0] + n[x, 1], 1e-300))

@@ -102,5 +102,6 @@ RULES: dict[str, Rule] = {
 
 def spread_over_inputs(total: float, shares: Floats, evenly: float) -> tuple[int, ...]:
     """`total` senses in proportion to the shares, a part of them evenly, at least one of each input."""
-    mixed = (1.0 - evenly) * shares / max(shares.sum(), 1e-300) + evenly / len(shares)
-    return tuple(int(n) for n in np.maximum(np.rint(total * mixed), 1.0))
+    parts: list[float] = shares.tolist()
+    whole, even = max(sum(parts), 1e-300), evenly / len(parts)
+    return tuple(max(round(total * ((1.0 - evenly) * part / whole + even)), 1) for part in parts)

@@ -27,7 +27,7 @@ class View:
 
     def unit_variance(self, channel: int) -> float:
         """The variance of the estimated value times the number of senses, with the senses so spread."""
-        return max(float(self.shares(channel).sum()) ** 2, 1e-4)
+        return max(float(np.dot(self.inputs[channel], self.deviations[channel])) ** 2, 1e-4)
 
 
 def view_of(counts: Sequence[Integers], functional: Functional) -> View:

@@ -29,6 +29,12 @@ class Simulator:
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
+        # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
+        self._possible = [[np.flatnonzero(row) for row in channel.W] for channel in self.channels]
+        self._laws = [
+            [row[letters] / row.sum() for row, letters in zip(channel.W, possible, strict=True)]
+            for channel, possible in zip(self.channels, self._possible, strict=True)
+        ]
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
@@ -44,10 +50,8 @@ class Simulator:
         """Draw the counts of every (channel, input) in the order of the request."""
         counts = {}
         for channel, senses in request.senses.items():
-            W = self.channels[channel].W
-            counts[channel] = np.zeros(W.shape, dtype=np.int64)
+            table = np.zeros(self.channels[channel].W.shape, dtype=np.int64)
             for x, n in enumerate(senses):
-                # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
-                possible = W[x] > 0.0
-                counts[channel][x, possible] = self.rng.multinomial(n, W[x, possible] / W[x].sum())
+                table[x, self._possible[channel][x]] = self.rng.multinomial(n, self._laws[channel][x])
+            counts[channel] = table
         return counts
