@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Binary channels with binary outputs, compiled: how plausible a large value is still left by the counts.
 
 A channel is (a, b): the probabilities of output 1 under input 0 and under input 1. Its value f(a, b), in nats, is

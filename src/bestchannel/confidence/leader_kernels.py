@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Bets on the leader's senses, compiled: see `confidence.anytime.leader_bets` for what they are."""
 
 from __future__ import annotations

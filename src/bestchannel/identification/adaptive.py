@@ -207,7 +207,8 @@ class Adaptive(Policy):
             self.leader = best
         elif view.values[self.leader] < view.values[best] - 0.5 * self.epsilon * NATS_PER_BIT:
             # evidence with epsilon is about one leader: another one starts anew, with a smaller share of δ
-            self.leader, self._attempt, self._evidence = best, self._attempt + 1, self._no_evidence()
+            self._attempt += any(evidence.spent for evidence in self._evidence.values())
+            self.leader, self._evidence = best, self._no_evidence()
             self.candidates = tuple(range(len(self.alphabets)))
 
     def _gaps(self, view: View) -> tuple[Floats, Floats]:

@@ -29,6 +29,11 @@ class Evidence:
         """Whether the bets have begun."""
         return self.start is not None
 
+    @property
+    def spent(self) -> bool:
+        """Whether a share of δ has been used, now or before a restart."""
+        return self.betting or self.restarts > 0
+
     def begin(self, counts: Integers, request: int) -> None:
         """Bet from this request on; what was counted before is learned from."""
         self.start, self.since = counts.astype(np.float64), request
