@@ -4,6 +4,7 @@ from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pse
 from bestchannel.channels import Channel
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.estimation import Estimate, estimate
+from bestchannel.files import read_channels, read_counts, read_trials
 from bestchannel.identification import (
     Adaptive,
     BestChanID,
@@ -41,4 +42,7 @@ __all__ = [
     "identify",
     "mutual_information",
     "pseudo_capacity",
+    "read_channels",
+    "read_counts",
+    "read_trials",
 ]

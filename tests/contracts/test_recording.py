@@ -1,6 +1,7 @@
 """A recording answers from its trials, in their order, none twice."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bestchannel as bc
@@ -77,3 +78,89 @@ def test_declared_alphabet_holds_letters_that_never_came():
 def test_bad_trials_are_refused_by_name(trials, alphabets, sentence):
     with pytest.raises(InputError, match=sentence):
         bc.Recording(trials, alphabets=alphabets)
+
+
+def write_log(path, trials):
+    """The trials as a file, the channels taking turns, each in its order."""
+    rows = [(i, name, x, y) for name, log in trials.items() for i, (x, y) in enumerate(log)]
+    lines = [f"{name},in{x},out{y}\n" for _, name, x, y in sorted(rows)]
+    path.write_text("channel,x,y\n" + "".join(lines))
+    return path
+
+
+def test_recording_from_a_file_answers_as_the_same_trials_do(tmp_path):
+    trials = trials_of(LINKS, 2000, 4)
+    recorded = bc.Recording.from_file(write_log(tmp_path / "log.csv", trials), outputs=["out0", "out1"])
+    given = bc.Recording(trials)
+    result, expected = (bc.identify(r, bc.Adaptive(r.alphabets, delta=0.05)) for r in (recorded, given))
+    assert (result.best, result.senses, result.decided) == (expected.best, expected.senses, True)
+    steps = zip(result.audit.steps, expected.audit.steps, strict=True)
+    # labels appear in another order in the other channel, so compare channel by name
+    for mine, theirs in steps:
+        named = [
+            {str(r.keys[c]): t.tolist() for c, t in s.counts.items()} for r, s in ((recorded, mine), (given, theirs))
+        ]
+        assert named[0] == named[1]
+
+
+def test_labels_of_a_log_name_the_parties(tmp_path):
+    recording = bc.Recording.from_file(write_log(tmp_path / "log.csv", {"link": [(1, 0), (0, 1), (1, 1)]}))
+    (party,) = recording.parties
+    assert (party.key, party.inputs, party.outputs) == ("link", ("in1", "in0"), ("out0", "out1"))
+    assert recording.inferred_outputs
+
+
+def test_missing_senses_are_named_by_label(tmp_path):
+    recording = bc.Recording.from_file(write_log(tmp_path / "log.csv", {"link": LOG}))
+    with pytest.raises(OutOfSensesError, match=r"has 2 more senses of input x=1 \(in1\) of channel 'link'"):
+        recording(Request(1, {0: (1, 3)}))
+
+
+def test_frame_is_a_recording():
+    frame = pd.DataFrame(LOG, columns=["x", "y"]).assign(channel="link")
+    recording = bc.Recording(frame)
+    assert recording.keys == ["link"]
+    assert recording(Request(1, {0: (2, 2)}))[0].tolist() == [[1, 1], [1, 1]]
+    declared = bc.Recording(frame, outputs=["0", "1", "2"])
+    assert (declared.alphabets, declared.inferred_outputs) == ([(2, 3)], False)
+    with pytest.raises(InputError, match="a recording wants a row a sense"):
+        bc.Recording(frame.assign(count=1))
+
+
+@pytest.mark.parametrize("each", [30, 400])
+def test_replay_and_estimate_on_the_same_counts_agree(tmp_path, each):
+    """All trials replayed give the counts that `estimate` reads, and so the same intervals and verdict."""
+    path = write_log(tmp_path / "log.csv", trials_of(LINKS, each, 5))
+    recording, counts = bc.Recording.from_file(path), bc.read_counts(path)
+    replayed = recording(Request(1, {j: (each,) * n_inputs for j, (n_inputs, _) in enumerate(recording.alphabets)}))
+    for j, (name, content) in enumerate(counts.items()):
+        assert recording.keys[j] == name
+        np.testing.assert_array_equal(replayed[j], content.counts)
+        np.testing.assert_array_equal(recording.counts[name], content.counts)
+        assert (recording.parties[j].inputs, recording.parties[j].outputs) == (content.inputs, content.outputs)
+    from_replay = bc.estimate({name: replayed[j] for j, name in enumerate(recording.keys)})
+    assert from_replay.verdict == bc.estimate(counts).verdict
+    for name in counts:
+        mine, theirs = from_replay[name], bc.estimate(counts)[name]
+        assert (mine.lower, mine.capacity, mine.upper) == (theirs.lower, theirs.capacity, theirs.upper)
+
+
+def test_certified_replay_names_the_channel_that_estimate_has_ahead(tmp_path):
+    path = write_log(tmp_path / "log.csv", trials_of(LINKS, 5000, 6))
+    recording = bc.Recording.from_file(path)
+    result = bc.identify(recording, bc.Adaptive(recording.alphabets, delta=0.05))
+    estimated = bc.estimate(bc.read_counts(path), delta=0.05)
+    assert result.decided
+    assert estimated.verdict.decided
+    assert result.best == estimated.verdict.best
+
+
+def test_other_trials_are_refused():
+    with pytest.raises(InputError, match=r"trials must map channels to pairs .*; they are a int"):
+        bc.Recording(5)
+    with pytest.raises(InputError, match="an alphabet a channel; there are 2 and 1 channels"):
+        bc.Recording([LOG], alphabets=[(2, 2), (2, 2)])
+    with pytest.raises(InputError, match="alphabets belongs to pairs of numbers"):
+        bc.Recording(pd.DataFrame(LOG, columns=["x", "y"]), alphabets=[(2, 2)])
+    with pytest.raises(InputError, match="outputs belongs to a data frame"):
+        bc.Recording([LOG], outputs=["0", "1"])

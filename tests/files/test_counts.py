@@ -30,6 +30,10 @@ def read(tmp_path, text, **options):
         LINES.replace("channel,x,y,count", "Channel,X,Y,Count"),
         LINES.replace(",9\n", ",4\nq,0,0,5\n"),
         LINES.replace(",9", ",9.0"),
+        LINES.replace("\nq,0,1", "\r\nq,0,1").replace("\nq,1,1", "\rq,1,1"),
+        LINES.replace("q,0,0,9", '"q", "0","0" ,9').replace('" ,', '",'),
+        LINES.replace(",", " , ").replace("\n", "  \n"),
+        LINES.replace(",", ";").replace(";9", ";9,0"),
     ],
 )
 def test_lines_of_many_origins_are_one_table(tmp_path, text):
@@ -98,6 +102,34 @@ def test_parquet_and_npz_hold_the_same(tmp_path):
     np.testing.assert_array_equal(read_counts(tmp_path / "log.parquet")["log"].counts, [[2, 0], [0, 1]])
 
 
+def test_parquet_columns_may_have_dots_and_other_kinds_of_labels(tmp_path):
+    columns = {"a.sent": [True, True, False], "y": pa.array(["u", "v", "u"]).dictionary_encode(), "a": [1, 2, 3]}
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    content = read_counts(tmp_path / "log.parquet", columns={"x": "a.sent"})["log"]
+    np.testing.assert_array_equal(content.counts, [[1, 1], [1, 0]])
+    assert content.inputs == ("true", "false")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": ["a", None], "y": [0, 1]}, 'row 2, column "x" must have a value; it has none'),
+        ({"x": [[1], [2]], "y": [0, 1]}, 'the column "x" must hold labels; it holds values of type list'),
+        (
+            {"x": [0], "y": [0], "count": ["many"]},
+            'the column "count" must hold numbers; it holds values of type string',
+        ),
+        ({"x": [0], "y": [0], "count": [-1]}, "row 1, count must be a whole number from 0 on; it is -1"),
+        ({"x": pa.array([], pa.string()), "y": pa.array([], pa.string())}, "the table must have rows; it has none"),
+        ({"x": [0], "y": [" "]}, "row 1, y must be a label; it is blank"),
+    ],
+)
+def test_refusal_of_parquet_names_row_column_and_value(tmp_path, columns, message):
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    with pytest.raises(InputError, match=message):
+        read_counts(tmp_path / "log.parquet")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -113,6 +145,12 @@ def test_parquet_and_npz_hold_the_same(tmp_path):
         ("channel,x,y,count\nq,0,0,0\n", 'channel "q" must add up to at least 1'),
         ("0.9,0.1\n0.2,0.8\n", "whole number"),
         ("", "empty"),
+        ("\n \n", "empty"),
+        ('x,y\n0,1\n0,"1\n', "line 3 cannot be split into cells"),
+        ("x,y\n0,1\n0,\0\n", "NUL"),
+        ("x,y\n0," + "a" * 20_000, "line 2, y must be a label; it is 20,000 letters long"),
+        ("x,y\n0," + "a" * 200_000, "line 2 cannot be split into cells"),
+        ("x,y,x\n0,1,2\n", 'the column "x" must occur once; it occurs 2 times'),
     ],
 )
 def test_refusal_names_the_file_the_line_and_the_value(tmp_path, text, message):
@@ -129,7 +167,40 @@ def test_undeclared_output_is_refused_with_its_line(tmp_path):
         read(tmp_path, "9,1\n2,8\n", outputs=["0", "1", "2"])
 
 
+@pytest.mark.parametrize("ending", [".csv.gz", ".zip", ".CSV.XZ"])
+def test_packed_file_is_to_be_unpacked_first(tmp_path, ending):
+    (tmp_path / f"counts{ending}").write_bytes(b"\x1f\x8b")
+    with pytest.raises(InputError, match=r"the file is packed .* unpack it first"):
+        read_counts(tmp_path / f"counts{ending}")
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".npz", ".mat", ".json"])
+def test_text_under_another_ending_is_refused(tmp_path, ending):
+    (tmp_path / f"counts{ending}").write_text(LINES)
+    with pytest.raises(InputError, match=f"counts{ending}: "):
+        read_counts(tmp_path / f"counts{ending}")
+
+
+def test_text_that_is_no_utf_8_is_refused_with_the_byte(tmp_path):
+    (tmp_path / "counts.csv").write_bytes(LINES.replace("q", "ä").encode("latin-1"))
+    with pytest.raises(InputError, match="must be UTF-8 text; byte 18 is 0xe4"):
+        read_counts(tmp_path / "counts.csv")
+    (tmp_path / "counts.csv").write_bytes(LINES.encode("utf-16"))
+    with pytest.raises(InputError, match="UTF-8 text"):
+        read_counts(tmp_path / "counts.csv")
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
+    with pytest.raises(InputError) as error:
+        read(tmp_path, "channel,x,\x1b[2Jy\n0,0,0\n")
+    assert "\\x1b[2Jy" in str(error.value)
+    assert "\x1b" not in str(error.value)
+
+
 def test_other_misuse_is_refused(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="a folder, and a file is wanted"):
+        read_counts(tmp_path / "folder.csv")
     with pytest.raises(MissingFileError):
         read_counts(tmp_path / "none.csv")
     with pytest.raises(InputError, match="ending must be one of"):

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.files import long_form, read_channels
+from bestchannel.estimation import labelled_counts
+from bestchannel.files import read_channels
 
 LINES = "channel,x,y,p\nq,0,0,0.9\nq,0,1,0.1\nq,1,0,0.2\nq,1,1,0.8\n"
 BSC = [[0.9, 0.1], [0.2, 0.8]]
@@ -163,7 +164,7 @@ def test_long_form_is_not_transposed(tmp_path):
 
 
 def test_few_lines_that_span_a_huge_matrix_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(long_form, "MOST_CELLS", 8)
+    monkeypatch.setattr(labelled_counts, "MOST_CELLS", 8)
     with pytest.raises(InputError, match="at most 8 cells; its lines have 3 different x and 3 different y"):
         read(tmp_path, "x,y,p\n0,0,1\n1,1,1\n2,2,1\n")
 

@@ -26,12 +26,13 @@ def register(app: typer.Typer) -> None:
 
 @terminal.verb
 def estimate(
-    counts: Annotated[Path, typer.Argument(help="A file of counts (.csv, .parquet, .npz, .json).", show_default=False)],
+    counts: Annotated[
+        Path,
+        typer.Argument(help="Counts or trials (.csv, .tsv, .txt, .parquet, .npz, .mat, .json).", show_default=False),
+    ],
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
-    outputs: Annotated[
-        str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")
-    ] = None,
+    outputs: options.Outputs = None,
     transpose: options.Transpose = False,
     columns: Annotated[
         str | None, typer.Option(help="What the columns of lines are called, as channel=link,x=sent,y=got,count=n.")
@@ -40,21 +41,19 @@ def estimate(
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
 
-    The file has lines channel,x,y,count, or channel,x,y with a line a sense (a trial log), or is a
-    matrix of counts (one row an input), or an .npz of such matrices. Exit code 3 where the counts do not decide.
+    The file has rows channel,x,y,count, or channel,x,y with a row a sense (a trial log), or lines (input, output)
+    as leakiEst's, or is a matrix of counts (one row an input), or holds such matrices (.npz, .mat, .json).
+    Exit code 3 where the counts do not decide.
     """
-    read = read_counts(
-        counts,
-        outputs=None if outputs is None else [label.strip() for label in outputs.split(",")],
-        transpose=transpose,
-        columns=options.parse_columns(columns),
-    )
-    result = estimated(
-        {name: content.counts for name, content in read.items()},
-        delta=delta,
-        epsilon=0.0 if epsilon is None else epsilon,
-        inferred_outputs=any(content.inferred_outputs for content in read.values()),
-    )
+    with terminal.progress("bytes read") as progress:
+        read = read_counts(
+            counts,
+            outputs=options.parse_outputs(outputs),
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            progress=progress,
+        )
+    result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon)
     if json:
         terminal.print_json(_as_json(result))
     else:

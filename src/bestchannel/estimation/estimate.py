@@ -8,14 +8,15 @@ normal approximation, narrower and not proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bestchannel.arrays import Integers, count_table, number_in
+from bestchannel.arrays import number_in
 from bestchannel.confidence import region
 from bestchannel.confidence.asymptotic import asymptotic_interval
 from bestchannel.confidence.upper_end import upper_end
-from bestchannel.errors import InputError
+from bestchannel.estimation.frames import labelled_counts
+from bestchannel.estimation.labelled_counts import LabelledCounts
 from bestchannel.estimation.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
 from bestchannel.estimation.verdict import Difference, Standing, Verdict, differences, judge
 from bestchannel.information import NATS_PER_BIT
@@ -36,7 +37,7 @@ class ChannelEstimate:
 
     `capacity` is the plug-in estimate from the inputs that were sensed, lower <= C <= upper is proved, and
     `paper` is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `positive` says
-    that C > 0 is proved.
+    that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and columns of the counts.
     """
 
     name: str
@@ -49,6 +50,8 @@ class ChannelEstimate:
     positive: bool
     asymptotic: Asymptotic
     paper: Interval
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,21 @@ class Estimate:
 
 
 def estimate(
-    counts: Mapping[str, object], *, delta: float = 0.05, epsilon: float = 0.0, inferred_outputs: bool = False
+    counts: object,
+    *,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    outputs: Sequence[str] | None = None,
+    inferred_outputs: bool = False,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], and which channel has the largest.
 
-    `delta` is the largest probability that any interval is wrong, `epsilon` the bits within which
-    a channel may be called the best. `inferred_outputs` says that the outputs are those that
-    happened to be seen, which the guarantee then says too.
+    `counts` may also be a frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without
+    count and a row a sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; or what
+    `read_counts` gives. `delta` is the largest probability that any interval is wrong, `epsilon` the bits within
+    which a channel may be called the best. `outputs` declares the outputs that every channel can give; where rows
+    are counted without it, or `inferred_outputs` says so, the outputs are those that happened to be seen, which
+    the guarantee then says too.
 
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
@@ -90,7 +101,7 @@ def estimate(
     """
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
-    tables = _tables(counts)
+    tables = labelled_counts(counts, outputs)
     channels = _channel_estimates(tables, delta / len(tables))
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
@@ -98,7 +109,7 @@ def estimate(
     return Estimate(
         delta=delta,
         epsilon=epsilon,
-        guarantee=_guarantee(delta, inferred_outputs),
+        guarantee=_guarantee(delta, inferred_outputs or any(table.inferred_outputs for table in tables.values())),
         verdict=judge(proved, epsilon, senses),
         asymptotic_verdict=judge(normal, epsilon, senses),
         channels=channels,
@@ -106,25 +117,16 @@ def estimate(
     )
 
 
-def _tables(counts: Mapping[str, object]) -> dict[str, Integers]:
-    if not isinstance(counts, Mapping):
-        raise InputError(f"counts must be a mapping of names to matrices of counts; it is a {type(counts).__name__}")
-    if not counts:
-        raise InputError("counts must hold at least one channel; there is none")
-    for name in counts:
-        if not isinstance(name, str):
-            raise InputError(f"the name of a channel must be a text; it is {name!r}")
-    return {name: count_table(table, f'the counts of channel "{name}"') for name, table in counts.items()}
-
-
-def _channel_estimates(tables: Mapping[str, Integers], alpha: float) -> tuple[ChannelEstimate, ...]:
+def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:
     """One estimate a channel, whose interval is wrong with probability at most alpha."""
-    sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(tables.values())}
+    counts = [content.counts for content in tables.values()]
+    sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(counts)}
     values = plug_in(sensed, ChannelCapacity())
-    return tuple(_channel_estimate(name, table, values[i], alpha) for i, (name, table) in enumerate(tables.items()))
+    return tuple(_channel_estimate(content, values[i], alpha) for i, content in enumerate(tables.values()))
 
 
-def _channel_estimate(name: str, table: Integers, value: Interval, alpha: float) -> ChannelEstimate:
+def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) -> ChannelEstimate:
+    table = content.counts
     n_inputs, n_outputs = table.shape
     ceiling = math.log2(min(table.shape))
     capacity = min(0.5 * (value.lower + value.upper), ceiling)
@@ -133,7 +135,7 @@ def _channel_estimate(name: str, table: Integers, value: Interval, alpha: float)
     upper = upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
     normal = asymptotic_interval(table, alpha)
     return ChannelEstimate(
-        name=name,
+        name=content.name,
         n_inputs=n_inputs,
         n_outputs=n_outputs,
         senses=int(table.sum()),
@@ -144,6 +146,8 @@ def _channel_estimate(name: str, table: Integers, value: Interval, alpha: float)
         positive=lower > 0.0 or region.excludes_zero(table, threshold),
         asymptotic=Asymptotic(*(min(v / NATS_PER_BIT, ceiling) for v in (normal.value, normal.lower, normal.upper))),
         paper=proposition_1(table, alpha, ChannelCapacity()),
+        inputs=content.inputs,
+        outputs=content.outputs,
     )
 
 

@@ -13,7 +13,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.files import csv_form, json_form, npz_form, parquet_form
 from bestchannel.files.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.files.labelled import LabelledRows
+from bestchannel.files.labelled import LabelledRows, refuse_text
 
 _RENDERERS = {
     ".json": json_form.render,
@@ -59,7 +59,7 @@ def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]
         if not channels:
             raise InputError("a file must hold at least one channel; none was given")
         for name, channel in channels.items():
-            _refuse_text(name, channel)
+            refuse_text(name, channel.inputs, channel.outputs)
         write_bytes(path, _RENDERERS[_ending(path)](channels))
 
 
@@ -87,7 +87,7 @@ def _channels(found: list[LabelledRows], normalize: bool, transpose: bool) -> di
         if content.name in channels:
             raise InputError(f'the channel "{content.name}" must occur once; it occurs twice')
         channel = _channel(content, normalize, transpose)
-        _refuse_text(content.name, channel)
+        refuse_text(content.name, channel.inputs, channel.outputs)
         channels[content.name] = channel
     if not channels:
         raise InputError("a file must hold at least one channel; this one holds none")
@@ -101,18 +101,3 @@ def _channel(content: LabelledRows, normalize: bool, transpose: bool) -> Channel
     return Channel.from_rows(
         rows, name=content.name, inputs=content.inputs, outputs=content.outputs, normalize=normalize
     )
-
-
-def _refuse_text(name: object, channel: Channel) -> None:
-    """Refuse a name or label that not every format and terminal can hold."""
-    for text in (name, *channel.inputs, *channel.outputs):
-        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
-            raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
-        return False
-    return True

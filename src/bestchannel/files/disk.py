@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from bestchannel.errors import InputError, MissingFileError
@@ -17,24 +18,46 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(_on_one_line(f"{path}: {error}")) from None
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of the file, which is not empty."""
+def _on_one_line(text: str) -> str:
+    """The text with line ends and control characters spelled out: a file may hold any, and terminals obey some."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def open_bytes(path: Path) -> BufferedReader:
+    """The file, open for reading."""
     if os.path.isdir(path):
         raise InputError("this is a folder, and a file is wanted")
     try:
-        data = path.read_bytes()
+        return path.open("rb")
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})") from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of the file, which is not empty."""
+    with open_bytes(path) as file:
+        try:
+            data = file.read()
+        except OSError as error:
+            raise InputError(f"the file cannot be read ({error.strerror})") from None
     if not data.strip():
         raise InputError("the file is empty")
     return data
+
+
+def fill(file: BufferedReader, room: memoryview) -> int:
+    """Read the next bytes of the file into `room`: how many these are, 0 at the end."""
+    try:
+        return file.readinto(room)
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})") from None
 
 
 def decoded(data: bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +11,10 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
+from bestchannel.estimation.labelled_counts import alphabet, refuse_too_many_cells
 from bestchannel.files.labelled import LabelledRows
 
-MOST_CELLS = 2**27
-"""The largest matrix that a long form may span (1 GiB); lines are few, but x and y multiply."""
-
 NOT_A_MATRIX = "only a matrix can be transposed, and this is a long form; let columns= (--columns) exchange x and y"
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -104,21 +99,6 @@ def _matrix(name: str, lines: LongForm, members: Integers) -> LabelledRows:
     values = np.zeros(shape[0] * shape[1], dtype=lines.values.dtype)
     values[cells] = lines.values[members]
     return LabelledRows(name, values.reshape(shape), inputs, outputs)
-
-
-def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
-    """Refuse a matrix of more than MOST_CELLS."""
-    if shape[0] * shape[1] > MOST_CELLS:
-        raise InputError(
-            f'channel "{name}" must have at most {MOST_CELLS} cells; its lines have {shape[0]} different x and'
-            f" {shape[1]} different y (are these columns labels?)"
-        )
-
-
-def alphabet(labels: Sequence[str]) -> list[str]:
-    """The distinct labels, in numeric order if all are integers, otherwise in order of first appearance."""
-    distinct = list(dict.fromkeys(labels))
-    return sorted(distinct, key=int) if all(map(_INTEGER.fullmatch, distinct)) else distinct
 
 
 def positions(labels: Sequence[str], letters: Sequence[str]) -> Integers:

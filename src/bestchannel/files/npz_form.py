@@ -20,9 +20,9 @@ _SIDES = ("inputs", "outputs")
 
 def parse(data: bytes) -> list[LabelledRows]:
     """The channels of an archive; `name.inputs` and `name.outputs` are vectors of labels."""
-    arrays = _arrays(data)
-    labels = {name for name, array in arrays.items() if array.ndim == 1 and _labelled_name(name) in arrays}
-    return [rows for name in arrays if name not in labels for rows in _labelled(name, arrays)]
+    found = arrays(data)
+    labels = {name for name, array in found.items() if array.ndim == 1 and _labelled_name(name) in found}
+    return [rows for name in found if name not in labels for rows in _labelled(name, found)]
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -37,7 +37,8 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return buffer.getvalue()
 
 
-def _arrays(data: bytes) -> dict[str, _Array]:
+def arrays(data: bytes) -> dict[str, _Array]:
+    """The arrays of an archive by name."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [(member.filename.removesuffix(".npy"), _array(archive, member)) for member in archive.infolist()]
@@ -45,10 +46,10 @@ def _arrays(data: bytes) -> dict[str, _Array]:
         # a damaged archive makes zipfile, zlib and NumPy raise a dozen kinds, and all mean the same here
         reason = " ".join(str(error).split())
         raise InputError(f"the file must be an .npz archive of plain arrays; reading it failed ({reason})") from None
-    arrays = dict(members)
-    if len(arrays) < len(members):
-        raise InputError(f"each array must have its own name; {len(members)} arrays have {len(arrays)} names")
-    return arrays
+    found = dict(members)
+    if len(found) < len(members):
+        raise InputError(f"each array must have its own name; {len(members)} arrays have {len(found)} names")
+    return found
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Array:

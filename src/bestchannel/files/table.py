@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,10 +31,7 @@ class Table:
 
     def number(self, cell: str) -> float | None:
         """The number that the cell holds, or None."""
-        try:
-            return float(cell.replace(",", ".") if self.decimal_comma else cell)
-        except ValueError:
-            return None
+        return as_number(cell, self.decimal_comma)
 
     def numbers(self, cells: Sequence[str], place: Callable[[int], str]) -> Floats:
         """The finite numbers that the cells hold; `place(i)` names cell i in a refusal."""
@@ -63,27 +61,50 @@ def read_table(data: bytes) -> Table:
     unless the cell is quoted.
     """
     text = decoded(data)
-    delimiter = _delimiter(text)
-    # newline="" leaves the line ends inside quoted cells as they are
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    delimiter = delimiter_of(text)
     rows: list[list[str]] = []
     lines: list[int] = []
     blank: list[int] = []
-    start = 1
-    try:
-        for row in reader:
-            if any(map(str.strip, row)):
-                rows.append(row)
-                lines.append(start)
-            else:
-                blank.append(start)
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(f"line {start} cannot be split into cells ({error})") from None
+    for row, line in split_rows(text, delimiter):
+        if any(map(str.strip, row)):
+            rows.append(row)
+            lines.append(line)
+        else:
+            blank.append(line)
     if not rows:
         raise InputError("the file holds no lines but blank ones")
     gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
     return Table(rows, lines, delimiter == ";", gap)
+
+
+def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
+    """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
+    # newline="" leaves the line ends inside quoted cells as they are
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    start = first
+    try:
+        for row in reader:
+            yield row, start
+            start = first + reader.line_num
+    except csv.Error as error:
+        raise InputError(f"line {start} cannot be split into cells ({error})") from None
+
+
+def as_number(cell: str, decimal_comma: bool) -> float | None:
+    """The number that the cell holds, or None."""
+    try:
+        return float(cell.replace(",", ".") if decimal_comma else cell)
+    except ValueError:
+        return None
+
+
+def finite_or_refused(number: float | None, cell: str, place: str) -> float:
+    """The number that the cell holds, refused where there is none or no finite one."""
+    if number is None:
+        raise InputError(f"{place} must be a number; it is {reprlib.repr(cell)}")
+    if not math.isfinite(number):
+        raise InputError(f"{place} must be a finite number; it is {number:g}")
+    return number
 
 
 def refuse_not_finite(values: Floats, place: Callable[[int], str]) -> None:
@@ -93,7 +114,7 @@ def refuse_not_finite(values: Floats, place: Callable[[int], str]) -> None:
         raise InputError(f"{place(int(bad[0]))} must be a finite number; it is {values[bad[0]]:g}")
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
     """The delimiter of the first line that is not blank.
 
     A comma beside a semicolon or a tab is a decimal comma or part of a label.

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, numeric_array
 from bestchannel.errors import InputError
+from bestchannel.estimation.frames import is_frame, log_of_frame
+from bestchannel.estimation.labelled_counts import Alphabets
+from bestchannel.files.trials import Trials, in_order, read_trials
 from bestchannel.identification import OutOfSensesError, Party, Request
 
 
@@ -15,8 +21,10 @@ class Recording:
     """Answers requests from a trial log: the trials of each input in their order, none twice.
 
     `trials` maps each channel to its (x, y) pairs, in the order in which they were recorded, or is
-    a sequence of such; `alphabets` gives (n_inputs, n_outputs) of each channel where the log may
-    not show every letter.
+    a sequence of such, a data frame (pandas, polars, pyarrow) with the columns x, y and perhaps channel, or what
+    `read_trials` gives. `alphabets` gives (n_inputs, n_outputs) of each channel where pairs may not show every
+    letter, `outputs` the labels of the outputs where a frame may not. `inferred_outputs` says that the outputs of a
+    channel are those that happened to be recorded.
 
     >>> recording = Recording({"link": [(0, 0), (1, 1), (0, 1)]})
     >>> recording(Request(1, {0: (2, 1)}))[0].tolist()
@@ -25,35 +33,57 @@ class Recording:
 
     def __init__(
         self,
-        trials: Mapping[str, object] | Sequence[object],
+        trials: object,
         *,
         alphabets: Sequence[tuple[int, int]] | None = None,
+        outputs: Sequence[str] | None = None,
     ) -> None:
-        named = dict(trials) if isinstance(trials, Mapping) else dict(enumerate(trials))
-        if not named:
-            raise InputError("a recording wants at least one channel; none was given")
-        self.keys: Sequence[Hashable] = list(named)
-        pairs = [_pairs(log, f"the trials of channel {key!r}") for key, log in named.items()]
-        sizes = [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in pairs]
-        self.alphabets = list(alphabets) if alphabets else sizes
-        self._outputs = [[log[log[:, 0] == x, 1] for x in range(self._fitting(j, log))] for j, log in enumerate(pairs)]
+        if isinstance(trials, Sequence | np.ndarray):
+            trials = dict(enumerate(trials))
+        if alphabets is not None and not isinstance(trials, Mapping):
+            raise InputError("alphabets belongs to pairs of numbers; these trials have labels, so declare outputs=")
+        if outputs is not None and not is_frame(trials):
+            raise InputError(
+                "outputs belongs to a data frame; pairs of numbers have alphabets=, a file is read with it"
+            )
+        log = _of_pairs(trials, alphabets) if isinstance(trials, Mapping) else _of_labels(trials, outputs)
+        keys = list(trials) if isinstance(trials, Mapping) else [labels.name for labels in log.alphabets]
+        self.parties = [
+            Party(key, labels.inputs, labels.outputs) for key, labels in zip(keys, log.alphabets, strict=True)
+        ]
+        self.inferred_outputs = log.inferred_outputs
+        self._outputs = log.outputs
         self._used = [[0] * len(rows) for rows in self._outputs]
 
-    def _fitting(self, j: int, log: Integers) -> int:
-        """The number of inputs of channel j, whose log must fit its alphabet."""
-        n_inputs, n_outputs = self.alphabets[j]
-        x, y = (int(n) for n in log.max(axis=0))
-        if x >= n_inputs or y >= n_outputs:
-            raise InputError(
-                f"the trials of channel {self.keys[j]!r} must fit its alphabet of {n_inputs} inputs and"
-                f" {n_outputs} outputs; they have input {x} or output {y}"
-            )
-        return n_inputs
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        outputs: Sequence[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Recording:
+        """The trials of a file, with the options of `read_trials`."""
+        return cls(read_trials(path, outputs=outputs, columns=columns, progress=progress))
 
     @property
-    def parties(self) -> list[Party]:
-        """What every channel and its letters are called."""
-        return [Party.unlabelled(key, size) for key, size in zip(self.keys, self.alphabets, strict=True)]
+    def keys(self) -> list[Hashable]:
+        """What every channel is called."""
+        return [party.key for party in self.parties]
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        return [(len(party.inputs), len(party.outputs)) for party in self.parties]
+
+    @property
+    def counts(self) -> dict[Hashable, Integers]:
+        """counts[x, y] of every channel over all trials, used or not."""
+        return {
+            party.key: np.array([np.bincount(outputs, minlength=len(party.outputs)) for outputs in rows])
+            for party, rows in zip(self.parties, self._outputs, strict=True)
+        }
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
@@ -62,14 +92,20 @@ class Recording:
                 left = len(self._outputs[channel][x]) - self._used[channel][x]
                 if wanted > left:
                     raise OutOfSensesError(
-                        f"the recording has {left} more senses of input x={x} of channel {self.keys[channel]!r}, and"
-                        f" the policy wants {wanted:,} ({request.total:,} in this request); the policy adaptive"
-                        " wants fewer, and `estimate` makes do with what there is"
+                        f"the recording has {left} more senses of {self._name(channel, x)}, and the policy wants"
+                        f" {wanted:,} ({request.total:,} in this request); the policy adaptive wants fewer, and"
+                        " `estimate` makes do with what there is"
                     )
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
 
+    def _name(self, channel: int, x: int) -> str:
+        party = self.parties[channel]
+        label = "" if party.inputs[x] == str(x) else f" ({party.inputs[x]})"
+        return f"input x={x}{label} of channel {party.key!r}"
+
     def _next(self, channel: int, senses: tuple[int, ...]) -> Integers:
-        counts = np.zeros(self.alphabets[channel], dtype=np.int64)
+        party = self.parties[channel]
+        counts = np.zeros((len(party.inputs), len(party.outputs)), dtype=np.int64)
         for x, wanted in enumerate(senses):
             first = self._used[channel][x]
             taken = self._outputs[channel][x][first : first + wanted]
@@ -78,8 +114,49 @@ class Recording:
         return counts
 
 
+def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
+    if isinstance(trials, Trials):
+        return trials
+    if is_frame(trials):
+        cells, rows = log_of_frame(trials, outputs)
+        return in_order(cells, [rows])
+    raise InputError(
+        f"trials must map channels to pairs (x, y), or be a data frame or a log that was read; they are a"
+        f" {type(trials).__name__}"
+    )
+
+
+def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, int]] | None) -> Trials:
+    if not named:
+        raise InputError("a recording wants at least one channel; none was given")
+    if alphabets is not None and len(alphabets) != len(named):
+        raise InputError(f"there must be an alphabet a channel; there are {len(alphabets)} and {len(named)} channels")
+    logs = {key: _pairs(log, f"the trials of channel {key!r}") for key, log in named.items()}
+    sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
+    outputs = tuple(_by_input(key, log, size) for (key, log), size in zip(logs.items(), sizes, strict=True))
+    labels = tuple(Alphabets(str(key), *map(_numbered, size)) for key, size in zip(logs, sizes, strict=True))
+    return Trials(labels, outputs, alphabets is None)
+
+
 def _pairs(log: object, where: str) -> Integers:
     pairs = numeric_array(log, where)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or pairs.min() < 0:
         raise InputError(f"{where} must be pairs (x, y) of whole numbers >= 0; they are {pairs.dtype} {pairs.shape}")
     return pairs.astype(np.int64)
+
+
+def _by_input(key: Hashable, log: Integers, size: tuple[int, int]) -> tuple[NDArray[Any], ...]:
+    """The outputs of each input, which must fit the alphabet."""
+    n_inputs, n_outputs = size
+    x, y = (int(n) for n in log.max(axis=0))
+    if x >= n_inputs or y >= n_outputs:
+        raise InputError(
+            f"the trials of channel {key!r} must fit its alphabet of {n_inputs} inputs and"
+            f" {n_outputs} outputs; they have input {x} or output {y}"
+        )
+    symbols = log[:, 1].astype(np.min_scalar_type(y))
+    return tuple(symbols[log[:, 0] == i] for i in range(n_inputs))
+
+
+def _numbered(size: int) -> tuple[str, ...]:
+    return tuple(map(str, range(size)))
