@@ -120,8 +120,11 @@ class Adaptive(Policy):
     def _threshold(self, rival: int) -> float:
         """log 1/δ, less the logarithm of the share of δ that the present bets against the rival have.
 
-        Restarts share it geometrically; with epsilon, leader number i has 1/(i(i+1)) of it.
+        Restarts share it geometrically; with epsilon, leader number i has 1/(i(i+1)) of it. The calibrated
+        threshold is log (1 + log n)/δ after n senses, which no proof supports.
         """
+        if self.threshold != "proved":
+            return math.log1p(math.log(max(sum(int(table.sum()) for table in self._counts), 1))) - math.log(self.delta)
         attempts = self._attempt * (self._attempt + 1) if self.epsilon else 1
         restarts = self._evidence[rival].restarts
         log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
@@ -137,6 +140,8 @@ class Adaptive(Policy):
             if channel == self.leader or not evidence[channel] >= thresholds[channel]
         )
         self.evidence_nats, self.threshold_nats = evidence, thresholds
+        if self.threshold != "proved":
+            return
         for channel, nats in evidence.items():
             if not nats >= HOPELESS:
                 restarts = self._evidence[channel].restarts + 1
@@ -165,7 +170,7 @@ class Adaptive(Policy):
         return found
 
     def _normal_evidence(self, view: View) -> dict[int, float]:
-        """½ (gap + ε)² / variance against every candidate but the leader: nothing is proved by it."""
+        """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
         gaps, errors = self._gaps(view)
         normal = 0.5 * (np.maximum(gaps, 0.0) / errors) ** 2
         return dict(zip(self._rivals(), normal.tolist(), strict=True))

@@ -16,6 +16,15 @@ POLICIES: dict[str, type[Policy]] = {
 }
 
 
+OPTIONS: dict[str, tuple[str, ...]] = {
+    Adaptive.name: ("epsilon", "sampling", "threshold"),
+    BestChanID.name: ("subroutine",),
+    NaiveChanSel.name: ("epsilon",),
+    MedianChanEl.name: ("epsilon",),
+}
+"""What can be said of each policy beyond delta and a fixed input distribution."""
+
+
 def make_policy(
     name: str,
     alphabets: Iterable[Sequence[int]],
@@ -23,15 +32,16 @@ def make_policy(
     delta: float,
     epsilon: float | None = None,
     subroutine: str | None = None,
+    sampling: str | None = None,
+    threshold: str | None = None,
     input_distribution: Sequence[float] | None = None,
 ) -> Policy:
     """The named policy with these options; an option that it does not have is refused."""
     if name not in POLICIES:
         raise InputError(f"the policy must be one of {', '.join(POLICIES)}; it is {name!r}")
-    options: dict[str, object] = {"epsilon": epsilon, "subroutine": subroutine}
+    options = {"epsilon": epsilon, "subroutine": subroutine, "sampling": sampling, "threshold": threshold}
     given = {option: value for option, value in options.items() if value is not None}
-    accepted = {"subroutine"} if name == BestChanID.name else {"epsilon"}
-    foreign = sorted(given.keys() - accepted)
+    foreign = sorted(given.keys() - set(OPTIONS[name]))
     if foreign:
         raise InputError(f"the policy {name} has no {foreign[0]}; leave it out or choose another policy")
     if name in (NaiveChanSel.name, MedianChanEl.name) and epsilon is None:
