@@ -59,6 +59,10 @@ def test_epsilon_decides_exact_ties(channel, k):
     assert result.senses < 10**6
 
 
+def test_epsilon_decides_exact_ties_of_larger_channels():
+    assert run([q_ary_symmetric(3, 0.1)] * 3, epsilon=0.1, delta=0.05, max_senses=10**6).decided
+
+
 def test_larger_epsilon_takes_fewer_senses():
     channels = [bsc(0.1), bsc(0.12), bsc(0.11)]
     senses = [sum(run(channels, seed=s, epsilon=epsilon).senses for s in range(12)) for epsilon in (0.0, 0.05, 0.2)]

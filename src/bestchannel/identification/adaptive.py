@@ -327,11 +327,8 @@ class Adaptive(Policy):
             safe_gaps=np.array([safe[rival] for rival in rivals]),
         )
         if not self._by_likelihood(rivals[0]):
-            # a rival that is worth 0 by its alphabet is not sensed; the leader's senses serve for its rounds
-            rounds = np.array([senses[rival][0] if rival in senses else sum(senses[b]) for rival in rivals])
-            thetas, weights = plug_in_bets(
-                match, view.deviations[b], rounds.astype(np.float64), self.functional.spread()
-            )
+            rounds = np.array([self._rounds(rival, senses) for rival in rivals], dtype=np.float64)
+            thetas, weights = plug_in_bets(match, epsilon, view.deviations[b], rounds, self.functional.spread())
             return dict(zip(rivals, zip(thetas.tolist(), weights.tolist(), strict=True), strict=True))
         curve = leader_curve(match.rows, match.inputs, match.senses)
         so_far = np.array([self._evidence[rival].weight for rival in rivals])
@@ -340,6 +337,13 @@ class Adaptive(Policy):
         pairs = zip(met.leader_variances.tolist(), met.rival_variances.tolist(), strict=True)
         self._variances.update(zip(rivals, pairs, strict=True))
         return {rival: (0.0, weight) for rival, weight in zip(rivals, met.weights.tolist(), strict=True)}
+
+    def _rounds(self, rival: int, senses: Senses) -> int:
+        """Senses of each input of the rival; the leader's stand in for those of one that is worth 0 by its alphabet."""
+        assert self.leader is not None
+        if min(self.alphabets[rival]) == 1:
+            return sum(senses[self.leader])
+        return senses[rival][0] if rival in senses else 0
 
     def _expected(self, view: View, rival: int, senses: tuple[int, ...]) -> Floats:
         """The rival's counts since its bets began, some requests from now."""

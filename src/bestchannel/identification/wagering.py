@@ -64,7 +64,9 @@ def likelihood_bets(
     )
 
 
-def plug_in_bets(match: Match, deviations: Floats, rounds: Floats, spread: float) -> tuple[Floats, Floats]:
+def plug_in_bets(
+    match: Match, epsilon: float, deviations: Floats, rounds: Floats, spread: float
+) -> tuple[Floats, Floats]:
     """(θ, weight) against every rival: of some multiples of θ = Δ / (Φ C_b + m v_b), those that should win most.
 
     The multiple 1 is best for a small gap. `deviations` are the leader's, `rounds` the senses m of each of a
@@ -77,7 +79,7 @@ def plug_in_bets(match: Match, deviations: Floats, rounds: Floats, spread: float
     bets = leader_bets(match.rows, match.inputs, match.senses, weights.ravel())
     paid = bets.settled(match.senses[:, None] * match.rows).reshape(weights.shape)
     rival_values = (match.value - match.safe_gaps)[:, None]
-    growth = paid - rounds[:, None] * thetas * rival_values
+    growth = paid + weights * epsilon - rounds[:, None] * thetas * rival_values
     best = growth.argmax(axis=1)
     each = np.arange(len(best))
     wins = growth[each, best] > 0.0
