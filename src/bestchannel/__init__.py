@@ -5,6 +5,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.estimation import Estimate, estimate
 from bestchannel.files import read_channels, read_counts, read_trials
+from bestchannel.hardness.lower_bound import LowerBound, lower_bound
 from bestchannel.identification import (
     Adaptive,
     BestChanID,
@@ -30,6 +31,7 @@ __all__ = [
     "Estimate",
     "Identification",
     "InputError",
+    "LowerBound",
     "MedianChanEl",
     "NaiveChanSel",
     "Observation",
@@ -40,6 +42,7 @@ __all__ = [
     "capacity",
     "estimate",
     "identify",
+    "lower_bound",
     "mutual_information",
     "pseudo_capacity",
     "read_channels",

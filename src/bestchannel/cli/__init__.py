@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import capacity, estimate, identify, reproduce
+from bestchannel.cli import bound, capacity, estimate, identify, reproduce
 
 app = typer.Typer(
     name="bestchannel",
@@ -23,6 +23,7 @@ def _bestchannel() -> None:
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
+bound.register(app)
 capacity.register(app)
 estimate.register(app)
 identify.register(app)
