@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "arrays"},
     {"information", "channels", "capacity"},
     {"estimation", "confidence"},
-    {"identification", "hardness"},
+    {"identification", "hardness", "verification"},
     {"files", "sensing", "runs", "study"},
     {"report", "service", "cli"},
 ]
@@ -157,6 +157,21 @@ def test_imports_point_downwards_and_members_of_a_layer_form_no_cycle():
 
 def test_the_lower_layers_touch_no_file_clock_network_terminal_or_global_randomness():
     assert faults_of_purity(SOURCE) == []
+
+
+def members_behind(source, member, package="bestchannel"):
+    """The members of the package that the modules of one member import, itself left out."""
+    own = [(name, tree) for name, tree in modules(source) if name.split(".")[0] == member]
+    return {other for name, tree in own for other in members_imported(name, tree, package)} - {member}
+
+
+def test_verification_shares_no_code_with_what_it_verifies():
+    assert members_behind(SOURCE, "verification") == {"errors"}
+
+
+def test_the_check_of_independence_sees_an_import(tmp_path):
+    text = "def f():\n    from bestchannel.confidence.anytime import leader_bets"
+    assert members_behind(tree_of(tmp_path, {"verification/x.py": text}), "verification") == {"confidence"}
 
 
 def test_the_check_sees_the_package():

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.journeys.command import bestchannel, result_of
@@ -59,3 +60,66 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence, links):
     assert run.stdout == ""
     assert sentence in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def trials(tmp_path):
+    """A thousand trials of each of two links."""
+    rng, path = np.random.default_rng(5), tmp_path / "trials.csv"
+    lines = ["channel,x,y"]
+    for name, error in (("good", 0.05), ("bad", 0.3)):
+        x = rng.integers(0, 2, 1000)
+        lines += [f"{name},{a},{b}" for a, b in zip(x, x ^ (rng.random(1000) < error), strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_recording_is_replayed_to_a_verdict_within_its_condition(trials):
+    code, result = result_of("identify", "--replay", trials)
+    assert (code, result["best"]) == (0, "good")
+    assert result["guarantee"].endswith("conditional on the observed alphabet")
+    assert "conditional" not in result_of("identify", "--replay", trials, "--outputs", "0,1")[1]["guarantee"]
+
+
+def test_replayed_run_goes_on_to_the_same_verdict_and_refuses_another_recording(trials, tmp_path):
+    whole, run = result_of("identify", "--replay", trials), tmp_path / "run.db"
+    assert result_of("identify", "--replay", trials, "--run", run, "--max-senses", 40)[0] == 3
+    assert result_of("run", "resume", run, "--max-senses", 10**6) == whole
+    with trials.open("a") as file:
+        file.write("bad,0,0\n")
+    changed = bestchannel("run", "resume", run)
+    assert changed.returncode == 1
+    assert "the recording must be as it was when the run was begun; it has changed" in changed.stderr
+    assert bestchannel("identify", "--replay", trials, "--run", run).returncode == 1
+
+
+def test_recording_that_runs_out_exits_3_and_says_what_is_missing(trials):
+    lines = trials.read_text().splitlines()
+    trials.write_text("\n".join([lines[0], *lines[1:21], *lines[1001:1021]]) + "\n")
+    ended = bestchannel("identify", "--replay", trials)
+    assert ended.returncode == 3
+    assert "the recording has" in ended.stderr
+    assert "undecided between good, bad" in ended.stdout
+
+
+def test_recording_that_is_too_short_to_begin_exits_1_and_leaves_no_run(trials, tmp_path):
+    short = bestchannel("identify", "--replay", trials, "--policy", "best-chan-id", "--run", tmp_path / "run.db")
+    assert short.returncode == 1
+    assert "the recording has" in short.stderr
+    assert not (tmp_path / "run.db").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--simulate", "a.json", "--replay", "b.csv"]])
+def test_one_source_of_senses_is_wanted(arguments):
+    run = bestchannel("identify", *arguments)
+    assert run.returncode == 1
+    assert run.stderr == "error: one of --simulate and --replay is wanted: known channels, or a trial log\n"
+
+
+def test_run_that_exists_goes_on_with_the_same_settings_only(links, tmp_path):
+    run = tmp_path / "run.db"
+    first = result_of("identify", "--simulate", links, "--seed", 3, "--run", run)
+    assert result_of("identify", "--simulate", links, "--seed", 3, "--run", run) == first
+    other = bestchannel("identify", "--simulate", links, "--seed", 4, "--run", run)
+    assert other.returncode == 1
+    assert "the run was begun with seed 3, and now it is 4" in other.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, reproduce
+from bestchannel.cli import bound, capacity, estimate, identify, reproduce, run
 
 app = typer.Typer(
     name="bestchannel",
@@ -28,6 +28,7 @@ capacity.register(app)
 estimate.register(app)
 identify.register(app)
 reproduce.register(app)
+run.register(app)
 
 
 def main() -> None:

@@ -14,6 +14,10 @@ Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answe
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 PolicyName = Annotated[str, typer.Option("--policy", help="adaptive, best-chan-id, naive or median.")]
 Subroutine = Annotated[str | None, typer.Option(help="naive or median, within best-chan-id.")]
+Sampling = Annotated[str | None, typer.Option(help="Where adaptive senses: fewest, or another rule to compare.")]
+Threshold = Annotated[
+    str | None, typer.Option(help="When adaptive stops: proved, or calibrated (fewer senses, no proof).")
+]
 InputDistribution = Annotated[
     str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5.")
 ]

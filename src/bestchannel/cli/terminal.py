@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import typer
@@ -15,8 +18,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bestchannel.errors import BestChannelError
+from bestchannel.runs import NotWrittenError
 
-REFUSED, NOT_CERTIFIED, INTERRUPTED = 1, 3, 130
+REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +41,26 @@ def verb(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+@contextmanager
+def resumable(run: Path | None) -> Iterator[None]:
+    """Let an interruption (Ctrl-C, SIGTERM) or a full disk end in exit code 4, once there is a run to go on with."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except (KeyboardInterrupt, NotWrittenError) as error:
+        if run is None or not run.exists() or run.stat().st_size == 0:
+            raise
+        why = str(error) if isinstance(error, NotWrittenError) else "interrupted"
+        note(f"{why}; to go on: bestchannel run resume {shlex.quote(str(run))}")
+        raise typer.Exit(RESUMABLE) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def note(text: str) -> None:

@@ -1,0 +1,92 @@
+"""What an identification looks like while it runs: a few lines on a terminal, a plain one now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from bestchannel.cli import terminal
+from bestchannel.identification import Party, Status
+from bestchannel.information import NATS_PER_BIT
+
+Watch = Callable[[Status], None]
+
+TERMINAL_S, PLAIN_S = 0.1, 5.0
+"""Seconds between two looks, on a terminal and without one."""
+
+
+@contextmanager
+def watched(parties: Sequence[Party]) -> Iterator[Watch]:
+    """A progress callback for `identify` that shows on stderr where it stands."""
+    err = Console(stderr=True, highlight=False)
+    if not err.is_terminal:
+        yield _now_and_then(PLAIN_S, lambda status: terminal.note(sentence(status, parties)))
+        return
+    with Live(console=err, auto_refresh=False, transient=True) as display:
+        yield _now_and_then(TERMINAL_S, lambda status: display.update(_panel(status, parties), refresh=True))
+
+
+def _now_and_then(seconds: float, show: Watch) -> Watch:
+    last = time.monotonic() - (seconds if seconds < 1.0 else 0.0)
+
+    def watch(status: Status) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds:
+            last = now
+            show(status)
+
+    return watch
+
+
+def challenger(status: Status) -> int | None:
+    """The rival of the leader that is furthest from being ruled out."""
+    rivals = [channel for channel in status.evidence_nats if channel in status.candidates]
+    return min(rivals, key=lambda c: status.evidence_nats[c] - status.threshold_nats[c], default=None)
+
+
+def sentence(status: Status, parties: Sequence[Party]) -> str:
+    """Where it stands, in one line."""
+    course = f"{len(status.candidates)} of {len(parties)} left, {status.senses:,} senses{_forecast(status)}"
+    rival = challenger(status)
+    if status.leader is None or rival is None:
+        return course
+    evidence, threshold = _bits(status, rival)
+    names = f"{parties[status.leader].key} before {parties[rival].key}"
+    return f"{course}; {names}: {evidence:.1f} of {threshold:.1f} bits"
+
+
+def _forecast(status: Status) -> str:
+    is_open = status.more_senses is not None and len(status.candidates) > 1
+    return f", about {status.more_senses:,} to go" if is_open else ""
+
+
+def _bits(status: Status, rival: int) -> tuple[float, float]:
+    return status.evidence_nats[rival] / NATS_PER_BIT, status.threshold_nats[rival] / NATS_PER_BIT
+
+
+def _panel(status: Status, parties: Sequence[Party]) -> Group:
+    grid = Table.grid(padding=(0, 2))
+    rival = challenger(status)
+    if status.leader is not None and rival is not None:
+        evidence, threshold = _bits(status, rival)
+        grid.add_row("leader", Text(str(parties[status.leader].key), style="bold"))
+        grid.add_row("challenger", Text(str(parties[rival].key)))
+        grid.add_row("evidence", _evidence_row(evidence, threshold))
+    grid.add_row("left", Text(f"{len(status.candidates)} of {len(parties)} channels"))
+    grid.add_row("senses", Text(f"{status.senses:,}{_forecast(status)}"))
+    return Group(grid)
+
+
+def _evidence_row(evidence: float, threshold: float) -> Table:
+    bar = ProgressBar(total=threshold, completed=max(evidence, 0.0), width=30)
+    row = Table.grid(padding=(0, 2))
+    row.add_row(bar, f"{evidence:.1f} of {threshold:.1f} bits")
+    return row

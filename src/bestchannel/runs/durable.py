@@ -1,0 +1,146 @@
+"""A durable identification: an ordinary one whose sensor remembers.
+
+It begins anew every time: the sensor answers from the log first, which brings the policy to where it
+was, and senses only what the log does not have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bestchannel.arrays import Integers
+from bestchannel.errors import InputError
+from bestchannel.identification import Identification, Party, Policy, Request, Sensor, Status, identify
+from bestchannel.identification.request import Observation, checked_counts
+from bestchannel.runs import store
+from bestchannel.runs.history import History, asked_record, limit_record, told_record
+from bestchannel.runs.settings import Settings
+from bestchannel.runs.sources import source_of, under_its_condition
+from bestchannel.sensing import Recording
+
+Progress = Callable[[Status], None]
+
+PYTHON: Mapping[str, Any] = {"kind": "sensor"}
+"""The source of a run that a Python program answers."""
+
+
+class RememberingSensor:
+    """Answers from the log of a run; what is not there yet is sensed, and is on disk before it is answered.
+
+    A sensor that draws at random keeps its generator in `rng`, and goes on in the state in which
+    it was left. A recording goes on after the trials that it has given.
+    """
+
+    def __init__(self, sensor: Sensor, run: store.Store) -> None:
+        self.parties = run.history.settings.parties
+        self._sensor, self._run = sensor, run
+        _continue(sensor, run.history)
+
+    @property
+    def max_senses(self) -> int | None:
+        """The most senses that the run may spend."""
+        return self._run.history.max_senses
+
+    def limit(self, max_senses: int | None) -> None:
+        """Let the run spend at most so many senses; None leaves the limit as it is."""
+        set_limit(self._run, max_senses)
+
+    def __call__(self, request: Request) -> dict[int, Integers]:
+        """The counts that the request has in the log, now if not before."""
+        history = self._run.history
+        history.confirm(request.number, request)
+        if request.number not in history.answers:
+            self._sense(request)
+        return dict(history.answers[request.number].counts)
+
+    def _sense(self, request: Request) -> None:
+        history = self._run.history
+        observation = Observation(request.number, self._sensor(request))
+        counts = checked_counts(request, observation, history.settings.alphabets)
+        asked = [] if request.number in history.requests else [asked_record(request)]
+        self._run.append(*asked, told_record(request.number, counts, _random_state(self._sensor)))
+
+
+def _continue(sensor: Sensor, history: History) -> None:
+    """Bring a sensor at its beginning to where it stood after the last answer."""
+    if isinstance(sensor, Recording):
+        for number, answer in history.answers.items():
+            again = sensor(history.requests[number])
+            if any((again[channel] != table).any() for channel, table in answer.counts.items()):
+                raise InputError(f"the recording must answer request {number} as it did; it answers otherwise")
+    elif history.answers and _random_state(sensor) is not None:
+        sensor.rng.bit_generator.state = history.answers[len(history.answers)].state  # type: ignore[attr-defined]
+
+
+def _random_state(sensor: Sensor) -> Any:
+    generator = getattr(getattr(sensor, "rng", None), "bit_generator", None)
+    return None if generator is None else generator.state
+
+
+@contextmanager
+def remembering(
+    sensor: Sensor, policy: Policy, path: str | os.PathLike[str], *, source: Mapping[str, Any] = PYTHON
+) -> Iterator[RememberingSensor]:
+    """The sensor, made to remember in this file: a new run, or one begun with the same policy and channels.
+
+    >>> import tempfile, bestchannel as bc
+    >>> sensor = bc.Simulator([[[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]], rng=1)
+    >>> policy = bc.BestChanID(sensor.alphabets, delta=0.1)
+    >>> with tempfile.TemporaryDirectory() as folder, remembering(sensor, policy, f"{folder}/run.db") as durable:
+    ...     bc.identify(durable, policy).best
+    0
+    """
+    first = policy.ask()
+    if first is not None and first.number != 1:
+        raise InputError(f"a run wants a policy that was told nothing yet; this one asks request {first.number}")
+    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    inferred = getattr(sensor, "inferred_outputs", False)
+    settings = Settings.of(policy, getattr(sensor, "parties", unnamed), source, inferred)
+    with store.begun_or_opened(path, settings) as run:
+        yield RememberingSensor(sensor, run)
+
+
+def identify_durably(
+    sensor: Sensor,
+    policy: Policy,
+    path: str | os.PathLike[str],
+    *,
+    source: Mapping[str, Any] = PYTHON,
+    max_senses: int | None = None,
+    progress: Progress | None = None,
+) -> Identification:
+    """`identify`, kept in this file: a new run, or one begun with the same policy and channels, to go on with.
+
+    `max_senses` replaces the limit that the run has; None leaves that as it is.
+    """
+    refuse_limit(max_senses)
+    with remembering(sensor, policy, path, source=source) as durable:
+        durable.limit(max_senses)
+        result = identify(durable, policy, max_senses=durable.max_senses, progress=progress)
+    return under_its_condition(result, getattr(sensor, "inferred_outputs", False))
+
+
+def resume(
+    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Progress | None = None
+) -> Identification:
+    """Go on with a simulated or replayed run, to the verdict that it would have reached without a pause."""
+    settings = store.read(path).settings
+    sensor, policy = source_of(settings, Path(path)).sensor(), settings.new_policy()
+    return identify_durably(sensor, policy, path, source=settings.source, max_senses=max_senses, progress=progress)
+
+
+def set_limit(run: store.Store, max_senses: int | None) -> None:
+    """Let the run spend at most so many senses; None leaves the limit as it is."""
+    refuse_limit(max_senses, run.history.senses)
+    if max_senses not in (None, run.history.max_senses):
+        run.append(limit_record(max_senses))
+
+
+def refuse_limit(max_senses: object, spent: int = 0) -> None:
+    """Refuse a limit that is none, or that the run has passed."""
+    if max_senses is not None and (type(max_senses) is not int or max_senses < spent):
+        raise InputError(f"max_senses must be a whole number >= {spent}, what the run has spent; it is {max_senses!r}")

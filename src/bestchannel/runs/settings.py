@@ -1,0 +1,116 @@
+"""What a run is about: written once, when the run is begun, and never changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bestchannel.errors import InputError
+from bestchannel.identification import Party, Policy
+from bestchannel.identification.catalogue import POLICIES
+
+LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
+"""The source of a run whose requests people answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The channels that take part, the policy that asks, and the source of the answers.
+
+    `options` are those of the policy beyond delta and epsilon; `source["kind"]` is laboratory, simulation,
+    recording or sensor; `inferred_outputs` says that the outputs are only those that a recording happened to have.
+    """
+
+    parties: tuple[Party, ...]
+    policy: str
+    delta: float
+    epsilon: float
+    options: Mapping[str, Any]
+    source: Mapping[str, Any]
+    inferred_outputs: bool = False
+
+    @staticmethod
+    def of(
+        policy: Policy, parties: Sequence[Party], source: Mapping[str, Any], inferred_outputs: bool = False
+    ) -> Settings:
+        """The settings that make such a policy."""
+        return Settings(
+            tuple(parties), policy.name, policy.delta, policy.epsilon, policy.options, source, inferred_outputs
+        )
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel."""
+        return [(len(party.inputs), len(party.outputs)) for party in self.parties]
+
+    def new_policy(self) -> Policy:
+        """The policy, told nothing yet."""
+        options: dict[str, Any] = {"delta": self.delta, **self.options}
+        if self.epsilon:
+            options["epsilon"] = self.epsilon
+        try:
+            return POLICIES[self.policy](self.alphabets, **options)
+        except (KeyError, TypeError):
+            raise InputError(
+                f"the run was begun with a policy {self.policy} that this program does not have; continue it with the"
+                " version, or the program, that began it"
+            ) from None
+
+    def text(self) -> str:
+        """The settings as JSON."""
+        channels = [
+            {"key": _key(party), "inputs": list(party.inputs), "outputs": list(party.outputs)} for party in self.parties
+        ]
+        content = {
+            "channels": channels,
+            "policy": self.policy,
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+            "options": dict(self.options),
+            "source": dict(self.source),
+            "inferred_outputs": self.inferred_outputs,
+        }
+        return json.dumps(content, allow_nan=False)
+
+    @staticmethod
+    def parse(text: str) -> Settings:
+        """The settings that `text` wrote, or an `InputError`."""
+        try:
+            content = json.loads(text)
+            return Settings(
+                tuple(Party(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
+                *(content[key] for key in ("policy", "delta", "epsilon", "options", "source", "inferred_outputs")),
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
+
+    def refuse_other(self, other: Settings) -> None:
+        """Refuse settings that are not these: a run answers one question."""
+        mine, theirs = (_comparable(settings) for settings in (self, other))
+        for key, value in mine.items():
+            if theirs.get(key) != value:
+                raise InputError(
+                    f"the run was begun with {key} {_short(value)}, and now it is {_short(theirs.get(key))};"
+                    " use these settings, or another file for another run"
+                )
+
+
+def _key(party: Party) -> int | str:
+    """The name of a channel, or its position."""
+    return party.key if isinstance(party.key, int | str) else str(party.key)
+
+
+def _comparable(settings: Settings) -> dict[str, Any]:
+    """What must not change, by what it is called; a recording may move to another path."""
+    content: dict[str, Any] = json.loads(settings.text())
+    source = content.pop("source")
+    source.pop("path", None)
+    source["senses"] = source.pop("kind")
+    return content | source
+
+
+def _short(value: object) -> str:
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,0 +1,94 @@
+"""What answers the requests of a run by itself, stored with the run so that it can be resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bestchannel.channels import Channel
+from bestchannel.errors import InputError, MissingFileError
+from bestchannel.identification import Identification, Party
+from bestchannel.runs.settings import Settings
+from bestchannel.sensing import Recording, Simulator
+
+Progress = Callable[[int, int], None]
+
+SIMULATION, RECORDING = "simulation", "recording"
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Known channels, and the seed of their senses."""
+
+    channels: Mapping[str, Channel]
+    seed: int
+
+    def sensor(self, progress: Progress | None = None) -> Simulator:
+        """The simulator at its beginning."""
+        return Simulator(self.channels, rng=self.seed)
+
+    def record(self, run: Path) -> dict[str, Any]:
+        """What the run stores: the channels, to the last bit."""
+        return {"kind": SIMULATION, "seed": self.seed, "rows": [W.W.tolist() for W in self.channels.values()]}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A file of trials, with the options of `read_trials`."""
+
+    trials: Path
+    outputs: Sequence[str] | None
+    columns: Mapping[str, str] | None
+
+    def sensor(self, progress: Progress | None = None) -> Recording:
+        """The recording at its beginning; `progress` is told how many bytes of how many are read."""
+        return Recording.from_file(self.trials, outputs=self.outputs, columns=self.columns, progress=progress)
+
+    def record(self, run: Path) -> dict[str, Any]:
+        """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
+        return {
+            "kind": RECORDING,
+            "path": os.path.relpath(self.trials, run.absolute().parent),
+            "sha256": _sha256(self.trials),
+            "outputs": self.outputs and list(self.outputs),
+            "columns": self.columns and dict(self.columns),
+        }
+
+
+def source_of(settings: Settings, run: Path) -> Simulation | Replay:
+    """The source that the run was begun with; a recording must not have changed since."""
+    stored = settings.source
+    if stored["kind"] == SIMULATION:
+        pairs = zip(settings.parties, stored["rows"], strict=True)
+        return Simulation({party.key: _channel(party, rows) for party, rows in pairs}, stored["seed"])
+    if stored["kind"] == RECORDING:
+        trials = run.absolute().parent / stored["path"]
+        if _sha256(trials) != stored["sha256"]:
+            raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
+        return Replay(trials, stored["outputs"], stored["columns"])
+    raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {stored['kind']} run")
+
+
+def under_its_condition(result: Identification, inferred_outputs: bool) -> Identification:
+    """The result, with a guarantee that says so where the outputs of the channels are only those that were seen."""
+    if not inferred_outputs:
+        return result
+    return replace(result, guarantee=f"{result.guarantee}, conditional on the observed alphabet")
+
+
+def _channel(party: Party, rows: object) -> Channel:
+    return Channel.from_rows(rows, name=str(party.key), inputs=party.inputs, outputs=party.outputs)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: the file cannot be read ({error})") from None

@@ -1,0 +1,165 @@
+"""`bestchannel run` from outside: a laboratory that answers by hand, and runs that are resumed."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bestchannel import runs
+from tests.journeys.command import bestchannel, result_of
+
+CHANNELS = {"cable": {"inputs": ["dot", "dash"], "outputs": ["dot", "dash", "lost"]}, "radio": [2, 2]}
+TRUTH = {"cable": [[0.97, 0.01, 0.02], [0.01, 0.97, 0.02]], "radio": [[0.8, 0.2], [0.2, 0.8]]}
+VERBS = ["new", "ask", "tell", "status", "resume"]
+
+
+@pytest.fixture
+def alphabets(tmp_path):
+    path = tmp_path / "alphabets.json"
+    path.write_text(json.dumps({"channels": CHANNELS}))
+    return path
+
+
+@pytest.fixture
+def lab(alphabets, tmp_path):
+    run = tmp_path / "lab.db"
+    assert bestchannel("run", "new", run, "--alphabets", alphabets, "--policy", "best-chan-id").returncode == 0
+    return run
+
+
+def sensed(senses, rng):
+    """What a laboratory counts, as rows channel, x, y, count; rows of 0 are left out."""
+    for row in senses:
+        letters = CHANNELS[row["channel"]]
+        inputs, outputs = (["0", "1"],) * 2 if isinstance(letters, list) else (letters["inputs"], letters["outputs"])
+        counts = rng.multinomial(row["count"], TRUTH[row["channel"]][inputs.index(row["x"])])
+        yield from ([row["channel"], row["x"], y, int(n)] for y, n in zip(outputs, counts, strict=True) if n)
+
+
+def write_sheet(path, rows, number):
+    if path.suffix == ".csv":
+        path.write_text("\n".join(["channel,x,y,count", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    elif path.suffix == ".json":
+        keys = ("channel", "x", "y", "count")
+        path.write_text(json.dumps({"request": number, "counts": [dict(zip(keys, row, strict=True)) for row in rows]}))
+    else:
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        columns = dict(zip(("channel", "x", "y", "count"), map(list, zip(*rows, strict=True)), strict=True))
+        parquet.write_table(pyarrow.table(columns), path)
+
+
+def test_laboratory_reaches_its_verdict_in_many_sittings(lab, tmp_path):
+    rng, sittings = np.random.default_rng(8), 0
+    while True:
+        code, request = result_of("run", "ask", lab)
+        if request["request"] is None:
+            break
+        sittings += 1
+        assert code == 0
+        assert request["request"] == sittings
+        sheet = tmp_path / f"answer.{('csv', 'json', 'parquet')[sittings % 3]}"
+        write_sheet(sheet, list(sensed(request["senses"], rng)), sittings)
+        code, status = result_of("run", "tell", lab, sheet, "--request", sittings)
+        assert code == 0
+    assert status | {"state": "decided", "request": None, "best": "cable"} == status
+    assert result_of("run", "status", lab) == (0, status)
+    code, result = result_of("run", "resume", lab)
+    assert code == 0
+    assert (result["best"], result["decided"], result["senses"]) == ("cable", True, status["senses"])
+    assert result["audit"]["channels"][0] == {"name": "cable", **CHANNELS["cable"]}
+
+
+def test_ask_and_status_have_their_contract_and_change_nothing(lab):
+    before = lab.read_bytes()
+    code, request = result_of("run", "ask", lab)
+    assert code == 0
+    assert request.keys() == {"request", "senses"}
+    assert request["request"] == 1
+    assert all(row.keys() == {"channel", "x", "count"} for row in request["senses"])
+    assert {row["x"] for row in request["senses"] if row["channel"] == "cable"} == {"dot", "dash"}
+    code, status = result_of("run", "status", lab)
+    assert code == 0
+    assert status | {"state": "open", "request": 1, "senses": 0, "best": None} == status
+    assert lab.read_bytes() == before
+
+
+def test_undecided_laboratory_exits_3_from_resume(lab):
+    code, result = result_of("run", "resume", lab)
+    assert code == 3
+    assert (result["best"], result["decided"], result["senses"]) == (None, False, 0)
+
+
+def test_limit_of_senses_ends_asking_with_3_until_it_is_raised(alphabets, tmp_path):
+    run = tmp_path / "lab.db"
+    limited = bestchannel("run", "new", run, "--alphabets", alphabets, "--max-senses", 3)
+    assert limited.returncode == 3
+    assert "the run is limited after 0 senses; its limit is 3" in limited.stderr
+    assert result_of("run", "ask", run) == (3, {"request": None, "senses": []})
+    assert bestchannel("run", "resume", run, "--max-senses", 10_000).returncode == 3
+    assert result_of("run", "ask", run)[0] == 0
+
+
+@pytest.mark.parametrize("verb", [["run"], *(["run", verb] for verb in VERBS), ["identify"]], ids=" ".join)
+def test_help_has_an_example_and_fits_80_columns(verb):
+    shown = bestchannel(*verb, "--help", env=os.environ | {"COLUMNS": "80", "NO_COLOR": "1"})
+    assert shown.returncode == 0
+    assert f"bestchannel {' '.join(verb)}" in shown.stdout
+    assert "Example" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_shell_completion_names_the_verbs_of_run():
+    words = {"_BESTCHANNEL_COMPLETE": "complete_bash", "COMP_WORDS": "bestchannel run ", "COMP_CWORD": "2"}
+    command = [os.path.join(os.path.dirname(sys.executable), "bestchannel")]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=os.environ | words)
+    assert set(VERBS) <= set(shown.stdout.split())
+
+
+def on_a_terminal(arguments, folder):
+    """The exit code, stdout, and what is shown on a terminal of 80 columns."""
+    parent, child = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    command, shown = [sys.executable, "-m", "bestchannel", *map(str, arguments)], b""
+    with (folder / "stdout").open("w") as stdout:
+        process = subprocess.Popen(command, stdout=stdout, stderr=child, env=environment)
+    os.close(child)
+    with contextlib.suppress(OSError):  # the other end is closed
+        while piece := os.read(parent, 65536):
+            shown += piece
+    os.close(parent)
+    return process.wait(60), (folder / "stdout").read_text(), shown.decode(errors="replace")
+
+
+def test_terminal_shows_leader_challenger_evidence_senses_and_forecast(tmp_path):
+    channels = tmp_path / "links.json"
+    alike = {f"link {i}": [[0.9 - i / 1000, 0.1 + i / 1000], [0.1, 0.9]] for i in range(20)}
+    channels.write_text(json.dumps({"channels": alike}))
+    code, result, shown = on_a_terminal(
+        ["identify", "--simulate", channels, "--max-senses", 200_000, "--json"], tmp_path
+    )
+    assert code == 3
+    assert json.loads(result)["senses"] > 0
+    for word in ("leader", "challenger", "evidence", "senses", "to go"):
+        assert word in shown
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert max(map(len, re.split(r"[\r\n]+", text))) <= 80
+
+
+def test_run_of_a_simulation_can_be_looked_at_and_resumed(tmp_path):
+    channels, run = tmp_path / "links.json", tmp_path / "run.db"
+    channels.write_text(
+        json.dumps({"channels": {"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}})
+    )
+    code, limited = result_of("identify", "--simulate", channels, "--run", run, "--max-senses", 30)
+    assert (code, limited["decided"]) == (3, False)
+    assert bestchannel("run", "status", run).stdout.startswith("limited after")
+    channels.unlink()  # the run has what it needs
+    code, result = result_of("run", "resume", run, "--max-senses", 10**6)
+    assert (code, result["best"]) == (0, "good")
+    assert runs.read_run(run).senses == result["senses"]

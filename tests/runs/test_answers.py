@@ -1,0 +1,158 @@
+"""What a laboratory writes: alphabets and answers, read or refused in a sentence that names the place."""
+
+import json
+
+import pytest
+
+from bestchannel import InputError
+from bestchannel.identification import Party, Request
+from bestchannel.runs.alphabets import read_alphabets
+from bestchannel.runs.answers import read_answer, request_rows
+
+PARTIES = [Party("cable", ("dot", "dash"), ("dot", "dash", "lost")), Party("radio", ("0", "1"), ("0", "1"))]
+REQUEST = Request(1, {0: (3, 0), 1: (1, 2)})
+TRUE = [["cable", "dot", "dot", 2], ["cable", "dot", "lost", 1], ["radio", "0", "1", 1], ["radio", "1", "1", 2]]
+COUNTS = {0: [[2, 0, 1], [0, 0, 0]], 1: [[0, 1], [0, 2]]}
+
+
+def answer(path, rows):
+    path.write_text("\n".join(["channel,x,y,count", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def as_json(path, rows, **more):
+    keys = ("channel", "x", "y", "count")
+    path.write_text(json.dumps({"counts": [dict(zip(keys, row, strict=True)) for row in rows]} | more))
+    return path
+
+
+def tables(counts):
+    return {channel: table.tolist() for channel, table in counts.items()}
+
+
+def test_request_is_written_with_the_names_of_channels_and_letters():
+    assert request_rows(REQUEST, PARTIES) == [
+        {"channel": "cable", "x": "dot", "count": 3},
+        {"channel": "radio", "x": "0", "count": 1},
+        {"channel": "radio", "x": "1", "count": 2},
+    ]
+
+
+def test_rows_become_counts_in_the_order_of_the_alphabets(tmp_path):
+    for path in (answer(tmp_path / "a.csv", TRUE), as_json(tmp_path / "a.json", TRUE, request=1)):
+        assert tables(read_answer(path, REQUEST, PARTIES)) == COUNTS
+
+
+def test_rows_of_one_cell_add_up(tmp_path):
+    rows = [["cable", "dot", "dot", 1], ["cable", "dot", "dot", 1], *TRUE[1:]]
+    assert tables(read_answer(answer(tmp_path / "a.csv", rows), REQUEST, PARTIES)) == COUNTS
+    assert tables(read_answer(as_json(tmp_path / "a.json", rows), REQUEST, PARTIES)) == COUNTS
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            ["cable", "dot", "dot", 1],
+            'input dot of channel "cable" must have 3 senses, as request 1 asks; the file has 4',
+        ),
+        (
+            ["cable", "dash", "dot", 1],
+            'input dash of channel "cable" must have 0 senses, as request 1 asks; the file has 1',
+        ),
+        (["cable", "dot", "Dot", 1], "channel \"cable\" has the outputs dot, dash, lost; the file has output 'Dot'"),
+        (["cable", "dit", "dot", 1], "channel \"cable\" has the inputs dot, dash; the file has input 'dit'"),
+        (["cables", "dot", "dot", 1], "request 1 asks for the channels cable, radio; the file has channel 'cables'"),
+        (["cable", "dot", "dot", 10**30], "must be a whole number"),
+    ],
+)
+def test_row_that_does_not_answer_is_refused(row, sentence, tmp_path):
+    with pytest.raises(InputError) as csv_error:
+        read_answer(answer(tmp_path / "a.csv", [*TRUE, row]), REQUEST, PARTIES)
+    with pytest.raises(InputError) as json_error:
+        read_answer(as_json(tmp_path / "a.json", [*TRUE, row]), REQUEST, PARTIES)
+    for error, name in ((csv_error, "a.csv"), (json_error, "a.json")):
+        assert sentence in str(error.value)
+        assert name in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "must be JSON"),
+        ("[]", r"must be \{"),
+        ('{"request": 2, "counts": []}', "the file answers request 2; request 1 was named"),
+        ('{"counts": [{"channel": "cable"}]}', "row 1 must have the keys channel, x, y, count"),
+        (
+            '{"counts": [{"channel": "cable", "x": null, "y": "dot", "count": 1}]}',
+            "row 1, x must be a label; it is None",
+        ),
+        (
+            '{"counts": [{"channel": "cable", "x": "dot", "y": "dot", "count": 1.5}]}',
+            "row 1, count must be a whole number",
+        ),
+        (
+            '{"counts": [{"channel": "cable", "x": "dot", "y": "dot", "count": true}]}',
+            "row 1, count must be a whole number",
+        ),
+        ("9" * 5000, "a number in the file cannot be read"),
+        ("[" * 100_000, "must be JSON"),
+    ],
+)
+def test_json_that_is_no_answer_is_refused(text, sentence, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_answer(path, REQUEST, PARTIES)
+
+
+def test_alphabets_are_read_from_json_and_csv(tmp_path):
+    content = {"cable": {"inputs": ["dot", "dash"], "outputs": ["dot", "dash", "lost"]}, "radio": [2, 2]}
+    (tmp_path / "a.json").write_text(json.dumps({"channels": content}))
+    assert read_alphabets(tmp_path / "a.json") == PARTIES
+    (tmp_path / "a.csv").write_text("channel;n_inputs;n_outputs\ncable;2;3\n")
+    assert read_alphabets(tmp_path / "a.csv") == [Party("cable", ("0", "1"), ("0", "1", "2"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("a.json", '{"channels": {}}', "must name at least one channel"),
+        ("a.json", '{"channels": {"a": [2, 0]}}', 'the outputs of channel "a" must be a list of labels, or how many'),
+        ("a.json", '{"channels": {"a": [2, 2, 2]}}', 'channel "a" must have inputs and outputs'),
+        (
+            "a.json",
+            '{"channels": {"a": {"inputs": ["0", "0"], "outputs": 2}}}',
+            'the inputs of channel "a" must be different',
+        ),
+        ("a.json", '{"channels": {"a": [2, 2], "a": [2, 2]}}', "names must be different within an object"),
+        ("a.json", '{"channels": {" a": [2, 2]}}', "the name ' a' must be visible text without spaces around it"),
+        ("a.json", '{"channels": {"a": [["x", " "], 2]}}', 'the inputs of channel "a" must be visible text'),
+        ("a.json", "[]", "the file must be"),
+        ("a.json", "{", "the file must be JSON"),
+        (
+            "a.csv",
+            "channel,inputs,outputs\na,2,2\n",
+            "line 1 must be channel,n_inputs,n_outputs; it is channel,inputs,outputs",
+        ),
+        (
+            "a.csv",
+            "channel,n_inputs,n_outputs\na,2,two\n",
+            'the outputs of channel "a" must be a list of labels, or how many',
+        ),
+        (
+            "a.csv",
+            "channel,n_inputs,n_outputs\na,2,2\na,2,2\n",
+            'line 3: the channel "a" must occur once; it occurs twice',
+        ),
+        ("a.csv", "channel,n_inputs,n_outputs\n", "must name at least one channel"),
+        ("a.txt", "a", "the ending must be .json or .csv; it is '.txt'"),
+    ],
+)
+def test_alphabets_that_are_none_are_refused(name, text, sentence, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as error:
+        read_alphabets(tmp_path / name)
+    assert sentence in str(error.value)
+    assert name in str(error.value)
