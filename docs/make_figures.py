@@ -1,11 +1,13 @@
-"""Make the pictures of the documentation: python docs/make_figures.py (half a minute)."""
+"""Make the pictures of the documentation: python docs/make_figures.py (a minute)."""
 
 from pathlib import Path
 
 from bestchannel.report.drawing import picture
 from bestchannel.report.paper_figures import figure_1, figure_2, figure_growth, figure_z_vs_bsc
+from bestchannel.report.side_by_side_figure import figure_side_by_side
 from bestchannel.study.growth import POLICIES, SWEEPS, growth
 from bestchannel.study.published import fig1_rows, fig2_rows
+from bestchannel.study.side_by_side import side_by_side
 from bestchannel.study.stated import stated_fig1, stated_fig2
 from bestchannel.study.z_vs_bsc import z_vs_bsc
 
@@ -21,6 +23,7 @@ def main() -> None:
         "fig1-stated": figure_1(stated, spread=stated),
         "fig2-published": figure_2(fig2_rows(), break_even=True),
         "fig2-stated": figure_2(stated_fig2(SEED), break_even=False),
+        "side-by-side": figure_side_by_side(side_by_side(SEED)),
         "z-against-bsc": figure_z_vs_bsc(z_vs_bsc()),
     }
     for quantity in SWEEPS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, reproduce, run
+from bestchannel.cli import bound, capacity, estimate, identify, plan, reproduce, run, study
 
 app = typer.Typer(
     name="bestchannel",
@@ -27,8 +27,10 @@ bound.register(app)
 capacity.register(app)
 estimate.register(app)
 identify.register(app)
+plan.register(app)
 reproduce.register(app)
 run.register(app)
+study.register(app)
 
 
 def main() -> None:

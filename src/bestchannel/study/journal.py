@@ -1,0 +1,146 @@
+"""What a study has found so far, on disk: one SQLite file, to which pieces are added as a whole.
+
+A piece that `add` has returned from survives a crash of the process or the machine; one that it has
+not is absent, never half there. Adding a run twice is harmless, since a run has one outcome. The file
+belongs to one specification: opening it with another is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bestchannel.errors import InputError
+from bestchannel.files.disk import errors_naming
+from bestchannel.study.monte_carlo import Run
+from bestchannel.study.spec import Spec
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS study (version INTEGER NOT NULL, spec TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (
+    cell INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
+    senses TEXT NOT NULL,  -- may pass 64 bits
+    rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (cell, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS times (
+    source INTEGER, instance INTEGER, lower REAL NOT NULL, upper REAL NOT NULL, PRIMARY KEY (source, instance)
+) WITHOUT ROWID;
+"""
+VERSION = 1
+
+
+class Journal:
+    """The runs of one study, and the characteristic times of its sets of channels."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def add(self, runs: Iterable[Run]) -> None:
+        """Store a piece, all of it or nothing."""
+        rows = [(run.cell, run.number, run.best, run.correct, str(run.senses), run.rounds, run.seconds) for run in runs]
+        self._insert("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+
+    def add_time(self, source: int, instance: int, lower: float, upper: float) -> None:
+        """Store the bracket of T* of one set of channels."""
+        row = (source, instance, lower, upper)
+        self._insert("INSERT INTO times VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [row])
+
+    def _insert(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
+        with _refusing(self.path), self._connection:
+            self._connection.executemany(statement, rows)
+
+    def runs(self) -> list[Run]:
+        """Everything stored, in the order of cells and runs."""
+        return self._runs("")
+
+    def first_runs(self) -> list[Run]:
+        """The first stored run of every cell."""
+        return self._runs("WHERE (cell, number) IN (SELECT cell, MIN(number) FROM runs GROUP BY cell)")
+
+    def _runs(self, condition: str) -> list[Run]:
+        with _refusing(self.path):
+            found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY cell, number").fetchall()
+        return [
+            Run(cell, number, best, bool(correct), int(senses), rounds, seconds)
+            for cell, number, best, correct, senses, rounds, seconds in found
+        ]
+
+    def numbers(self, cell: int) -> set[int]:
+        """The runs of a cell that are stored."""
+        with _refusing(self.path):
+            return {n for (n,) in self._connection.execute("SELECT number FROM runs WHERE cell = ?", (cell,))}
+
+    def times(self) -> dict[tuple[int, int], tuple[float, float]]:
+        """(source, set) → bracket of T*, in senses per nat."""
+        with _refusing(self.path):
+            rows = self._connection.execute("SELECT * FROM times").fetchall()
+        return {(source, instance): (lower, upper) for source, instance, lower, upper in rows}
+
+
+@contextmanager
+def opened(path: Path, spec: Spec) -> Iterator[Journal]:
+    """The journal of this study, made where there is none; one of another study is refused."""
+    with _refusing(path):
+        connection = sqlite3.connect(path, timeout=30.0)
+    with closing(connection):
+        with _refusing(path), errors_naming(path), connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.executescript(SCHEMA)
+            _claim(connection, _record(spec))
+        yield Journal(path, connection)
+
+
+def _claim(connection: sqlite3.Connection, spec: dict[str, Any]) -> None:
+    """Write down whose journal this is, or find that it is ours."""
+    connection.execute("BEGIN IMMEDIATE")
+    found = connection.execute("SELECT version, spec FROM study").fetchone()
+    if found is None:
+        connection.execute("INSERT INTO study VALUES (?, ?)", (VERSION, json.dumps(spec)))
+        return
+    version, stored = found
+    if version != VERSION:
+        raise InputError(f"the journal has version {version} and this program writes version {VERSION}; start anew")
+    for key, theirs, ours in differences(json.loads(stored), spec):
+        raise InputError(
+            f"these runs belong to a study with {key} = {theirs}, and the specification now has {ours};"
+            " write into another folder (-o), or restore the specification"
+        )
+
+
+def _record(spec: Spec) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(json.dumps(asdict(spec)))
+    return record
+
+
+def differences(theirs: Any, ours: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """The keys in which two records differ, with both values."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for name in theirs | ours:
+            yield from differences(theirs.get(name), ours.get(name), f"{key}.{name}" if key else name)
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        for i, (left, right) in enumerate(zip(theirs, ours, strict=True)):
+            yield from differences(left, right, f"{key}[{i}]")
+    elif theirs != ours:
+        yield key, _short(theirs), _short(ours)
+
+
+def _short(value: Any) -> str:
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into a refusal."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{path}: the journal cannot be used ({error}); free it, or write into another folder"
+        ) from None

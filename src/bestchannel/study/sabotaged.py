@@ -1,0 +1,22 @@
+"""A policy that breaks its promise, to show that a study would notice."""
+
+from __future__ import annotations
+
+from bestchannel.identification import Adaptive
+
+HASTE = 5.0
+"""How many times less evidence is enough for it."""
+
+
+class Hasty(Adaptive):
+    """`Adaptive`, with its options, content with a fifth of the evidence that it should want."""
+
+    name = "hasty"
+
+    @property
+    def guarantee(self) -> str:
+        """See `Policy`."""
+        return "none: a fifth of the evidence was enough"
+
+    def _threshold(self, rival: int) -> float:
+        return super()._threshold(rival) / HASTE

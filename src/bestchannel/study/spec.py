@@ -1,0 +1,188 @@
+"""What a study is to run: policies, sets of channels, error probabilities, and how often.
+
+    name = "tie"                # what the tables call it; by default the name of the file
+    seed = 1
+    runs = 1000                 # of every policy on every set or family, at every delta
+    deltas = [0.1, 0.01]
+    max_senses = 100000         # a run that would pass it ends undecided; left out: no limit
+    lower_bound = 0.01          # set the senses beside T* kl(δ, 1-δ), with T* within 1 %; left out: do not
+
+    [[policies]]
+    policy = "adaptive"         # also: name, epsilon, subroutine, sampling, threshold, input_distribution
+
+    [[instances]]
+    channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses
+
+    [[instances]]
+    family = "near-tie"         # see `families`; also its own numbers, and sets = how many sets are drawn
+    gap = 0.001
+
+Gaps and accuracies are in bits; `gap_nats` may stand for `gap`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bestchannel.arrays import number_in
+from bestchannel.errors import InputError
+from bestchannel.files import read_channels
+from bestchannel.files.disk import decoded, errors_naming, read_bytes
+from bestchannel.identification import Policy, make_policy
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.study.families import FAMILIES
+from bestchannel.study.keys import Check, Keys, number, text, whole
+from bestchannel.study.sabotaged import Hasty
+
+Rows = Mapping[str, list[list[float]]]
+
+
+@dataclass(frozen=True)
+class PolicyChoice:
+    """A policy with its options, and what the tables call it."""
+
+    name: str
+    policy: str
+    options: Mapping[str, Any]
+
+    def make(self, alphabets: Sequence[tuple[int, int]], delta: float) -> Policy:
+        """The policy, fresh, for channels of these sizes."""
+        if self.policy == Hasty.name:
+            return Hasty(alphabets, delta=delta, **self.options)
+        return make_policy(self.policy, alphabets, delta=delta, **self.options)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where sets of channels come from: a file (`rows` by channel), or a family with its numbers."""
+
+    name: str
+    family: str
+    numbers: Mapping[str, float]
+    rows: Rows
+    sets: int
+    runs: int
+    max_senses: int | None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A study, validated. Files of channels have been read."""
+
+    name: str
+    seed: int
+    deltas: tuple[float, ...]
+    lower_bound: float | None
+    policies: tuple[PolicyChoice, ...]
+    instances: tuple[Source, ...]
+
+
+def read_spec(path: str | Path) -> Spec:
+    """The study that a TOML file describes, or an `InputError` that names the key at fault."""
+    path = Path(path)
+    with errors_naming(path):
+        try:
+            content = tomllib.loads(decoded(read_bytes(path)))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"the file must be TOML; reading it failed ({error})") from None
+        return parse_spec(content, folder=path.parent, name=path.stem)
+
+
+def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study") -> Spec:
+    """The study that a mapping describes; files of channels are looked for in `folder`."""
+    keys = Keys(content, "")
+    title, seed = keys.take("name", text, name), keys.take("seed", whole(0))
+    runs, limit = keys.take("runs", whole(1)), keys.take("max_senses", whole(1), None)
+    deltas = keys.take("deltas", _deltas)
+    lower_bound = keys.take("lower_bound", number(0.0, 1.0), None)
+    epsilon = keys.take("epsilon", number(0.0, 64.0), None)
+    policies = [_policy(each, epsilon) for each in keys.tables("policies")]
+    sources = [_source(each, folder, runs, limit) for each in keys.tables("instances")]
+    keys.refuse_rest()
+    _refuse_repeated("policies", [policy.name for policy in policies])
+    _refuse_repeated("instances", [source.name for source in sources])
+    return Spec(title, seed, deltas, lower_bound, tuple(policies), tuple(sources))
+
+
+def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
+    policy = keys.take("policy", text)
+    name = keys.take("name", text, policy)
+    checks: dict[str, Check] = {
+        "epsilon": number(0.0, 64.0),
+        "subroutine": text,
+        "sampling": text,
+        "threshold": text,
+        "input_distribution": _distribution,
+    }
+    given = {key: keys.take(key, check, None) for key, check in checks.items()}
+    if given["epsilon"] is None and policy != "best-chan-id":
+        given["epsilon"] = epsilon
+    keys.refuse_rest(["policy", "name", *checks])
+    choice = PolicyChoice(name, policy, {key: value for key, value in given.items() if value is not None})
+    _try_out(choice, keys.where)
+    return choice
+
+
+def _try_out(choice: PolicyChoice, where: str) -> None:
+    """Refuse options that the policy refuses, before anything runs."""
+    n_inputs = len(choice.options.get("input_distribution", (0, 0)))
+    try:
+        choice.make([(n_inputs, 2)] * 2, 0.1)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{where}policy = {choice.policy!r}: {error}") from None
+
+
+def _source(keys: Keys, folder: Path, runs: int, limit: int | None) -> Source:
+    runs, limit = keys.take("runs", whole(1), runs), keys.take("max_senses", whole(1), limit)
+    if "channels" in keys.left:
+        path = folder / keys.take("channels", text)
+        rows = {name: channel.W.tolist() for name, channel in read_channels(path).items()}
+        name = keys.take("name", text, path.stem)
+        keys.refuse_rest(["channels", "name", "runs", "max_senses"])
+        return Source(name, "", {}, rows, 1, runs, limit)
+    family = keys.take("family", _family)
+    name, sets = keys.take("name", text, family), keys.take("sets", whole(1), 1)
+    return Source(name, family, _numbers(keys, family), {}, sets, runs, limit)
+
+
+def _numbers(keys: Keys, family: str) -> dict[str, float]:
+    """The keywords of the family's function that the table has."""
+    parameters = list(inspect.signature(FAMILIES[family]).parameters.values())[1:]
+    if "gap_nats" in keys.left and "gap" not in keys.left:
+        keys.left["gap"] = keys.take("gap_nats", number(0.0, 64.0)) / NATS_PER_BIT
+    found = {}
+    for parameter in parameters:
+        check = whole(2) if parameter.name in ("k", "n_inputs", "n_outputs", "n_letters") else number(0.0, 64.0)
+        default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
+        found[parameter.name] = keys.take(parameter.name, check, *default)
+    keys.refuse_rest([parameter.name for parameter in parameters])
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _deltas(value: object, where: str) -> tuple[float, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"{where} must be a list of error probabilities; it is {value!r}")
+    return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5, high_open=True) for i, delta in enumerate(value))
+
+
+def _distribution(value: object, where: str) -> tuple[float, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"{where} must be a list of probabilities; it is {value!r}")
+    return tuple(number_in(p, f"{where}[{x}]", low=0.0, high=1.0, low_open=False) for x, p in enumerate(value))
+
+
+def _family(value: object, where: str) -> str:
+    if value not in FAMILIES:
+        raise InputError(f"{where} must be one of {', '.join(FAMILIES)}; it is {value!r}")
+    return str(value)
+
+
+def _refuse_repeated(key: str, names: Sequence[str]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"{key}[{i}].name must differ from the others; {name!r} occurs twice")

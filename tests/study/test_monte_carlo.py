@@ -1,0 +1,258 @@
+"""Runs that can be repeated alone, anywhere, by any number of processes, in any number of sittings."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
+from bestchannel.hardness.lower_bound import lower_bound
+from bestchannel.study import runner
+from bestchannel.study.journal import opened
+from bestchannel.study.monte_carlo import SENSING, Piece, Study, loss
+from bestchannel.study.runner import WorkerLostError, conduct, find_times, pieces
+from bestchannel.study.spec import parse_spec
+from bestchannel.study.summary import run_rows
+from bestchannel.study.tables import as_csv
+
+CONTENT = {
+    "name": "small",
+    "seed": 5,
+    "runs": 12,
+    "deltas": [0.1, 0.01],
+    "policies": [{"policy": "adaptive"}, {"policy": "naive", "epsilon": 0.2}],
+    "instances": [
+        {"family": "random-binary", "k": 4, "gap": 0.2, "sets": 3},
+        {"family": "useless-rivals", "gap": 0.2, "runs": 7},
+    ],
+}
+
+
+def study_of(tmp_path, **changes):
+    return Study.of(parse_spec(CONTENT | changes, folder=tmp_path))
+
+
+def table(study, path, **options):
+    """The table of a study carried through into a fresh or continued journal."""
+    with opened(path, study.spec) as journal:
+        conduct(study, journal, **options)
+        return as_csv(run_rows(study, journal))
+
+
+@pytest.fixture
+def study(tmp_path):
+    return study_of(tmp_path)
+
+
+def test_table_is_the_same_for_one_two_and_three_workers(study, tmp_path):
+    tables = {table(study, tmp_path / f"{workers}.db", workers=workers) for workers in (1, 2, 3)}
+    assert len(tables) == 1
+    assert len(tables.pop().splitlines()) == 1 + study.total == 1 + 2 * 2 * (12 + 7)
+
+
+def test_table_has_every_run_once_in_the_order_of_cells_and_runs(study, tmp_path):
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        conduct(study, journal, workers=1)
+        rows = run_rows(study, journal)
+    expected = [
+        (instance, policy, delta, run)
+        for instance, runs in (("random-binary", 12), ("useless-rivals", 7))
+        for policy in ("adaptive", "naive")
+        for delta in (0.1, 0.01)
+        for run in range(runs)
+    ]
+    assert [(row["instance"], row["policy"], row["delta"], row["run"]) for row in rows] == expected
+
+
+def test_run_can_be_repeated_alone_from_its_child_seed(study):
+    stored = study.run(1, 5)  # adaptive on the random channels at δ = 0.01
+    instance = study.instances[0][5 % 3]
+    child = np.random.SeedSequence(5, spawn_key=(SENSING, 0, 5))
+    sensor = Simulator(instance.channels, rng=np.random.default_rng(child))
+    found = identify(sensor, Adaptive(instance.alphabets, delta=0.01))
+    assert (stored.best, stored.senses, stored.rounds) == (found.best, found.senses, found.rounds)
+
+
+def test_policies_and_deltas_meet_the_same_channels_and_runs_different_luck(study):
+    assert study.instance(0, 4) is study.instance(1, 4) is study.instance(3, 4)
+    assert len({study.run(0, number).senses for number in (0, 3, 6, 9)}) > 1  # all of set 0
+
+
+def test_more_runs_begin_with_the_same_runs(study, tmp_path):
+    longer = study_of(tmp_path, runs=20)
+    assert [without_time(longer.run(0, i)) for i in range(12)] == [without_time(study.run(0, i)) for i in range(12)]
+
+
+def without_time(run):
+    return replace(run, seconds=0.0)
+
+
+def test_interrupted_study_continues_to_the_same_table(study, tmp_path, monkeypatch):
+    whole = table(study, tmp_path / "whole.db", workers=1)
+    monkeypatch.setattr(runner, "PIECE_RUNS", 2)
+    sittings, done = 0, 0
+    while done < study.total:
+        sittings += 1
+        with opened(tmp_path / "pieces.db", study.spec) as journal:
+            stop = interrupt_after(len(journal.runs()) + 20)
+            try:
+                conduct(study, journal, workers=1, progress=stop)
+            except KeyboardInterrupt:
+                assert len(journal.runs()) >= stop.seen
+            done = len(journal.runs())
+    assert sittings > 1
+    assert table(study, tmp_path / "pieces.db", workers=1) == whole
+
+
+def interrupt_after(number):
+    """A progress callback during which the user presses Ctrl-C."""
+
+    def progress(done, total):
+        progress.seen = done
+        if number <= done < total and not progress.pressed:
+            progress.pressed = True
+            raise KeyboardInterrupt
+
+    progress.pressed = False
+    return progress
+
+
+def test_interrupted_pool_stores_what_it_had_begun(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PIECE_RUNS", 2)
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        stop = interrupt_after(1)
+        with pytest.raises(KeyboardInterrupt):
+            conduct(study, journal, workers=2, progress=stop)
+        stored = len(journal.runs())
+    # the first piece, and at least one of those that were waiting or under way
+    assert 2 < stored < study.total
+
+
+def test_piece_ends_after_its_time_and_the_rest_follows(study, monkeypatch):
+    monkeypatch.setattr("bestchannel.study.monte_carlo.PIECE_SECONDS", -1.0)
+    runs = study.runs(Piece(0, 3, 6))
+    assert [run.number for run in runs] == [3]
+    assert runner._rest(Piece(0, 3, 6), runs) == [Piece(0, 4, 6)]
+    assert runner._rest(Piece(0, 5, 6), runs) == []
+
+
+def test_only_missing_runs_are_made(study, tmp_path):
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        journal.add([study.run(0, number) for number in (0, 1, 4)])
+        found = list(pieces(study, journal))
+    assert found[:3] == [Piece(0, 2, 4), Piece(0, 5, 12), Piece(1, 0, 12)]
+
+
+@pytest.mark.parametrize("cell", [0, 3])
+def test_journal_of_other_software_is_refused_whichever_cell_it_shows_in(study, tmp_path, cell):
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        journal.add([study.run(1, 0)])
+        run = study.run(cell, 2)
+        journal.add([replace(run, senses=run.senses + 1)])
+        with pytest.raises(InputError, match=f"took {run.senses + 1} senses when it was stored and takes {run.senses}"):
+            conduct(study, journal, workers=1)
+
+
+def test_lost_worker_is_one_sentence_and_what_was_stored_stays(study, tmp_path, monkeypatch):
+    class Breaking:
+        def __init__(self, *_args, **_options): ...
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return False
+
+        def submit(self, *_):
+            raise runner.BrokenProcessPool
+
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", Breaking)
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        journal.add([study.run(0, 0)])
+        with pytest.raises(WorkerLostError, match="the same command continues") as caught:
+            conduct(study, journal, workers=2)
+        assert isinstance(caught.value, BestChannelError)
+        assert len(journal.runs()) == 1
+
+
+def test_progress_counts_from_what_is_stored_to_the_total(study, tmp_path):
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        journal.add([study.run(0, number) for number in range(5)])
+        seen = []
+        conduct(study, journal, workers=1, progress=lambda done, total: seen.append((done, total)))
+    assert seen[0] == (5, study.total)
+    assert seen[-1] == (study.total, study.total)
+    assert seen == sorted(seen)
+
+
+def test_answer_within_epsilon_is_correct(tmp_path):
+    content = {
+        "policies": [{"policy": "adaptive", "epsilon": 0.05}],
+        "instances": [{"family": "near-tie", "gap": 0.01}],
+        "deltas": [0.3],
+    }
+    study = study_of(tmp_path, **content)
+    runs = [study.run(0, number) for number in range(12)]
+    assert {run.best for run in runs} == {0, 1}
+    assert all(run.correct for run in runs)
+
+
+class Named(SimpleNamespace):
+    """An outcome, made up."""
+
+    senses, rounds = 10, 1
+
+
+@pytest.mark.parametrize(("best", "correct"), [(None, False), (0, False), (1, False), (2, True)])
+def test_only_a_best_channel_that_was_named_is_correct(tmp_path, monkeypatch, best, correct):
+    study = study_of(tmp_path, instances=[{"family": "near-tie", "gap": 1e-5, "k": 3}])
+    outcome = Named(best=best, decided=best is not None)
+    monkeypatch.setattr("bestchannel.study.monte_carlo.identify", lambda *_, **__: outcome)
+    assert study.run(0, 0).correct is correct
+
+
+def test_answers_at_a_fixed_input_are_judged_at_that_input(tmp_path):
+    # the first has the larger capacity, the second errs on the input that is seldom sent
+    P, rows = [0.2, 0.8], {"Z": [[1.0, 0.0], [0.5, 0.5]], "mirrored": [[0.49, 0.51], [0.0, 1.0]]}
+    assert capacity(rows["Z"]).lower > capacity(rows["mirrored"]).upper
+    assert mutual_information(P, rows["Z"]) < mutual_information(P, rows["mirrored"])
+    (tmp_path / "pair.json").write_text(json.dumps({"channels": rows}))
+    fixed = {"policy": "adaptive", "input_distribution": P}
+    study = study_of(tmp_path, policies=[fixed], instances=[{"channels": "pair.json"}], max_senses=10**6)
+    instance, policy = study.instances[0][0], study.cells[0].policy.make([(2, 2)] * 2, 0.1)
+    assert loss(instance, policy, 1) == 0.0
+    assert loss(instance, policy, 0) > 0.01
+    assert study.run(0, 0).best == 1
+    assert study.run(0, 0).correct
+
+
+def test_sets_of_a_source_differ_and_depend_on_the_seed_alone(tmp_path):
+    first, again, other = (study_of(tmp_path, seed=seed).instances[0] for seed in (5, 5, 6))
+    assert [i.channels for i in first] == [i.channels for i in again]
+    assert first[0].channels != first[1].channels
+    assert first[0].channels != other[0].channels
+
+
+def test_gap_that_a_family_cannot_have_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"family near-tie of 'near-tie' cannot have a gap of 0\.9 bits"):
+        study_of(tmp_path, instances=[{"family": "near-tie", "capacity": 0.5, "gap": 0.9}])
+
+
+def test_characteristic_times_are_found_once_and_only_where_they_are_asked_for(tmp_path, monkeypatch):
+    asked, silent = study_of(tmp_path, lower_bound=0.05), study_of(tmp_path)
+    with opened(tmp_path / "silent.db", silent.spec) as journal:
+        find_times(silent, journal)
+        assert journal.times() == {}
+    with opened(tmp_path / "asked.db", asked.spec) as journal:
+        seen = []
+        find_times(asked, journal, progress=lambda done, total: seen.append((done, total)))
+        assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+        stored = journal.times()
+        assert stored.keys() == {(0, 0), (0, 1), (0, 2), (1, 0)}
+        lower, upper = stored[0, 1]
+        bound = lower_bound(asked.instances[0][1].channels, 0.01).characteristic_time
+        assert lower <= bound.upper
+        assert bound.lower <= upper
+        monkeypatch.setattr(runner, "lower_bound", None)  # would fail if it were called again
+        find_times(asked, journal)
