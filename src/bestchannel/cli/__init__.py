@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, plan, reproduce, run, study
+from bestchannel.cli import bound, capacity, estimate, identify, plan, reproduce, run, study, verify
 
 app = typer.Typer(
     name="bestchannel",
@@ -31,6 +31,7 @@ plan.register(app)
 reproduce.register(app)
 run.register(app)
 study.register(app)
+verify.register(app)
 
 
 def main() -> None:

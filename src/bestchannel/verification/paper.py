@@ -1,0 +1,214 @@
+"""The paper's three algorithms, followed along a record: the senses they demand, estimates, eliminations [EBWGW24]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from bestchannel.verification.fault import NotValidError
+from bestchannel.verification.paper_sizes import (
+    Size,
+    best_chan_id_accuracy,
+    best_chan_id_level,
+    best_chan_id_size,
+    median_size,
+    naive_size,
+)
+from bestchannel.verification.record import Floats, Integers, Record, Step
+from bestchannel.verification.value import Bracket, capacity_bracket, information
+
+ACCURACY = 1e-9
+"""Nats: estimates that are nearer to one another than this may be ranked either way."""
+
+ROUNDING = 1e-9
+"""Relative: by how much senses may fall short of a formula evaluated in doubles."""
+
+NATS = math.log(2.0)
+"""Nats in a bit."""
+
+Channels = frozenset[int]
+Estimates = dict[int, Bracket]
+
+
+class _EndOfRecordError(Exception):
+    """The record has no further step."""
+
+
+class _Course:
+    """The steps of a record, taken one by one; `standing` are the candidates as the algorithm has them."""
+
+    def __init__(self, record: Record) -> None:
+        self.record, self.left = record, list(record.steps)
+        self.standing: Channels = frozenset(range(len(record.names)))
+        self.kept: Channels | None = None  # those that the record has after the last step taken
+
+    def estimates(self, candidates: Channels, size: Size) -> Estimates:
+        """Take a step in which every candidate was sensed as the size demands, and estimate each, in nats.
+
+        Channels worth 0 by their alphabets are not sensed; where all are, there is no step.
+        """
+        sensed = {channel for channel in candidates if not self.record.worthless(channel)}
+        values: Estimates = dict.fromkeys(sorted(candidates), (0.0, 0.0))
+        if sensed:
+            step = self._next()
+            _check_senses(self.record, step, sensed, size)
+            values.update({channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed})
+        return values
+
+    def _next(self) -> Step:
+        if not self.left:
+            raise _EndOfRecordError
+        step = self.left.pop(0)
+        if self.kept is not None and self.kept != self.standing:
+            raise NotValidError(f"before request {step.request} no candidate must go or come; one does")
+        self.kept = step.candidates
+        return step
+
+
+def check_naive(record: Record) -> None:
+    """NaiveChanSel [EBWGW24, Alg. 2]."""
+    _follow(record, _naive)
+
+
+def check_median(record: Record) -> None:
+    """MedianChanEl [EBWGW24, Alg. 3]."""
+    _follow(record, _median)
+
+
+def check_best_chan_id(record: Record) -> None:
+    """BestChanID [EBWGW24, Alg. 1]."""
+    _follow(record, _best_chan_id)
+
+
+def _follow(record: Record, algorithm: Callable[[_Course], None]) -> None:
+    """Take all steps of the record; only an undecided one may end before the algorithm does."""
+    course = _Course(record)
+    if record.policy != "best-chan-id" and not record.epsilon > 0.0:
+        raise NotValidError(f"{record.policy} wants an epsilon above 0; the record has {record.epsilon:g}")
+    try:
+        algorithm(course)
+    except _EndOfRecordError:
+        if record.decided:
+            raise NotValidError(
+                f"{record.policy} is not done after request {len(record.steps)}, and the record is decided"
+            ) from None
+    if course.left:
+        raise NotValidError(f"{record.policy} is done before request {course.left[0].request}; the record goes on")
+
+
+# --- the algorithms ---------------------------------------------------------------------------
+
+
+def _naive(course: _Course) -> None:
+    everyone = course.standing
+    size = naive_size(course.record.epsilon * NATS, course.record.delta, len(everyone))
+    if len(everyone) > 1:
+        _keep(course, course.estimates(everyone, size), 1)
+
+
+def _median(course: _Course) -> None:
+    epsilon_r, delta_r = course.record.epsilon * NATS / 4.0, course.record.delta / 2.0
+    while len(course.standing) > 1:
+        estimates = course.estimates(course.standing, median_size(epsilon_r, delta_r))
+        _keep(course, estimates, _half(estimates))
+        epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
+
+
+def _best_chan_id(course: _Course) -> None:
+    record, r = course.record, 0
+    nearly_best = _subroutine(record)
+    while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
+        r += 1
+        estimates = course.estimates(course.standing, best_chan_id_size(r, record.delta))
+        j_r = nearly_best(course, best_chan_id_accuracy(r) / 2.0, best_chan_id_level(r, record.delta))
+        _eliminate(course, estimates, j_r, r)
+    if record.decided and record.rounds != r:
+        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.rounds}")
+
+
+def _subroutine(record: Record) -> Callable[[_Course, float, float], int]:
+    name = record.options.get("subroutine")
+    if name not in ("naive", "median"):
+        raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
+    return _nearly_best_naive if name == "naive" else _nearly_best_median
+
+
+def _eliminate(course: _Course, estimates: Estimates, j_r: int, round_number: int) -> None:
+    """Those whose estimate is below that of j_r by more than ε_r go, and no other."""
+    limit = [end - best_chan_id_accuracy(round_number) for end in estimates[j_r]]
+    kept = course.kept or frozenset()
+    for channel in course.standing:
+        low, high = estimates[channel]
+        if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
+            stays = "stays" if channel in kept else "goes"
+            raise NotValidError(
+                f"channel {course.record.names[channel]!r} {stays} in round {round_number} of best-chan-id,"
+                " against its estimate"
+            )
+    course.standing = course.standing & kept
+
+
+def _nearly_best_naive(course: _Course, epsilon: float, delta: float) -> int:
+    estimates = course.estimates(course.standing, naive_size(epsilon, delta, len(course.standing)))
+    return _ranked(estimates)[0]
+
+
+def _nearly_best_median(course: _Course, epsilon: float, delta: float) -> int:
+    candidates, epsilon_r, delta_r = course.standing, epsilon / 4.0, delta / 2.0
+    while len(candidates) > 1:
+        estimates = course.estimates(candidates, median_size(epsilon_r, delta_r))
+        candidates = frozenset(_ranked(estimates)[: _half(estimates)])
+        epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
+    return min(candidates)
+
+
+# --- estimates and senses ---------------------------------------------------------------------
+
+
+def _half(estimates: Estimates) -> int:
+    return (len(estimates) + 1) // 2
+
+
+def _ranked(estimates: Estimates) -> list[int]:
+    """Channels from the largest estimate down; of those equal up to `ACCURACY`, the first first."""
+    return sorted(estimates, key=lambda channel: (-round(estimates[channel][0] / ACCURACY), channel))
+
+
+def _keep(course: _Course, estimates: Estimates, how_many: int) -> None:
+    """The candidates after the step must be so many of those with the largest estimates."""
+    kept = frozenset(_ranked(estimates)[:how_many]) if course.kept is None else course.kept
+    least = min((estimates[channel][1] for channel in kept & course.standing), default=-math.inf)
+    dropped = max((estimates[channel][0] for channel in course.standing - kept), default=-math.inf)
+    if not kept <= course.standing or len(kept) != how_many or dropped > least + ACCURACY:
+        raise NotValidError(
+            f"{course.record.policy} must keep the {how_many} largest of {len(estimates)} estimates"
+            f" after request {len(course.record.steps) - len(course.left)}; the record keeps others"
+        )
+    course.standing = kept
+
+
+def _check_senses(record: Record, step: Step, wanted: set[int], size: Size) -> None:
+    """All wanted channels, and no other, are sensed, each input as often and as often as the size demands."""
+    if step.senses.keys() != wanted:
+        raise NotValidError(
+            f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
+        )
+    for channel, senses in step.senses.items():
+        n_inputs, n_outputs = record.alphabets[channel]
+        each = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
+        if min(senses) != max(senses) or senses[0] < each * (1.0 - ROUNDING):
+            raise NotValidError(
+                f"request {step.request} must sense each input of channel {record.names[channel]!r}"
+                f" at least {each:.6g} times; it asks for {list(senses)}"
+            )
+
+
+def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
+    """The value of the empirical rows, between two bounds, in nats."""
+    W = counts / counts.sum(axis=1, keepdims=True, dtype=np.float64)
+    if fixed is not None:
+        value = information(fixed, W)
+        return value, value
+    return capacity_bracket(W, lambda low, high: high - low < 0.1 * ACCURACY)

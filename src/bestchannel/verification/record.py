@@ -1,0 +1,215 @@
+"""The record of an identification, read from its JSON: what is not of that form is refused, nothing is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.errors import InputError
+from bestchannel.verification.fault import NotValidError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Tables = dict[int, Integers]
+
+MOST = 2**63 - 1
+"""The largest count."""
+
+
+@dataclass(frozen=True)
+class Bet:
+    """What was staked on the leader's senses in one request, against one rival."""
+
+    since: int  # the request with which these bets began
+    restarts: int
+    weight: float  # s
+    theta: float  # on the rival's plug-in value; 0 where its likelihood counts
+    auxiliary: Floats  # V[x, y]
+    multipliers: Floats  # ν[x]
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """All bets of one request."""
+
+    leader: int
+    inputs: Floats  # P
+    bets: Mapping[int, Bet]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answered request, and what is said of the state after it."""
+
+    request: int
+    senses: Mapping[int, tuple[int, ...]]
+    stakes: Stakes | None
+    counts: Tables
+    total: int  # senses so far
+    candidates: frozenset[int]
+    leader: int | None
+    evidence: Mapping[int, float]  # nats, as the policy saw it
+    thresholds: Mapping[int, float]  # nats
+
+
+@dataclass(frozen=True)
+class Record:
+    """The claim, and the steps that it rests on; channels are numbered as the record lists them."""
+
+    best: int | None
+    decided: bool
+    senses: int
+    rounds: int
+    policy: str
+    delta: float
+    epsilon: float  # bits
+    candidates: frozenset[int]
+    names: tuple[str, ...]
+    alphabets: tuple[tuple[int, int], ...]
+    options: Mapping[str, Any]
+    fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
+    steps: tuple[Step, ...]
+
+    def worthless(self, channel: int) -> bool:
+        """Whether the channel has a single input or output, and so the value 0."""
+        return min(self.alphabets[channel]) == 1
+
+
+def read(document: object) -> Record:
+    """The record, or an `InputError` that says that the document is none."""
+    try:
+        return _Reader(document).record()
+    except NotValidError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error!r})"
+        ) from None
+
+
+class _Reader:
+    """Reads one document; channels are known by name."""
+
+    def __init__(self, document: Any) -> None:
+        self.document, self.audit = document, document["audit"]
+        self.names = tuple(text(channel["name"]) for channel in self.audit["channels"])
+        self.number = {name: j for j, name in enumerate(self.names)}
+        if len(self.number) < len(self.names):
+            raise NotValidError("two channels of the record have the same name")
+
+    def record(self) -> Record:
+        """The whole of it."""
+        document, best = self.document, self.document["best"]
+        options = dict(self.audit["options"])
+        P = options.get("input_distribution")
+        return Record(
+            best=None if best is None else self.channel(best, "best"),
+            decided=flag(document["decided"]),
+            senses=whole(document["senses"]),
+            rounds=whole(document["rounds"]),
+            policy=text(document["policy"]),
+            delta=number(document["delta"]),
+            epsilon=number(document["epsilon"]),
+            candidates=self.channels(document["candidates"], "candidates"),
+            names=self.names,
+            alphabets=tuple((len(list(c["inputs"])), len(list(c["outputs"]))) for c in self.audit["channels"]),
+            options=options,
+            fixed_input=None if P is None else floats(P),
+            steps=tuple(self.step(step) for step in self.audit["steps"]),
+        )
+
+    def step(self, step: Any) -> Step:
+        """One of `steps`."""
+        request, status = whole(step["request"]), step["status"]
+        where = f"request {request}"
+        leader = status["leader"]
+        return Step(
+            request=request,
+            senses={self.channel(name, where): tuple(map(whole, each)) for name, each in step["senses"].items()},
+            stakes=None if step["stakes"] is None else self.stakes(step["stakes"], where),
+            counts={self.channel(name, where): _table(rows, name, where) for name, rows in step["counts"].items()},
+            total=whole(status["senses"]),
+            candidates=self.channels(status["candidates"], where),
+            leader=None if leader is None else self.channel(leader, where),
+            evidence=self.nats(status["evidence_nats"], where),
+            thresholds=self.nats(status["threshold_nats"], where),
+        )
+
+    def nats(self, values: Any, where: str) -> dict[int, float]:
+        """The finite ones of some numbers by channel."""
+        return {self.channel(name, where): number(nats) for name, nats in values.items() if nats is not None}
+
+    def stakes(self, stakes: Any, where: str) -> Stakes:
+        """What was staked in a step."""
+        bets = {self.channel(name, where): _bet(bet) for name, bet in stakes["bets"].items()}
+        return Stakes(self.channel(stakes["leader"], where), floats(stakes["input"]), bets)
+
+    def channel(self, name: object, where: str) -> int:
+        """The number of a channel."""
+        if text(name) not in self.number:
+            raise NotValidError(f"{where} of the record names channel {name!r}, which took no part")
+        return self.number[text(name)]
+
+    def channels(self, names: Any, where: str) -> frozenset[int]:
+        """The numbers of some channels."""
+        return frozenset(self.channel(name, where) for name in names)
+
+
+def _bet(bet: Any) -> Bet:
+    return Bet(
+        since=whole(bet["since"]),
+        restarts=whole(bet["restarts"]),
+        weight=number(bet["weight"]),
+        theta=number(bet["theta"]),
+        auxiliary=floats(bet["auxiliary"]),
+        multipliers=floats(bet["multipliers"]),
+    )
+
+
+def _table(rows: Any, name: str, where: str) -> Integers:
+    entries = [list(row) for row in rows]
+    for entry in (entry for row in entries for entry in row):
+        if isinstance(entry, bool) or not isinstance(entry, int) or not 0 <= entry <= MOST:
+            raise NotValidError(f"counts must be whole numbers >= 0; {where} has {entry!r} for channel {name!r}")
+    return np.array(entries, dtype=np.int64)
+
+
+def text(value: object) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise TypeError(f"a text is wanted, not {value!r}")
+    return value
+
+
+def flag(value: object) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"true or false is wanted, not {value!r}")
+    return value
+
+
+def whole(value: object) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"a whole number is wanted, not {value!r}")
+    return value
+
+
+def number(value: object) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"a finite number is wanted, not {value!r}")
+    return float(value)
+
+
+def floats(values: object) -> Floats:
+    """An array of finite numbers."""
+    array = np.array(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"finite numbers are wanted, not {values!r}")
+    return array
