@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, plan, reproduce, run, study, verify
+from bestchannel.cli import bound, capacity, estimate, identify, plan, report, reproduce, run, study, verify
 
 app = typer.Typer(
     name="bestchannel",
@@ -28,6 +28,7 @@ capacity.register(app)
 estimate.register(app)
 identify.register(app)
 plan.register(app)
+report.register(app)
 reproduce.register(app)
 run.register(app)
 study.register(app)

@@ -1,0 +1,101 @@
+"""Results as notebooks show them: a sentence, a figure, a table, in a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bestchannel.capacity import Capacity
+from bestchannel.channels import Channel
+from bestchannel.estimation import Estimate
+from bestchannel.identification import Identification
+from bestchannel.report.heat_maps import matrix_map
+from bestchannel.report.interval_figure import Row, interval_figure, legend
+from bestchannel.report.markup import Html, joined, tag
+from bestchannel.report.numerals import bits, several, whole
+from bestchannel.report.page import style
+from bestchannel.report.summary import summarise
+from bestchannel.report.tables import interval_cells, table
+from bestchannel.report.wording import brief, named, promise, spent, verdict
+
+MOST_ROWS = 8
+MOST_CELLS = 4096
+"""Cells of a matrix, or of all channels together, up to which a notebook need not wait for a figure."""
+
+
+def framed(*content: object) -> str:
+    """The content in the style of the report, on a ground of its own, whatever the notebook looks like."""
+    return joined((tag("style", style()), tag("div", *content, class_="bestchannel card")))
+
+
+def identification_card(result: Identification) -> str:
+    """The verdict and its promise; the best capacities with their intervals, unless they take long to compute."""
+    cells = sum(len(party.inputs) * len(party.outputs) for party in result.audit.channels)
+    if cells > MOST_CELLS or not result.audit.steps:
+        best = f"{brief(str(result.best))} is the best." if result.decided else "Undecided."
+        return framed(tag("h2", best), tag("p", several(result.senses, "sense"), "; the report has the rest."))
+    summary = summarise(result)
+    rows = [(channel.name, channel.estimate) for channel in summary.channels]
+    return framed(
+        tag("h2", verdict(summary)),
+        tag("p", f"{promise(summary)} {spent(summary)}"),
+        *_intervals(rows, map(str, result.candidates)),
+    )
+
+
+def estimate_card(result: Estimate) -> str:
+    """The verdict and its guarantee; the best capacities with their intervals."""
+    found = sorted(result.channels, key=lambda channel: -channel.capacity)
+    sentence = _sentence(result)
+    return framed(
+        tag("h2", sentence),
+        tag("p", f"{result.guarantee[:1].upper()}{result.guarantee[1:]}."),
+        *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
+    )
+
+
+def capacity_card(answer: Capacity) -> str:
+    """The bracket, and the input distribution that achieves its lower end."""
+    P = answer.input.tolist()
+    shown = [[str(x), f"{p:.6f}"] for x, p in enumerate(P)][: 2 * MOST_ROWS]
+    rest = tag("p", several(len(P) - len(shown), "more input"), class_="note") if len(P) > len(shown) else ""
+    met = "" if answer.converged else "; wider than asked"
+    return framed(
+        tag("h2", f"{bits(answer.lower)} bits per channel use"),
+        tag("p", f"{answer.lower:.12g} ≤ C ≤ {answer.upper:.12g}{met}."),
+        table("An input distribution that achieves the lower end", ["input", "probability"], shown),
+        rest,
+    )
+
+
+def channel_card(channel: Channel) -> str:
+    """The matrix, shaded."""
+    words = f"{several(channel.n_inputs, 'input')}, {several(channel.n_outputs, 'output')}"
+    heading = tag("h2", brief(channel.name) or "Channel", tag("small", words))
+    if channel.W.size > MOST_CELLS:
+        return framed(heading)
+    compact = channel.W.size > MOST_CELLS // 16
+    drawing = matrix_map(channel.W, channel.inputs, channel.outputs, channel.name or "Channel", compact=compact)
+    return framed(heading, tag("div", drawing, class_="scroll"))
+
+
+def _sentence(result: Estimate) -> str:
+    found = result.verdict
+    if len(result.channels) == 1:
+        return f"{brief(found.leader)}: {bits(result.channels[0].capacity)} bits per channel use."
+    if found.decided:
+        return f"{brief(found.leader)} has the largest capacity."
+    more = "" if found.more_senses is None else f"; about {whole(found.more_senses)} more senses would decide"
+    return f"Undecided between {named(found.candidates)}{more}."
+
+
+def _intervals(rows: Sequence[Row], marked: Iterable[str]) -> list[Html]:
+    """Figure and table of the first few channels, and how many there are besides."""
+    shown = rows[:MOST_ROWS]
+    numbers = [[brief(name), *interval_cells(found)] for name, found in shown]
+    rest = len(rows) - len(shown)
+    return [
+        legend(),
+        interval_figure(shown, frozenset(marked), "Capacities with their intervals"),
+        table("Bits per channel use", ["channel", "estimate", "proved", "asymptotic, not proved"], numbers),
+        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else joined([]),
+    ]

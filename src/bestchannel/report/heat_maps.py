@@ -1,0 +1,166 @@
+"""Shaded tables: where the senses went, and what each channel does with its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.report.interval_figure import LONGEST_LABEL, label_width
+from bestchannel.report.markup import Html, lone, tag
+from bestchannel.report.numerals import percent, short, whole
+from bestchannel.report.plot import letters, picture
+from bestchannel.report.summary import Measured
+from bestchannel.report.wording import brief
+
+ROW, CELL = 24, 26
+MOST_LETTERED = 8
+"""Inputs and outputs up to which a cell has room for its number."""
+
+LEVELS = 12
+"""Shades of a compact matrix."""
+
+
+def shade(share: float) -> float:
+    """The opacity of a cell, from 0 to 1; what is not 0 can be seen."""
+    return 0.0 if not share > 0.0 else round(0.05 + 0.95 * min(share, 1.0), 2)
+
+
+def senses_map(channels: Sequence[Measured], most: float, total: float) -> Html:
+    """A row a channel and a column an input, shaded by its senses; `most` is the darkest of the whole report."""
+    n_inputs = max(len(channel.inputs) for channel in channels)
+    rows = [_senses_row(channel, i, n_inputs, most, total) for i, channel in enumerate(channels)]
+    heads = [
+        letters(brief(head, 6), x=_centre(x, n_inputs), y=-7, class_="tick middle")
+        for x, head in enumerate(input_heads(channels, n_inputs))
+    ]
+    figure = picture(
+        *(heads if n_inputs <= 2 * MOST_LETTERED else []),
+        *rows,
+        height=ROW * len(channels),
+        title=f"Senses of each input: {brief(channels[0].name)} to {brief(channels[-1].name)}",
+        description="One row a channel, one column an input, darker for more senses; the table has the numbers.",
+        left=label_width([channel.name for channel in channels]),
+        right=52,
+    )
+    width = label_width([channel.name for channel in channels]) + 52 + max(54 * min(n_inputs, 8), 30 * n_inputs)
+    return tag("div", figure, class_="senses", style=f"max-width:{width}px")
+
+
+def input_heads(channels: Sequence[Measured], n_inputs: int) -> Sequence[str]:
+    """The letters that all channels share, or their positions."""
+    alphabets = {channel.inputs for channel in channels}
+    return alphabets.pop() if len(alphabets) == 1 else [str(x) for x in range(n_inputs)]
+
+
+def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, total: float) -> Html:
+    top, middle = ROW * number, ROW * number + ROW // 2
+    label = letters(brief(channel.name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")
+    sum_ = letters(short(channel.senses), x="100%", dx=8, y=middle, dy="0.34em", class_="value")
+    cells = []
+    for x, senses in enumerate(channel.by_input.tolist()):
+        words = f"{channel.name}, input {channel.inputs[x]}: {whole(senses)} senses, {percent(senses / total)} of all"
+        cells.append(_wide_cell(x, top, n_inputs, senses / most, words, short(senses)))
+    return tag("g", label, *cells, sum_)
+
+
+def _wide_cell(x: int, top: int, n_inputs: int, share: float, words: str, number: str) -> Html:
+    place, width = f"{100.0 * x / n_inputs:.3f}%", f"{100.0 / n_inputs:.3f}%"
+    opacity = shade(share)
+    box = lone("rect", x=place, y=top + 1, width=width, height=ROW - 2, class_="cell", fill_opacity=opacity)
+    content = [tag("title", words), box]
+    if n_inputs <= MOST_LETTERED:
+        content.append(_number(number, x=_centre(x, n_inputs), y=top + ROW // 2))
+    return tag("g", *content)
+
+
+def _centre(x: int, n_inputs: int) -> str:
+    return f"{100.0 * (x + 0.5) / n_inputs:.3f}%"
+
+
+def _number(content: str, **place: object) -> Html:
+    return letters(content, dy="0.34em", class_="in-cell", **place)
+
+
+def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: str, *, compact: bool) -> Html:
+    """W[x, y] with a row an input and a column an output; NaN where nothing is known.
+
+    A compact one has no numbers in its cells: few bytes, for the many.
+    """
+    lettered = not compact and max(W.shape) <= MOST_LETTERED
+    width, height = (40, 28) if lettered else (CELL, CELL)
+    cells = _compact_cells(W, width, height) if compact else _cells(W, inputs, outputs, width, height, lettered)
+    sparse = compact and max(W.shape) > MOST_LETTERED
+    left = 14 + 7 * min(max(map(len, inputs)), 6)
+    across, down = left + width * len(outputs) + 2, height * len(inputs) + 24
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", f"{len(inputs)} inputs by {len(outputs)} outputs, darker for more probable."),
+        *_edge(
+            inputs, sparse, lambda x: {"x": -8, "y": height * x + height // 2, "dy": "0.34em", "class_": "tick end"}
+        ),
+        *_edge(outputs, sparse, lambda y: {"x": width * y + width // 2, "y": -7, "class_": "tick middle"}),
+        *cells,
+        role="img",
+        class_="matrix",
+        viewBox=f"{-left} -22 {across} {down}",
+        style=f"width:{across}px",
+    )
+
+
+def _edge(alphabet: Sequence[str], sparse: bool, place: Callable[[int], dict[str, object]]) -> list[Html]:
+    """The letters along an edge; `sparse` names the first and the last only."""
+    named = list(enumerate(alphabet))
+    kept = named[:1] + named[1:][-1:] if sparse else named
+    return [letters(brief(letter, 4), **place(number)) for number, letter in kept]
+
+
+def _cells(
+    W: Floats, inputs: Sequence[str], outputs: Sequence[str], width: int, height: int, lettered: bool
+) -> list[Html]:
+    cells = []
+    for x, row in enumerate(W.tolist()):
+        for y, share in enumerate(row):
+            known = "unknown" if share != share else f"{share:.4f}"
+            place = {"x": width * y, "y": height * x, "width": width, "height": height}
+            content = [
+                tag("title", f"input {inputs[x]}, output {outputs[y]}: {known}"),
+                lone("rect", **place, class_="cell", fill_opacity=shade(share)),
+            ]
+            if lettered:
+                content.append(_number(_three_signs(share), x=width * y + width // 2, y=height * x + height // 2))
+            cells.append(tag("g", *content))
+    return cells
+
+
+def _three_signs(share: float) -> str:
+    """.92, .004, 1, 0: what fits a cell; ~0 and ~1 where digits would round to a certainty."""
+    if share != share:
+        return "?"
+    if share in (0.0, 1.0):
+        return f"{share:.0f}"
+    digits = 2 if 0.01 <= share < 0.99 else 3
+    rounded = f"{share:.{digits}f}"
+    return f"~{share:.0f}" if float(rounded) in (0.0, 1.0) else rounded.lstrip("0")
+
+
+def _compact_cells(W: Floats, width: int, height: int) -> list[Html]:
+    """One path a shade, one piece of it a run of equal cells: few bytes, for matrices by the hundred."""
+    levels = np.ceil(np.nan_to_num(W) * LEVELS).astype(int)
+    pieces: dict[int, list[str]] = {}
+    for x, row in enumerate(levels.tolist()):
+        y = 0
+        for level, run in groupby(row):
+            length = len(list(run))
+            pieces.setdefault(level, []).append(f"M{y} {x}h{length}v1h-{length}z")
+            y += length
+    pieces.pop(0, None)
+    paths = [
+        lone("path", d="".join(corners), class_="cell", fill_opacity=shade(level / LEVELS))
+        for level, corners in sorted(pieces.items())
+    ]
+    outline = lone("rect", x=0, y=0, width=width * W.shape[1], height=height * W.shape[0], class_="outline")
+    return [tag("g", *paths, transform=f"scale({width} {height})"), outline]

@@ -1,0 +1,75 @@
+"""HTML and SVG as values: whatever is not markup already is escaped on its way in."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+
+
+class Html(str):
+    """Text that may stand in a page as it is; only this module makes it."""
+
+    __slots__ = ()
+
+
+UNSAFE = {"Cc", "Cs", "Co", "Cn"}
+"""Unicode categories that have no business in a page: controls, half surrogates, what is not assigned."""
+
+TURNS = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that turn the direction of what follows them, so that a name could reverse the rest of a line."""
+
+
+def shown(value: object) -> str:
+    """The value as text that can be encoded and read: what a page must not hold becomes U+FFFD."""
+    return "".join(c if c.isascii() and c.isprintable() else _printable(c) for c in str(value))
+
+
+def _printable(character: str) -> str:
+    if character in "\n\t":
+        return " "
+    unsafe = unicodedata.category(character) in UNSAFE or character in TURNS
+    return "\ufffd" if unsafe else character
+
+
+def text(value: object) -> Html:
+    """The value escaped, unless it is markup."""
+    return value if isinstance(value, Html) else Html(escape(shown(value)))
+
+
+def joined(parts: Iterable[object], between: str = "") -> Html:
+    """The parts one after the other."""
+    return Html(between.join(text(part) for part in parts))
+
+
+def tag(name: str, /, *content: object, **attributes: object) -> Html:
+    """<name attributes>content</name>; an attribute that is None is left out, class_ means class, a_b means a-b.
+
+    >>> tag("p", "1 < 2", class_="note")
+    '<p class="note">1 &lt; 2</p>'
+    """
+    return Html(f"<{name}{_attributes(attributes)}>{joined(content)}</{name}>")
+
+
+def lone(name: str, /, *content: object, **attributes: object) -> Html:
+    """An SVG element, closed in itself where it has no content.
+
+    >>> lone("rect", width=3)
+    '<rect width="3"/>'
+    """
+    if content:
+        return tag(name, *content, **attributes)
+    return Html(f"<{name}{_attributes(attributes)}/>")
+
+
+def trusted(source: str) -> Html:
+    """A text of this package (the style sheet) as markup."""
+    return Html(source)
+
+
+def _attributes(attributes: dict[str, object]) -> str:
+    return "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(shown(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )

@@ -1,0 +1,209 @@
+"""The parts of the page, one function each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from bestchannel.report.course_figures import (
+    MOST_RIVALS,
+    candidates_figure,
+    evidence_figure,
+    leaders,
+    moments,
+    rival_tracks,
+)
+from bestchannel.report.heat_maps import matrix_map, senses_map
+from bestchannel.report.interval_figure import interval_figure, legend
+from bestchannel.report.least_senses import LeastSenses
+from bestchannel.report.markup import Html, joined, lone, tag
+from bestchannel.report.numerals import bits, percent, several, whole
+from bestchannel.report.summary import Measured, Summary
+from bestchannel.report.tables import capacity_table, course_table, folded, senses_table
+from bestchannel.report.wording import brief, command, promise, spent, verdict
+
+OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
+OPEN_MATRICES, MOST_CELLS = 6, 60_000
+"""Matrices that show at once, and cells of all matrices that a page holds."""
+
+
+def header(summary: Summary) -> Html:
+    """The verdict, what it is worth, and four numbers."""
+    result = summary.result
+    return tag(
+        "header",
+        tag("p", "decided" if result.decided else "undecided", class_="state"),
+        tag("h1", verdict(summary)),
+        tag("p", promise(summary), class_="lead"),
+        tag(
+            "dl", *(tag("div", tag("dt", word), tag("dd", *value)) for word, *value in _facts(summary)), class_="facts"
+        ),
+    )
+
+
+def _facts(summary: Summary) -> list[tuple[object, ...]]:
+    result, first = summary.result, summary.channels[0]
+    facts: list[tuple[object, ...]] = [
+        ("senses", whole(result.senses), _aside(f"in {several(len(summary.course), 'request')}")),
+        ("channels", whole(len(summary.channels)), _aside(f"{len(result.candidates)} left")),
+    ]
+    if first.estimate:
+        found = first.estimate
+        words = f"capacity of {brief(first.name, 18)}"
+        facts.append((words, bits(found.capacity), _aside(f"bits, {found.lower:.3f} … {found.upper:.3f}")))
+    facts.append(("confidence", f"{1 - result.delta:.12g}", _aside(f"δ = {result.delta:g}")))
+    return facts
+
+
+def _aside(words: str) -> Html:
+    return tag("small", f" {words}")
+
+
+def capacities(summary: Summary) -> Html:
+    """The intervals, best channel first."""
+    marked = frozenset(map(str, summary.result.candidates))
+    rows = [(channel.name, channel.estimate) for channel in summary.channels]
+    shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    return section(
+        "Capacities",
+        f"Bits per channel use. With probability at least {1 - summary.result.delta:g} every proved interval holds,"
+        f" however the senses were chosen.{_pairs(summary)}",
+        _other_value(summary),
+        legend(),
+        interval_figure(shown, marked, "Capacities with their intervals"),
+        _more(rest, "channel", lambda: interval_figure(rest, marked, "Capacities of the other channels")),
+        folded("Table of capacities", capacity_table(summary.channels)),
+    )
+
+
+def _pairs(summary: Summary) -> str:
+    """Why a verdict can stand while intervals overlap."""
+    weighed = any(status.evidence_nats for status in summary.course)
+    return " The policy weighs channels in pairs, which takes fewer senses than intervals apart." if weighed else ""
+
+
+def _other_value(summary: Summary) -> Html:
+    P = summary.input_distribution
+    if P is None:
+        return joined([])
+    words = f"The policy compared I(P;W) at P = ({', '.join(f'{p:g}' for p in P)}), and not the capacities shown here."
+    return tag("p", words)
+
+
+def _more(rest: Sequence[object], what: str, content: Callable[[], Html]) -> Html:
+    return folded(several(len(rest), f"more {what}"), content()) if rest else joined([])
+
+
+def course(summary: Summary) -> Html:
+    """How candidates fell, and how the evidence grew."""
+    led = leaders(summary)
+    words = f"In the lead, one after the other: {' → '.join(led[-8:])}." if led else ""
+    evidence = evidence_figure(summary)
+    figures = [_figure("Channels left, over senses", candidates_figure(summary))]
+    if evidence is not None:
+        figures.append(_figure("Evidence against rivals in bits, over senses", evidence, _evidence_note(summary)))
+    return section(
+        "Course",
+        f"{spent(summary)} {words}",
+        tag("div", *figures, class_="pair" if len(figures) > 1 else None),
+        folded("Table of the course", course_table(summary)),
+    )
+
+
+def _evidence_note(summary: Summary) -> str:
+    tracks = rival_tracks(moments(summary.course))
+    shown = min(len(tracks), MOST_RIVALS)
+    few = f"the {shown} longest-lived of {len(tracks)} rivals" if shown < len(tracks) else "the rivals"
+    return f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {few}."
+
+
+def _figure(words: str, drawing: Html, note: str = "") -> Html:
+    return tag("figure", tag("figcaption", words), drawing, tag("p", note, class_="note") if note else "")
+
+
+def senses(summary: Summary) -> Html:
+    """Where the senses went, channel by input."""
+    channels, total = summary.channels, float(max(summary.result.senses, 1))
+    most = max([1.0, *(float(channel.by_input.max()) for channel in channels)])
+    blocks = [channels[i : i + BLOCK] for i in range(0, len(channels), BLOCK)]
+    maps = [senses_map(block, most, total) for block in blocks]
+    first = channels[0]
+    rest = sum(map(len, blocks[OPEN_BLOCKS:]))
+    return section(
+        "Where the senses went",
+        f"A row a channel, a column an input, the sum on the right; {brief(first.name, 30)} took"
+        f" {percent(first.senses / total)} of all senses.",
+        tag("div", *maps[:OPEN_BLOCKS], class_="blocks"),
+        folded(several(rest, "more channel"), tag("div", *maps[OPEN_BLOCKS:], class_="blocks")) if rest else joined([]),
+        folded("Table of senses", senses_table(channels)),
+    )
+
+
+def matrices(summary: Summary) -> Html:
+    """What each channel does, best first; the first few with numbers, the rest folded, very many left out."""
+    held, cells = [], 0
+    for channel in summary.channels:
+        cells += channel.counts.size
+        if cells <= MOST_CELLS:
+            held.append(channel)
+    shown, rest = held[:OPEN_MATRICES], held[OPEN_MATRICES:]
+    left_out = len(summary.channels) - len(held)
+    return section(
+        "The channels",
+        "Relative frequencies: a row an input, a column an output, darker for more frequent.",
+        tag("div", *(_matrix(channel, False) for channel in shown), class_="matrices"),
+        _more(rest, "channel", lambda: tag("div", *(_matrix(channel, True) for channel in rest), class_="matrices")),
+        tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else joined([]),
+    )
+
+
+def _matrix(channel: Measured, compact: bool) -> Html:
+    found = channel.estimate
+    words = f"{bits(found.capacity)} bits" if found else "not estimated"
+    drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
+    caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
+    return tag("figure", caption, tag("div", drawing, class_="scroll"))
+
+
+def bound(summary: Summary, least: LeastSenses) -> Html:
+    """The lower bound beside the senses that were used."""
+    used = summary.result.senses
+    if least.senses is None or not used:
+        return section("The lower bound", least.remark)
+    most = max(least.senses, used)
+    ratio = f", {used / least.senses:.3g} times as many" if 0 < least.senses <= used else ""
+    rows = [
+        ("at least" if least.proved else "about", f"{whole(least.senses)} senses", least.senses / most, "least"),
+        ("this run", f"{whole(used)} senses{ratio}", used / most, "used"),
+    ]
+    return section("The lower bound", least.remark, tag("div", *(_bar(*row) for row in rows), class_="bars"))
+
+
+def _bar(word: str, value: str, share: float, class_: str) -> Html:
+    bar = lone("rect", width=f"{100.0 * share:.2f}%", height=14, rx=2, class_=class_)
+    svg = tag("svg", bar, width="100%", height=14, aria_hidden="true")
+    return tag("div", tag("p", tag("b", word), f" {value}"), svg)
+
+
+def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str]]) -> Html:
+    """What it takes to get here again."""
+    result = summary.result
+    options = json.dumps(dict(result.audit.options), ensure_ascii=False, default=str)
+    rows = [
+        ("policy", result.policy),
+        ("δ, ε", f"{result.delta:g}, {result.epsilon:g} bits"),
+        *([("options", options)] if result.audit.options else []),
+        ("guarantee", result.guarantee),
+        *origin,
+        ("data", tag("code", f"sha256:{summary.fingerprint}")),
+        *([("check", tag("code", "bestchannel verify RESULT.json"))] if result.decided else []),
+        ("made by", f"bestchannel {version}"),
+    ]
+    listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")
+    again = tag("pre", tag("code", command(summary, dict(origin))), tabindex="0")
+    return section("Reproduce it", "The same question again:", again, listed)
+
+
+def section(title: str, words: str, *content: object) -> Html:
+    """A heading, a sentence or two, and what they are about."""
+    return tag("section", tag("h2", title), tag("p", words), *content)

@@ -1,0 +1,79 @@
+"""Records from outside are held against themselves before anything is drawn from them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from bestchannel.errors import InputError
+from bestchannel.identification import Audit, Identification, Status, Step
+
+MOST = 10**30
+"""More senses than any record that 64-bit counts can hold."""
+
+
+def require_sound(result: Identification) -> None:
+    """Raise `InputError` where the record has values of a wrong kind, or contradicts itself."""
+    _require_outcome(result)
+    _require_channels(result.audit)
+    names = {str(party.key) for party in result.audit.channels}
+    if {str(key) for key in result.candidates} - names or (result.decided and str(result.best) not in names):
+        raise InputError("the record names a best channel, or a candidate, that is none of its channels")
+    for step in result.audit.steps:
+        _require_step(step, result.audit)
+    told = sum(int(row) for step in result.audit.steps for table in step.counts.values() for row in table.sum(axis=1))
+    if told != result.senses:
+        raise InputError(
+            f"the record contradicts itself: it says {result.senses} senses, and its counts add up to {told}"
+        )
+    totals = [0, *(step.status.senses for step in result.audit.steps)]
+    if any(later < earlier for earlier, later in pairwise(totals)) or totals[-1] > result.senses:
+        raise InputError("the record contradicts itself: its senses must grow from step to step")
+
+
+def _require_outcome(result: Identification) -> None:
+    kinds = {
+        "decided": isinstance(result.decided, bool) and result.decided == (result.best is not None),
+        "senses": _whole(result.senses),
+        "rounds": _whole(result.rounds),
+        "policy": isinstance(result.policy, str),
+        "guarantee": isinstance(result.guarantee, str),
+        "delta": _number(result.delta) and 0.0 < result.delta < 1.0,
+        "epsilon": _number(result.epsilon) and result.epsilon >= 0.0,
+    }
+    for key, good in kinds.items():
+        if not good:
+            raise InputError(f"{key} of the record cannot be right; it is {str(getattr(result, key))[:80]!r}")
+
+
+def _require_channels(audit: Audit) -> None:
+    names = [str(party.key) for party in audit.channels]
+    if not names or len(set(names)) < len(names):
+        raise InputError("the record must have at least one channel, and names that differ")
+    for party in audit.channels:
+        letters = (*party.inputs, *party.outputs)
+        if not party.inputs or not party.outputs or not all(isinstance(letter, str) for letter in letters):
+            raise InputError(f"channel {str(party.key)[:80]!r} of the record must have inputs and outputs, as texts")
+
+
+def _require_step(step: Step, audit: Audit) -> None:
+    where = f"step {str(step.request.number)[:20]} of the record"
+    for channel, table in step.counts.items():
+        party = audit.channels[channel]
+        wanted = (len(party.inputs), len(party.outputs))
+        if table.shape != wanted or table.min() < 0:
+            raise InputError(f"{where} must have {wanted[0]} x {wanted[1]} counts >= 0 of channel {str(party.key)!r}")
+    if not _status_is_sound(step.status) or not _whole(step.request.number):
+        raise InputError(f"{where} has a status that cannot be right")
+
+
+def _status_is_sound(status: Status) -> bool:
+    more = status.more_senses is None or _whole(status.more_senses)
+    return more and all(map(_whole, (status.senses, status.requests, status.rounds, status.next_senses)))
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST

@@ -1,0 +1,149 @@
+"""What a report shows, computed once from the record of an identification: no drawing here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.estimation import ChannelEstimate, estimate
+from bestchannel.identification import Identification, Party, Status
+from bestchannel.report.sound_record import require_sound
+
+MOST_COUNTS = 2**53
+"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One channel with all its counts.
+
+    `estimate` is None where it was never sensed, or more often than doubles can count.
+    `ruled_out_after` is the number of senses, of all channels, after which it was no candidate any more.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    counts: Integers
+    senses: int
+    estimate: ChannelEstimate | None
+    ruled_out_after: int | None
+
+    @property
+    def by_input(self) -> Floats:
+        """The senses of every input."""
+        return self.counts.sum(axis=1, dtype=float)
+
+    @property
+    def W_hat(self) -> Floats:
+        """The relative frequencies counts[x, y] / Σ_y counts[x, y]; NaN in a row that was not sensed."""
+        with np.errstate(invalid="ignore"):
+            rows: Floats = self.counts / self.counts.sum(axis=1, keepdims=True, dtype=float)
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """An identification with its channels, best first, and where it stood after each step."""
+
+    result: Identification
+    channels: tuple[Measured, ...]
+    course: tuple[Status, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names in the order of the record, by which a `Status` numbers the channels."""
+        return [str(party.key) for party in self.result.audit.channels]
+
+    @property
+    def best(self) -> Measured | None:
+        """The channel that the verdict names."""
+        return self.channels[0] if self.result.decided else None
+
+    @property
+    def more_senses(self) -> int | None:
+        """About how many senses more would decide, by the policy's last forecast."""
+        return self.course[-1].more_senses if self.course else None
+
+    @property
+    def input_distribution(self) -> list[float] | None:
+        """The P at which I(P;W) was compared, None where capacities were."""
+        return self.result.audit.options.get("input_distribution")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the channels, their letters and all counts in their order: the data, however they are stored."""
+        parties = [[str(p.key), p.inputs, p.outputs] for p in self.result.audit.channels]
+        told = [
+            [[channel, step.counts[channel].tolist()] for channel in sorted(step.counts)]
+            for step in self.result.audit.steps
+        ]
+        return hashlib.sha256(json.dumps([parties, told], separators=(",", ":")).encode()).hexdigest()
+
+
+def summarise(result: Identification) -> Summary:
+    """The summary of a finished or unfinished identification; a record that contradicts itself is refused."""
+    require_sound(result)
+    parties = result.audit.channels
+    tables = _totals(result)
+    senses = [sum(map(int, table.sum(axis=1))) for table in tables]
+    estimates = _estimates(tables, senses, result)
+    course = tuple(step.status for step in result.audit.steps)
+    channels = [
+        Measured(str(p.key), p.inputs, p.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
+        for j, p in enumerate(parties)
+    ]
+    return Summary(result, tuple(_best_first(channels, result)), course)
+
+
+def _totals(result: Identification) -> list[Integers]:
+    """All counts of every channel; beyond 64 bits as Python's integers."""
+    wide = result.senses > np.iinfo(np.int64).max
+    totals = [_empty(party, wide) for party in result.audit.channels]
+    for step in result.audit.steps:
+        for channel, table in step.counts.items():
+            totals[channel] += table
+    return totals
+
+
+def _empty(party: Party, wide: bool) -> Integers:
+    return np.zeros((len(party.inputs), len(party.outputs)), dtype=object if wide else np.int64)
+
+
+def _estimates(
+    tables: Sequence[Integers], senses: Sequence[int], result: Identification
+) -> list[ChannelEstimate | None]:
+    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ.
+
+    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
+    """
+    usable = {str(j): table for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
+    if not usable:
+        return [None] * len(tables)
+    answer = estimate(usable, delta=result.delta * len(usable) / len(tables))
+    found = {channel.name: channel for channel in answer.channels}
+    return [found.get(str(j)) for j in range(len(tables))]
+
+
+def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
+    for earlier in range(len(course), 0, -1):
+        if channel in course[earlier - 1].candidates:
+            return course[earlier].senses if earlier < len(course) else None
+    return course[0].senses if course else None
+
+
+def _best_first(channels: Sequence[Measured], result: Identification) -> list[Measured]:
+    left = {str(key) for key in result.candidates}
+
+    def rank(channel: Measured) -> tuple[bool, bool, float]:
+        named = result.decided and channel.name == str(result.best)
+        capacity = channel.estimate.capacity if channel.estimate else -1.0
+        return (not named, channel.name not in left, -capacity)
+
+    return sorted(channels, key=rank)

@@ -1,0 +1,78 @@
+"""The numbers behind the figures, for those who read tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bestchannel.estimation import ChannelEstimate
+from bestchannel.identification import Status
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.report.course_figures import moments
+from bestchannel.report.markup import Html, tag
+from bestchannel.report.numerals import bits, whole
+from bestchannel.report.summary import Measured, Summary
+from bestchannel.report.wording import brief
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    """A table whose first column names the rows; wider than the page, it scrolls by itself."""
+    head = tag("tr", *(tag("th", word, scope="col") for word in heads))
+    body = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
+    whole_table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    return tag("div", whole_table, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def folded(words: object, *content: object) -> Html:
+    """Content that shows when asked for."""
+    return tag("details", tag("summary", words), *content)
+
+
+def capacity_table(channels: Sequence[Measured]) -> Html:
+    """Estimates and both intervals."""
+    heads = ["channel", "estimate, bits", "proved interval", "asymptotic, not proved", "senses", "ruled out after"]
+    return table("Capacities in bits per channel use", heads, map(_capacity_row, channels))
+
+
+def _capacity_row(channel: Measured) -> list[object]:
+    out = "–" if channel.ruled_out_after is None else f"{whole(channel.ruled_out_after)} senses"
+    return [brief(channel.name), *interval_cells(channel.estimate), whole(channel.senses), out]
+
+
+def interval_cells(found: ChannelEstimate | None) -> list[str]:
+    """The estimate and both intervals of one channel."""
+    if found is None:
+        return ["–"] * 3
+    normal = found.asymptotic
+    proved = f"{bits(found.lower)} … {bits(found.upper)}"
+    return [bits(found.capacity), proved, f"{bits(normal.lower)} … {bits(normal.upper)}"]
+
+
+def course_table(summary: Summary) -> Html:
+    """Step after step: candidates, leader, and the evidence against the rival that is hardest to rule out."""
+    heads = ["request", "senses", "channels left", "leader", "hardest rival", "evidence, bits", "threshold, bits"]
+    rows = [_course_row(status, summary.names) for status in moments(summary.course)]
+    return table("The course of the identification", heads, rows)
+
+
+def _course_row(status: Status, names: Sequence[str]) -> list[object]:
+    leader = "–" if status.leader is None else brief(names[status.leader])
+    row: list[object] = [status.requests, whole(status.senses), len(status.candidates), leader]
+    lacks = {rival: status.threshold_nats.get(rival, 0.0) - nats for rival, nats in status.evidence_nats.items()}
+    if not lacks:
+        return [*row, "–", "–", "–"]
+    rival = max(lacks, key=lambda other: lacks[other])
+    nats = (status.evidence_nats[rival], status.threshold_nats.get(rival, 0.0))
+    return [*row, brief(names[rival]), *(f"{value / NATS_PER_BIT:.2f}" for value in nats)]
+
+
+def senses_table(channels: Sequence[Measured]) -> Html:
+    """The senses of every input, listed in one cell where channels have many."""
+    rows = [
+        [
+            brief(c.name),
+            whole(c.senses),
+            ", ".join(f"{letter}: {whole(n)}" for letter, n in zip(c.inputs, c.by_input, strict=True)),
+        ]
+        for c in channels
+    ]
+    return table("Senses by channel and input", ["channel", "senses", "by input"], rows)

@@ -1,0 +1,90 @@
+"""The verdict and what surrounds it, in sentences."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from bestchannel.report.numerals import several, whole
+from bestchannel.report.summary import Summary
+
+MOST_NAMED = 4
+LONGEST_NAME = 60
+
+SOURCES = {
+    "simulation": ("identify", "--simulate", "CHANNELS"),
+    "recording": ("identify", "--replay", "TRIALS"),
+    "laboratory": ("run", "new", "RUN.db", "--alphabets", "FILE"),
+}
+"""How identifications begin, by who answers."""
+
+COMMAND_OPTIONS = ("subroutine", "input_distribution")
+"""The options of policies that `bestchannel identify` takes; all of them are listed beside the command."""
+
+
+def brief(name: str, longest: int = LONGEST_NAME) -> str:
+    """The name, its middle left out where it is longer than so many signs."""
+    if len(name) <= longest:
+        return name
+    tail = longest // 3
+    return f"{name[: longest - tail - 1]}…{name[len(name) - tail :]}"
+
+
+def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """a, b and c; of many the first few and how many others.
+
+    >>> named(["a", "b", "c"]), named(list("abcdef"))
+    ('a, b and c', 'a, b, c, d and 2 others')
+    """
+    first = [brief(name) for name in names[:most]]
+    rest = len(names) - len(first)
+    if rest:
+        first.append(several(rest, "other"))
+    return first[0] if len(first) == 1 else f"{', '.join(first[:-1])} and {first[-1]}"
+
+
+def verdict(summary: Summary) -> str:
+    """What was found, in one sentence."""
+    result, value = summary.result, "capacity" if summary.input_distribution is None else "I(P;W)"
+    if result.decided and len(summary.channels) == 1:
+        return f"{brief(str(result.best))} is the only channel."
+    if result.decided and result.epsilon:
+        return f"{brief(str(result.best))} is within {result.epsilon:g} bits of the largest {value}."
+    if result.decided:
+        return f"{brief(str(result.best))} has the largest {value}."
+    names = [channel.name for channel in summary.channels if channel.name in set(map(str, result.candidates))]
+    return f"Undecided between {named(names)}." if names else "Undecided."
+
+
+def promise(summary: Summary) -> str:
+    """What the verdict is worth, or what is missing to one."""
+    if summary.result.decided:
+        words, _, reference = summary.result.guarantee.partition(" [")
+        see = f" See {reference.removesuffix(']')}." if reference else ""
+        return f"{words[:1].upper()}{words[1:]}.{see}"
+    if not summary.course:
+        return "Nothing has been sensed yet."
+    if summary.more_senses is None:
+        return "The policy gives no forecast of the senses that it would still take."
+    return f"About {whole(summary.more_senses)} more senses would decide."
+
+
+def spent(summary: Summary) -> str:
+    """How much was sensed."""
+    senses, channels = several(summary.result.senses, "sense"), several(len(summary.channels), "channel")
+    return f"{senses} of {channels} in {several(len(summary.course), 'request')}."
+
+
+def command(summary: Summary, origin: Mapping[str, str]) -> str:
+    """The command that asks the same question again; what the record does not tell stands in capitals."""
+    result, options = summary.result, summary.result.audit.options
+    words = ["bestchannel", *SOURCES.get(origin.get("answered by", ""), SOURCES["simulation"])]
+    words += ["--policy", result.policy, "--delta", f"{result.delta:g}"]
+    if result.epsilon:
+        words += ["--epsilon", f"{result.epsilon:g}"]
+    for name in (option for option in COMMAND_OPTIONS if option in options):
+        value = options[name]
+        plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += [f"--{name.replace('_', '-')}", plain]
+    words += ["--seed", origin["seed"]] if "seed" in origin else []
+    return shlex.join(words)

@@ -1,0 +1,107 @@
+"""`bestchannel report` as people use it: from a result or a run to a file that a browser opens."""
+
+import hashlib
+import json
+import random
+
+import pytest
+
+from bestchannel.files import write_channels
+from tests.journeys.command import bestchannel, result_of
+from tests.report.examples import BSC, bsc
+from tests.report.reading import Page
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Channels, the result of identifying the best of them, and the same as a run."""
+    folder = tmp_path_factory.mktemp("report")
+    write_channels(folder / "links.json", {name: bsc(p, name) for name, p in BSC.items()})
+    options = ("identify", "--simulate", folder / "links.json", "--delta", "0.05", "--seed", "7", "--json")
+    (folder / "result.json").write_text(bestchannel(*options).stdout)
+    assert bestchannel(*options, "--run", folder / "run.db").returncode == 0
+    assert bestchannel(*options, "--max-senses", "100", "--run", folder / "short.db").returncode == 3
+    return folder
+
+
+def drawn(source, target):
+    run = bestchannel("report", source, "-o", target)
+    assert (run.returncode, run.stdout.strip()) == (0, str(target)), run.stderr
+    return target.read_text(encoding="utf-8")
+
+
+def test_a_result_becomes_a_page_with_its_verdict(folder):
+    source = drawn(folder / "result.json", folder / "report.html")
+    assert Page(source).words.startswith("decided cable has the largest capacity.")
+
+
+def test_a_run_becomes_the_same_page_with_its_seed(folder):
+    from_run = Page(drawn(folder / "run.db", folder / "run.html")).words
+    from_result = Page(drawn(folder / "result.json", folder / "report.html")).words
+    assert from_run.split("Reproduce it")[0] == from_result.split("Reproduce it")[0]
+    assert "a run that is decided" in from_run
+    assert "answered by simulation" in from_run
+    assert "bestchannel identify --simulate CHANNELS --policy adaptive --delta 0.05 --seed 7" in from_run
+
+
+def test_a_run_that_has_not_ended_is_drawn_as_it_stands(folder):
+    words = Page(drawn(folder / "short.db", folder / "short.html")).words
+    assert words.startswith("undecided Undecided between ")
+    assert "a run that is limited" in words
+
+
+def test_a_run_that_was_told_nothing_is_drawn_too(folder):
+    alphabets = folder / "alphabets.json"
+    alphabets.write_text(json.dumps({"channels": {"a": [2, 2], "b": [2, 2]}}))
+    made = bestchannel("run", "new", folder / "new.db", "--alphabets", alphabets, "--delta", "0.1")
+    assert made.returncode == 0, made.stderr
+    source = drawn(folder / "new.db", folder / "new.html")
+    assert "Nothing has been sensed yet." in source
+    assert "bestchannel run new RUN.db --alphabets FILE --policy adaptive --delta 0.1" in source
+
+
+def test_a_recording_leads_to_a_verdict_and_a_report(folder):
+    rng = random.Random(5)
+    trials = [(name, x, x ^ (rng.random() < p)) for name, p in BSC.items() for x in (0, 1) for _ in range(1500)]
+    rng.shuffle(trials)
+    log = folder / "trials.csv"
+    log.write_text("channel,x,y\n" + "".join(f"{name},{x},{int(y)}\n" for name, x, y in trials))
+    run = bestchannel("identify", "--replay", log, "--delta", "0.05", "--run", folder / "replayed.db", "--json")
+    assert run.returncode == 0, run.stderr
+    words = Page(drawn(folder / "replayed.db", folder / "replayed.html")).words
+    assert words.startswith("decided cable has the largest capacity.")
+    assert "bestchannel identify --replay TRIALS --policy adaptive" in words
+    assert hashlib.sha256(log.read_bytes()).hexdigest() in words
+
+
+def test_json_says_what_was_written(folder):
+    code, result = result_of("report", folder / "result.json", "-o", folder / "json.html")
+    assert code == 0
+    assert result["bytes"] == (folder / "json.html").stat().st_size
+    assert (result["best"], result["decided"]) == ("cable", True)
+
+
+def refused(*arguments):
+    run = bestchannel("report", *arguments)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.count("\n") == 1
+    assert "Traceback" not in run.stderr
+    return run.stderr
+
+
+def test_what_is_no_result_is_refused_by_name(folder):
+    assert "links.json: this must be the JSON of an identification" in refused(folder / "links.json")
+    assert "there is no such file" in refused(folder / "nothing.json")
+    assert "no folder to write it into" in refused(folder / "result.json", "-o", folder / "none" / "r.html")
+    assert "would replace the file" in refused(folder / "result.json", "-o", folder / "result.json")
+
+
+def test_a_damaged_file_ends_in_one_sentence_and_no_page(folder):
+    rng = random.Random(1)
+    for source in ("result.json", "run.db"):
+        whole = (folder / source).read_bytes()
+        for _ in range(2):
+            cut = folder / f"cut-{source}"
+            cut.write_bytes(whole[: rng.randrange(20, len(whole) - 1)])
+            refused(cut, "-o", folder / "cut.html")
+            assert not (folder / "cut.html").exists()

@@ -1,0 +1,80 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bestchannel.estimation import estimate
+from bestchannel.files import as_document, from_document
+from bestchannel.report.summary import summarise
+from tests.report.examples import by_the_paper, decided, undecided, unsensed, useless
+
+
+def test_counts_of_a_channel_are_the_sum_over_all_steps():
+    result = decided()
+    for j, party in enumerate(result.audit.channels):
+        channel = next(c for c in summarise(result).channels if c.name == party.key)
+        told = sum(step.counts[j] for step in result.audit.steps if j in step.counts)
+        np.testing.assert_array_equal(channel.counts, told)
+        assert channel.senses == told.sum()
+
+
+def test_senses_of_the_channels_add_up_to_those_of_the_verdict():
+    for result in (decided(), undecided(), by_the_paper()):
+        assert sum(channel.senses for channel in summarise(result).channels) == result.senses
+
+
+def test_estimates_are_those_of_estimate_at_the_same_delta():
+    summary = summarise(decided())
+    known = estimate({c.name: c.counts for c in summary.channels}, delta=decided().delta)
+    for channel in summary.channels:
+        assert channel.estimate.lower == known[channel.name].lower
+        assert channel.estimate.upper == known[channel.name].upper
+
+
+def test_a_channel_that_was_never_sensed_leaves_the_others_their_share_of_delta():
+    summary = summarise(useless())
+    by_name = {channel.name: channel for channel in summary.channels}
+    assert by_name["deaf"].estimate is None
+    alone = estimate({"clean": by_name["clean"].counts}, delta=useless().delta / 3)
+    assert by_name["clean"].estimate.lower == pytest.approx(alone["clean"].lower, abs=1e-12)
+
+
+def test_the_named_channel_comes_first_and_candidates_before_the_others():
+    assert summarise(decided()).channels[0].name == decided().best
+    left = [channel.ruled_out_after is None for channel in summarise(undecided()).channels]
+    assert left == sorted(left, reverse=True)
+
+
+def test_a_channel_is_ruled_out_when_it_was_last_a_candidate():
+    result = decided()
+    names = [party.key for party in result.audit.channels]
+    for channel in summarise(result).channels:
+        out = channel.ruled_out_after
+        for step in result.audit.steps:
+            candidate = channel.name in [names[c] for c in step.status.candidates]
+            if out is not None and step.status.senses >= out:
+                assert not candidate
+    assert summarise(result).best.ruled_out_after is None
+
+
+def test_the_fingerprint_is_that_of_the_data_and_not_of_the_file():
+    again = from_document(json.loads(json.dumps(as_document(decided()), indent=3)))
+    assert summarise(again).fingerprint == summarise(decided()).fingerprint
+    assert summarise(undecided()).fingerprint != summarise(decided()).fingerprint
+
+
+def test_the_fingerprint_sees_a_label_and_the_order_of_counts():
+    document = as_document(decided())
+    document["audit"]["channels"][0]["outputs"][0] = "zero"
+    assert summarise(from_document(document)).fingerprint != summarise(decided()).fingerprint
+    audit = decided().audit
+    turned = replace(decided(), audit=replace(audit, steps=(*audit.steps[1::-1], *audit.steps[2:])))
+    with pytest.raises(ValueError, match="grow from step to step"):
+        summarise(turned)
+
+
+def test_nothing_sensed_is_summarised_too():
+    summary = summarise(unsensed())
+    assert summary.course == ()
+    assert all(channel.estimate is None for channel in summary.channels)
