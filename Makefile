@@ -2,14 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench figures clean
+.PHONY: demo test lint bench figures screenshots statistics docs clean
 
+# The best read-out of a real device with its report; then a near-tie, which 2·10⁷ senses leave undecided (exit code 3)
 demo: .venv/installed
 	$(BIN)/bestchannel capacity data/ibm_readout/rochester.json
-	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --delta 0.01 --seed 1
+	mkdir -p build && rm -f build/demo.db*
+	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --delta 0.01 --seed 1 --run build/demo.db
+	$(BIN)/bestchannel report build/demo.db -o build/report.html
+	$(BIN)/bestchannel identify --simulate data/ibm_readout/torino.json --max-senses 20000000 --seed 1 || test $$? -eq 3
 
 test: .venv/developer
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -rs
 
 lint: .venv/developer
 	$(BIN)/ruff check .
@@ -21,6 +25,18 @@ bench: .venv/peers
 
 figures: .venv/developer
 	$(BIN)/python docs/make_figures.py
+
+# Report and terminal, as docs/images has them; wants Chromium
+screenshots: .venv/developer demo
+	$(BIN)/python -m tests.browser.screenshots
+
+# All of the large studies, or some of them: make statistics STUDIES="efficiency hostile". Ctrl-C loses nothing.
+statistics: .venv/developer
+	$(BIN)/python docs/make_statistics.py $(STUDIES)
+
+# docs/ as a site that opens from disk: build/site/index.html. A broken link or anchor is an error
+docs: .venv/developer
+	$(BIN)/mkdocs build --strict --quiet
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestchannel needs Python 3.11 or newer")'
