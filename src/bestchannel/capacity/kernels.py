@@ -35,9 +35,9 @@ def single() -> ModuleType:
 
 
 @contextlib.contextmanager
-def announced() -> Iterator[None]:
-    """Say so where loading inside takes so long that somebody would wonder."""
-    message = "compiling kernels for this machine; this happens once, about 15 s"
+def announced(seconds: int = 15) -> Iterator[None]:
+    """Say so where loading inside takes so long that somebody would wonder; `seconds` is about how long."""
+    message = f"compiling kernels for this machine; this happens once, about {seconds} s"
     notice = threading.Timer(PATIENCE, logger.warning, [message])
     notice.daemon = True
     notice.start()

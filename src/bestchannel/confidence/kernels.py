@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from types import ModuleType
 
+import numpy as np
+
 from bestchannel.capacity.kernels import announced
 
 
@@ -13,6 +15,9 @@ def leader() -> ModuleType:
     """The module `bestchannel.confidence.leader_kernels`, compiled on first use and cached on disk."""
     with announced():
         from bestchannel.confidence import leader_kernels as module
+
+        W, half, one = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]), np.ones(1)
+        module.bets(W, half, half, one, 1, np.empty((1, 2, 2)), one.copy(), np.empty((1, 2, 2)), np.empty((1, 2)))
     return module
 
 
@@ -21,4 +26,8 @@ def binary() -> ModuleType:
     """The module `bestchannel.confidence.binary_kernels`, compiled on first use and cached on disk."""
     with announced():
         from bestchannel.confidence import binary_kernels as module
+
+        counts, one, two = np.ones((1, 2, 2)), np.ones(1), np.array([0.1, 0.2])
+        module.likelihood_evidence(counts, 0.5 * counts, one, -1.0, -1.0, -1.0, one.copy())
+        module.meeting_rates(counts, one, 1.0, two, two[::-1].copy(), -1.0, np.empty((1, 3)))
     return module

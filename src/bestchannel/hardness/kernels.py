@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import functools
-import logging
-import threading
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-
-logger = logging.getLogger("bestchannel")
-
-PATIENCE = 2.5
-"""Seconds of loading after which the pause is announced; the cached kernels load faster than that."""
+from bestchannel.capacity.kernels import announced
 
 
 class Kernels(NamedTuple):
@@ -30,17 +24,10 @@ class Kernels(NamedTuple):
 @functools.cache
 def load() -> Kernels:
     """The kernels, compiled on first use and cached on disk."""
-    notice = threading.Timer(
-        PATIENCE, logger.warning, ["compiling the lower bounds for this machine; this happens once, about 30 s"]
-    )
-    notice.daemon = True
-    notice.start()
-    try:
+    with announced(seconds=30):
         from bestchannel.hardness import cell_kernels, leader_kernels, pair_kernels, tree_kernels
 
         _compile(kernels := Kernels(leader_kernels, pair_kernels, cell_kernels, tree_kernels))
-    finally:
-        notice.cancel()
     return kernels
 
 
