@@ -36,7 +36,7 @@ statistics: .venv/developer
 
 # docs/ as a site that opens from disk: build/site/index.html. A broken link or anchor is an error
 docs: .venv/developer
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestchannel needs Python 3.11 or newer")'
