@@ -20,7 +20,7 @@ from bestchannel.information import mutual_information
 from bestchannel.report import notebook as _notebook  # noqa: F401  gives results `_repr_html_`
 from bestchannel.sensing import Recording, Simulator
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Adaptive",
