@@ -77,6 +77,19 @@ def test_floor_without_the_search_far_away_would_be_too_high():
     assert KERNELS.floor(counts, weight, ANY_INPUT, near) < near - 3.0
 
 
+def test_row_that_hardly_ever_errs_does_not_make_the_floor_infinite():
+    # the root of the row's cost rounds to 1, where the cost is infinite
+    counts = np.array([[[1.0, 1e17], [5e16, 5e16]]])
+    assert likelihood_evidence(counts, np.ones((1, 2, 2)), np.ones(1))[0] < 0.0
+
+
+@pytest.mark.parametrize("size", [1e9, 1e12, 1e14, 1e16])
+def test_few_senses_after_very_many_are_no_evidence_without_weight(size):
+    starts = np.floor(size * np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.7, 0.3], [0.4, 0.6]], [[0.99, 0.01], [0.5, 0.5]]]))
+    counts = starts + np.array([[9.0, 1.0], [1.0, 9.0]])
+    assert likelihood_evidence(counts, starts, np.full(3, 1e-6)).max() < math.log(0.9)
+
+
 def outcomes(n, v):
     """(counts, probability) of n senses of each input of the channel v."""
     for first in range(n + 1):

@@ -99,7 +99,8 @@ def sound_bet(**changes):
 
 NOT_BETS = {
     "a weight below 0": ({"weight": -1.0}, [0.5, 0.5], "the weight of a bet must be positive; it is -1 here"),
-    "rows with a 0": ({"auxiliary": np.array([[1.0, 0.0], [0.3, 0.7]])}, [0.5, 0.5], "must be positive; they are"),
+    "rows with a 0": ({"auxiliary": np.array([[1.0, 0.0], [0.3, 0.7]])}, [0.5, 0.5], "must be at least 1e-200"),
+    "rows without digits": ({"auxiliary": np.full((2, 2), 2.5e-323)}, [0.5, 0.5], "must be at least 1e-200"),
     "no distribution": ({}, [0.5, 0.6], "the input distribution of a bet must sum to 1"),
     "a negative probability": ({}, [-0.5, 1.5], "the input distribution of a bet must sum to 1"),
     "a small multiplier": ({"multipliers": np.array([0.1, 6.0])}, [0.5, 0.5], "its multipliers are too small here"),

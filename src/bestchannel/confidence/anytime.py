@@ -36,6 +36,9 @@ RATES = np.geomspace(1e-7, 1.5, 41)
 ROUNDING = 1e-9
 """Nats that each bet is priced too high, against rounding."""
 
+RELATIVE_ROUNDING = 1e-14
+"""The same for each nat that is staked or may be paid."""
+
 
 def phi_per_input(p: float) -> float:
     """φ(p)/p for φ(p) = p² log²p / (log(1/p) - 1 + p): with t = log 1/p, 1 / sum_{k>=2} t^(k-2) (k-1)/k!.
@@ -96,7 +99,8 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
     shape = (len(weights), *W.shape)
     pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
     leader().bets(W, P, senses, weights, REFINEMENTS, pays, price, V, nu)
-    return LeaderBets(pays, price + ROUNDING, V, nu)
+    at_stake = weights + np.einsum("x,rxy->r", senses, np.abs(pays) * (1.0 + np.exp(pays)))
+    return LeaderBets(pays, price + ROUNDING + RELATIVE_ROUNDING * at_stake, V, nu)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,18 @@ ACCURACY = 0.05
 SLACK = 1e-12
 """Nats, for each count and each unit of weight, by which a bound is lowered against rounding."""
 
+KT_SLACK = 1e-13
+"""Nats, for each count, by which the difference of two log KT is lowered: seven times what rounding was seen to do."""
+
 DESCENTS = 12
 FINE, COARSE = 1e-4, 1e-2
 """Nats: a step that gains less than this is the last one."""
 
 EDGE = 1e-12
 NEAR_EDGE = 0.02
+
+BELOW_ONE = 1.0 - 2.0**-53
+"""The largest number below 1."""
 
 
 @jit
@@ -82,6 +88,8 @@ def _row_floor(ones, zeros, slope, low, high):
     else:
         v = high
     v = min(max(v, low), high)
+    if zeros > 0.0:
+        v = min(v, BELOW_ONE)  # a root that rounds to 1 must not make the least cost infinite
     return _row_cost(ones, zeros, v) - slope * v, v
 
 
@@ -218,7 +226,8 @@ def likelihood_evidence(counts, starts, weights, p, log_share_all, log_share_sin
     for r in range(len(counts)):
         n, since = counts[r], counts[r] - starts[r]
         whole = _log_kt(n)
-        fresh = whole - _log_kt(starts[r])
+        # the logarithms are as large as those of all counts, and so is what rounding does to their difference
+        fresh = whole - _log_kt(starts[r]) - KT_SLACK * starts[r].sum()
         nats[r] = log_share_since + fresh + floor(since, weights[r], p, lowest(since, weights[r], p)[0])
         known = lowest(n, weights[r], p)[0]
         if log_share_all + whole + known > nats[r]:

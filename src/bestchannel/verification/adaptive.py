@@ -221,7 +221,8 @@ def _by_likelihood(books: Books, account: Account, rival: int, needed: float) ->
     p = None if fixed is None else float(fixed[1])
     n, start = books.counts[rival].astype(np.float64), account.start.astype(np.float64)
     whole = likelihood.log_kt(n)
-    fresh = whole - likelihood.log_kt(start) + math.log1p(-SHARE_OF_ALL)
+    # the difference is rounded like the logarithms of all counts, not like those of the senses since
+    fresh = whole - likelihood.log_kt(start) - likelihood.ROUNDING * float(start.sum()) + math.log1p(-SHARE_OF_ALL)
     return likelihood.exceeds(n - start, account.weight, p, needed - fresh) or likelihood.exceeds(
         n, account.weight, p, needed - whole - math.log(SHARE_OF_ALL)
     )

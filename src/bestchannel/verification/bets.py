@@ -17,6 +17,9 @@ from bestchannel.verification.record import Bet, Floats, Integers
 ROUNDING = 1e-13
 """Relative to the sum of all terms without their signs, by which what was paid is lowered."""
 
+LEAST_ROW = 1e-200
+"""No entry of V may be smaller: numbers near 1e-308 lose their digits, and with them log(V/PV) its proof."""
+
 AGREEMENT = 1e-6
 """How closely, relatively, a multiplier must be the root that it is said to be."""
 
@@ -46,8 +49,9 @@ def _check_numbers(bet: Bet, inputs: Floats, counts: Integers, where: str) -> No
         )
     if (inputs < 0.0).any() or abs(inputs.sum() - 1.0) > 1e-9:
         raise NotValidError(f"the input distribution of a bet must sum to 1; it is {inputs.tolist()} {where}")
-    if (bet.auxiliary <= 0.0).any():
-        raise NotValidError(f"the auxiliary rows of a bet must be positive; they are {bet.auxiliary.tolist()} {where}")
+    if not (bet.auxiliary >= LEAST_ROW).all():
+        wanted = f"at least {LEAST_ROW:g}"
+        raise NotValidError(f"the auxiliary rows of a bet must be {wanted}; they are {bet.auxiliary.tolist()} {where}")
     if not bet.weight > 0.0:
         raise NotValidError(f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
 
