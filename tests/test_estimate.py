@@ -159,6 +159,7 @@ def test_bad_counts_are_refused_by_name(counts, message):
         ({"counts": {1: GOOD}}, "must be a text"),
         ({"counts": {"a": GOOD}, "delta": 0}, "delta"),
         ({"counts": {"a": GOOD}, "delta": 1}, "delta"),
+        ({"counts": {"a": GOOD}, "delta": 5e-324}, r"delta must lie in \[1e-300, 1\)"),
         ({"counts": {"a": GOOD}, "epsilon": -0.1}, "epsilon"),
         ({"counts": {"a": GOOD}, "epsilon": math.nan}, "epsilon"),
     ],

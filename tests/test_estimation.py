@@ -123,6 +123,12 @@ def test_functional_is_capacity_unless_an_input_distribution_is_given():
     assert functional_for([0.4, 0.6]) == InformationAt((0.4, 0.6))
 
 
+@pytest.mark.parametrize("ragged", [[[1], [1, 2]], [0.5, [0.5]], [[]], 0.5])
+def test_input_distribution_that_is_no_list_of_numbers_is_refused(ragged):
+    with pytest.raises(InputError, match="the fixed input distribution must be a list of probabilities"):
+        functional_for(ragged)
+
+
 def test_interval_is_the_plug_in_value_plus_and_minus_proposition_1():
     # [EBWGW24, Prop. 1] in nats, with g and t written out; 10^9 senses make it narrow enough not to be clipped
     n, alpha = 10**9, 0.05

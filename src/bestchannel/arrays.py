@@ -110,9 +110,12 @@ def number_in(
     value: object, where: str, *, low: float, high: float, low_open: bool = True, high_open: bool = False
 ) -> float:
     """`value` as a finite float between low and high, either end excluded where open."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(f"{where} must be a number; it is {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int of hundreds of digits
+        number = np.inf if value > 0 else -np.inf
     above = low < number if low_open else low <= number
     below = number < high if high_open else number <= high
     if not (above and below):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from bestchannel import __version__
 from tests.journeys.command import bestchannel, result_of
 
 KEYS = {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee"}
@@ -123,3 +124,8 @@ def test_run_that_exists_goes_on_with_the_same_settings_only(links, tmp_path):
     other = bestchannel("identify", "--simulate", links, "--seed", 4, "--run", run)
     assert other.returncode == 1
     assert "the run was begun with seed 3, and now it is 4" in other.stderr
+
+
+def test_version_is_shown():
+    run = bestchannel("--version")
+    assert (run.returncode, run.stdout) == (0, f"bestchannel {__version__}\n")

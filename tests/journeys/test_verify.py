@@ -64,11 +64,13 @@ def test_tampered_result_is_exit_code_3_with_one_sentence(folder, tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "the file must be JSON; it is not"),
+        ("{", "the file must be JSON; line 1, column 2 is not JSON"),
         ("[]", "this must be the JSON of an identification"),
         ("", "the file is empty"),
         ('{"best": "a"}', "this must be the JSON of an identification"),
-        ("[" * 100_000, "the file must be JSON; it is not"),
+        ("[" * 100_000, "the file must be JSON of a few levels; it is nested too deeply"),
+        ("9" * 5000, "a number in the file cannot be read"),
+        ('{"best": 1, "best": 2}', "a name must occur once in an object; 'best' occurs more often"),
     ],
 )
 def test_unreadable_file_is_exit_code_1_and_names_it(tmp_path, content, sentence):

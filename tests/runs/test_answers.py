@@ -126,7 +126,7 @@ def test_alphabets_are_read_from_json_and_csv(tmp_path):
             '{"channels": {"a": {"inputs": ["0", "0"], "outputs": 2}}}',
             'the inputs of channel "a" must be different',
         ),
-        ("a.json", '{"channels": {"a": [2, 2], "a": [2, 2]}}', "names must be different within an object"),
+        ("a.json", '{"channels": {"a": [2, 2], "a": [2, 2]}}', "a name must occur once in an object"),
         ("a.json", '{"channels": {" a": [2, 2]}}', "the name ' a' must be visible text without spaces around it"),
         ("a.json", '{"channels": {"a": [["x", " "], 2]}}', 'the inputs of channel "a" must be visible text'),
         ("a.json", "[]", "the file must be"),

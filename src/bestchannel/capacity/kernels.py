@@ -14,7 +14,7 @@ logger = logging.getLogger("bestchannel")
 OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
 """What became of a channel in a lane: solved, not converged, refused for an entry, refused for a row sum."""
 
-PATIENCE = 1.5
+PATIENCE = 4.0
 """Seconds of loading after which the pause is announced; the cached kernels load faster than that."""
 
 

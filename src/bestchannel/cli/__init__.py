@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, plan, report, reproduce, run, study, verify
+from bestchannel import __version__
+from bestchannel.cli import bound, capacity, estimate, identify, plan, report, reproduce, run, study, terminal, verify
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bestchannel {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="bestchannel",
@@ -19,7 +29,11 @@ app = typer.Typer(
 
 
 @app.callback()
-def _bestchannel() -> None:
+def _bestchannel(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
@@ -37,4 +51,5 @@ verify.register(app)
 
 def main() -> None:
     """Run the command line."""
+    terminal.write_what_can_be_written()
     app()

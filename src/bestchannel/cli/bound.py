@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
@@ -78,7 +77,7 @@ def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
     if len(channels) > MOST_ROWS:
         terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
     for line in _lines(answer):
-        print(line)
+        terminal.say(line)
 
 
 def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
@@ -92,7 +91,7 @@ def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
     for name in names:
         shares = answer.allocation[name]
         table.add_row(
-            Text(name, style="bold" if name == answer.best else ""),
+            terminal.name(name, bold=name == answer.best),
             f"{channels[name].n_inputs}×{channels[name].n_outputs}",
             f"{answer.gaps[name]:.6g}",
             f"{shares.sum():.1%}",

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
@@ -105,7 +104,7 @@ def _show(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> N
         channel, answer = channels[name], answers[name]
         middle = (answer.lower + answer.upper) / 2
         table.add_row(
-            Text(name, style="bold" if name == best and len(answers) > 1 else ""),
+            terminal.name(name, bold=name == best and len(answers) > 1),
             f"{channel.n_inputs}×{channel.n_outputs}",
             digits(middle, answer.gap / 2),
             f"{answer.gap / 2:.1e}",

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from bestchannel.cli import options, terminal
 from bestchannel.estimation import Estimate, Verdict
@@ -28,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def estimate(
     counts: Annotated[
         Path,
-        typer.Argument(help="Counts or trials (.csv, .tsv, .txt, .parquet, .npz, .mat, .json).", show_default=False),
+        typer.Argument(help="Counts or trials (.csv, .tsv, .txt, .parquet, .npz, .mat, .json).", **options.FILE),
     ],
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
@@ -76,7 +75,7 @@ def _show(result: Estimate) -> None:
     for channel in shown:
         normal = channel.asymptotic
         table.add_row(
-            Text(channel.name, style="bold" if channel.name == result.verdict.best else ""),
+            terminal.name(channel.name, bold=channel.name == result.verdict.best),
             f"{channel.n_inputs}×{channel.n_outputs}",
             f"{channel.senses:,}",
             f"{channel.capacity:.4f}",
@@ -86,10 +85,10 @@ def _show(result: Estimate) -> None:
     terminal.console().print(table)
     if len(shown) < len(channels):
         terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
-    print(_sentence(result.verdict, len(channels)))
+    terminal.say(_sentence(result.verdict, len(channels)))
     if not result.verdict.decided:
-        print(f"by the normal intervals, not proved: {_sentence(result.asymptotic_verdict, len(channels))}")
-    print(result.guarantee)
+        terminal.say(f"by the normal intervals, not proved: {_sentence(result.asymptotic_verdict, len(channels))}")
+    terminal.say(result.guarantee)
 
 
 def _sentence(verdict: Verdict, n_channels: int) -> str:

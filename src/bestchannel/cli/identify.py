@@ -14,6 +14,9 @@ from bestchannel.identification import Identification, OutOfSensesError, Policy,
 from bestchannel.runs import Replay, Simulation, identify_durably, under_its_condition
 from bestchannel.sensing import Recording, Simulator
 
+SHOWN = 12
+"""Candidates that are named where nothing was decided."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
@@ -27,10 +30,10 @@ def register(app: typer.Typer) -> None:
 @terminal.verb
 def identify_verb(
     simulate: Annotated[
-        Path | None, typer.Option(help="Known channels to sense by simulation.", show_default=False)
+        Path | None, typer.Option(help="Known channels to sense by simulation.", **options.FILE)
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(help="A trial log to sense from, in its order.", show_default=False)
+        Path | None, typer.Option(help="A trial log to sense from, in its order.", **options.FILE)
     ] = None,
     policy: options.PolicyName = "adaptive",
     delta: options.Delta = 0.05,
@@ -42,7 +45,7 @@ def identify_verb(
     seed: Annotated[int, typer.Option(help="Seed of the simulated senses.", min=0)] = 0,
     max_senses: options.MaxSenses = None,
     run: Annotated[
-        Path | None, typer.Option(help="Keep it in this file, and go on with what is there.", show_default=False)
+        Path | None, typer.Option(help="Keep it in this file, and go on with what is there.", **options.FILE)
     ] = None,
     outputs: options.Outputs = None,
     columns: options.Columns = None,
@@ -54,20 +57,21 @@ def identify_verb(
     Exit code 3 where the limit of senses, or the end of the recording, came first and nothing was decided.
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
-    source = _source(simulate, seed, replay, options.parse_outputs(outputs), options.parse_columns(columns))
-    sensor = sensor_of(source)
-    chosen = make_policy(
-        policy,
-        sensor.alphabets,
-        delta=delta,
-        epsilon=epsilon,
-        subroutine=subroutine,
-        sampling=sampling,
-        threshold=threshold,
-        input_distribution=options.parse_distribution(input_distribution),
-    )
-    _refuse_too_short(sensor, chosen)
-    carry_out(source, sensor, chosen, run=run, max_senses=max_senses, json=json)
+    with terminal.resumable(run):
+        source = _source(simulate, seed, replay, options.parse_outputs(outputs), options.parse_columns(columns))
+        sensor = sensor_of(source)
+        chosen = make_policy(
+            policy,
+            sensor.alphabets,
+            delta=delta,
+            epsilon=epsilon,
+            subroutine=subroutine,
+            sampling=sampling,
+            threshold=threshold,
+            input_distribution=options.parse_distribution(input_distribution),
+        )
+        _refuse_too_short(sensor, chosen)
+        carry_out(source, sensor, chosen, run=run, max_senses=max_senses, json=json)
 
 
 def carry_out(
@@ -80,7 +84,7 @@ def carry_out(
     json: bool,
 ) -> None:
     """Identify with progress, durably where there is a run, and print the result."""
-    with terminal.resumable(run), live.watched(sensor.parties) as watch:
+    with live.watched(sensor.parties) as watch:
         if run is None:
             outcome = identify(sensor, policy, max_senses=max_senses, progress=watch)
             result = under_its_condition(outcome, getattr(sensor, "inferred_outputs", False))
@@ -143,9 +147,10 @@ def _say_what_is_missing(sensor: Simulator | Recording, policy: Policy) -> None:
 
 def _show(result: Identification) -> None:
     if result.decided:
-        print(f"best: {result.best}")
+        terminal.say(f"best: {result.best}")
     else:
-        print(f"undecided between {', '.join(map(str, result.candidates))}")
-    print(f"after {result.senses:,} senses in {result.rounds} rounds of {result.policy}")
+        few, rest = result.candidates[:SHOWN], len(result.candidates) - SHOWN
+        terminal.say(f"undecided between {', '.join(map(str, few))}" + (f" and {rest} others" if rest > 0 else ""))
+    terminal.say(f"after {result.senses:,} senses in {result.rounds} rounds of {result.policy}")
     if result.decided:
-        print(result.guarantee)
+        terminal.say(result.guarantee)

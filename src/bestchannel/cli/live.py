@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -18,8 +17,8 @@ from bestchannel.information import NATS_PER_BIT
 
 Watch = Callable[[Status], None]
 
-TERMINAL_S, PLAIN_S = 0.1, 5.0
-"""Seconds between two looks, on a terminal and without one."""
+TERMINAL_S = 0.1
+"""Seconds between two looks on a terminal."""
 
 
 @contextmanager
@@ -27,23 +26,12 @@ def watched(parties: Sequence[Party]) -> Iterator[Watch]:
     """A progress callback for `identify` that shows on stderr where it stands."""
     err = Console(stderr=True, highlight=False)
     if not err.is_terminal:
-        yield _now_and_then(PLAIN_S, lambda status: terminal.note(sentence(status, parties)))
+        yield terminal.now_and_then(terminal.PLAIN_S, lambda status: terminal.note(sentence(status, parties)))
         return
     with Live(console=err, auto_refresh=False, transient=True) as display:
-        yield _now_and_then(TERMINAL_S, lambda status: display.update(_panel(status, parties), refresh=True))
-
-
-def _now_and_then(seconds: float, show: Watch) -> Watch:
-    last = time.monotonic() - (seconds if seconds < 1.0 else 0.0)
-
-    def watch(status: Status) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= seconds:
-            last = now
-            show(status)
-
-    return watch
+        yield terminal.now_and_then(
+            TERMINAL_S, lambda status: display.update(_panel(status, parties), refresh=True), at_once=True
+        )
 
 
 def challenger(status: Status) -> int | None:
@@ -77,8 +65,8 @@ def _panel(status: Status, parties: Sequence[Party]) -> Group:
     rival = challenger(status)
     if status.leader is not None and rival is not None:
         evidence, threshold = _bits(status, rival)
-        grid.add_row("leader", Text(str(parties[status.leader].key), style="bold"))
-        grid.add_row("challenger", Text(str(parties[rival].key)))
+        grid.add_row("leader", terminal.name(str(parties[status.leader].key), bold=True))
+        grid.add_row("challenger", terminal.name(str(parties[rival].key)))
         grid.add_row("evidence", _evidence_row(evidence, threshold))
     grid.add_row("left", Text(f"{len(status.candidates)} of {len(parties)} channels"))
     grid.add_row("senses", Text(f"{status.senses:,}{_forecast(status)}"))

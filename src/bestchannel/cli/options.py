@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bestchannel.errors import InputError
 
-Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", show_default=False)]
+FILE: dict[str, Any] = {"readable": False, "show_default": False}
+"""Of every path: whether it can be read is found out, and said, where it is read."""
+
+Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", **FILE)]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 PolicyName = Annotated[str, typer.Option("--policy", help="adaptive, best-chan-id, naive or median.")]

@@ -90,7 +90,7 @@ def _show(result: Plan) -> None:
             f"{result.runs} runs" if need.simulated else "formula",
         )
     terminal.console().print(table)
-    print(advice(result))
+    terminal.say(advice(result))
 
 
 def _count(senses: int | None, *, never: str) -> str:

@@ -27,10 +27,10 @@ def register(app: typer.Typer) -> None:
 
 @terminal.verb
 def report(
-    source: Annotated[
-        Path, typer.Argument(help="A run (RUN.db), or what identify --json printed.", show_default=False)
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    source: Annotated[Path, typer.Argument(help="A run (RUN.db), or what identify --json printed.", **options.FILE)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", readable=False)] = Path(
+        "report.html"
+    ),
     json: options.Json = False,
 ) -> None:
     """Draw an identification as one HTML file that opens without a network.
@@ -51,7 +51,7 @@ def report(
     if json:
         terminal.print_json(_as_json(result, output, len(data)))
     else:
-        print(output)
+        terminal.say(str(output))
 
 
 def _as_json(result: Identification, output: Path, size: int) -> dict[str, Any]:

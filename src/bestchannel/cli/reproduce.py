@@ -14,8 +14,7 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
-from bestchannel.errors import InputError
-from bestchannel.files.disk import errors_naming, write_bytes
+from bestchannel.files.disk import errors_naming, make_folder, write_bytes
 from bestchannel.report import drawing, paper_figures
 from bestchannel.study.published import fig1_rows, fig2_rows
 from bestchannel.study.stated import stated_fig1, stated_fig2
@@ -62,7 +61,8 @@ def reproduce(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated channels and senses (stated).")] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="How many random sets of channels a point (stated).")] = 3,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A folder for the CSV, JSON, PNG and SVG files.")
+        Path | None,
+        typer.Option("-o", "--output", help="A folder for the CSV, JSON, PNG and SVG files.", readable=False),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -95,11 +95,7 @@ def reproduce(
 def _write(folder: Path, name: str, result: dict[str, Any]) -> None:
     files = {"csv": _as_csv(result["rows"]), "json": (json_format.dumps(result, indent=1) + "\n").encode()}
     files |= {kind: drawing.picture(_drawn(result), kind) for kind in PICTURES}
-    with errors_naming(folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"the folder cannot be made ({error.strerror})") from None
+    make_folder(folder)
     for ending, data in files.items():
         path = folder / f"{name}.{ending}"
         with errors_naming(path):

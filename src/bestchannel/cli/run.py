@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from bestchannel import runs
 from bestchannel.cli import live, options, terminal
@@ -16,7 +15,7 @@ from bestchannel.identification import make_policy
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import read_answer, request_rows
 
-RunFile = Annotated[Path, typer.Argument(metavar="RUN.db", help="The file of the run.", show_default=False)]
+RunFile = Annotated[Path, typer.Argument(metavar="RUN.db", help="The file of the run.", **options.FILE)]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +36,7 @@ def register(app: typer.Typer) -> None:
 @terminal.verb
 def new(
     run: RunFile,
-    alphabets: Annotated[
-        Path, typer.Option(help="Names and letters of the channels (.json, .csv).", show_default=False)
-    ],
+    alphabets: Annotated[Path, typer.Option(help="Names and letters of the channels (.json, .csv).", **options.FILE)],
     policy: options.PolicyName = "adaptive",
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
@@ -86,7 +83,7 @@ def tell(
     run: RunFile,
     answer: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Rows channel,x,y,count (.csv, .json, .parquet).", show_default=False),
+        typer.Argument(metavar="FILE", help="Rows channel,x,y,count (.csv, .json, .parquet).", **options.FILE),
     ],
     request: Annotated[int, typer.Option(help="The request that the file answers.", show_default=False)],
     json: options.Json = False,
@@ -115,16 +112,17 @@ def resume(run: RunFile, max_senses: options.MaxSenses = None, json: options.Jso
     The verdict is the one that the run would have reached without a pause. --max-senses replaces its limit.
     Exit code 3 while undecided, 4 where it was interrupted again.
     """
-    seen = runs.view(run)
-    if seen.answers_itself:
-        source = runs.source_of(seen.settings, run)
-        policy = seen.settings.new_policy()
-        carry_out(source, sensor_of(source), policy, run=run, max_senses=max_senses, json=json)
-        return
-    if max_senses is not None:
-        with runs.open_run(run) as opened:
-            opened.limit(max_senses)
-    finish(seen.outcome(), json)
+    with terminal.resumable(run):
+        seen = runs.view(run)
+        if seen.answers_itself:
+            source = runs.source_of(seen.settings, run)
+            policy = seen.settings.new_policy()
+            carry_out(source, sensor_of(source), policy, run=run, max_senses=max_senses, json=json)
+            return
+        if max_senses is not None:
+            with runs.open_run(run) as opened:
+                opened.limit(max_senses)
+        finish(seen.outcome(), json)
 
 
 def _show_request(run: runs.Run, json: bool) -> None:
@@ -133,13 +131,13 @@ def _show_request(run: runs.Run, json: bool) -> None:
     if json:
         terminal.print_json({"request": None if request is None else request.number, "senses": rows})
     elif request is not None:
-        print(f"request {request.number}: {request.total:,} senses")
+        terminal.say(f"request {request.number}: {request.total:,} senses")
         table = Table(box=None, pad_edge=False)
         for heading in ("channel", "x"):
             table.add_column(heading, overflow="fold")
         table.add_column("count", justify="right", no_wrap=True)
         for row in rows:
-            table.add_row(Text(row["channel"]), Text(row["x"]), f"{row['count']:,}")
+            table.add_row(terminal.name(row["channel"]), terminal.name(row["x"]), f"{row['count']:,}")
         terminal.console().print(table)
     if request is None:
         _end(run)
@@ -160,13 +158,13 @@ def _show_status(run: runs.Run, json: bool) -> None:
             }
         )
         return
-    print(f"{run.state} after {result.senses:,} senses in {len(result.audit.steps)} requests of {result.policy}")
+    terminal.say(f"{run.state} after {result.senses:,} senses in {len(result.audit.steps)} requests of {result.policy}")
     if result.audit.steps:
-        print(live.sentence(result.audit.steps[-1].status, run.settings.parties))
+        terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if request is not None:
-        print(f"request {request.number} wants {request.total:,} senses")
+        terminal.say(f"request {request.number} wants {request.total:,} senses")
     if result.decided:
-        print(f"best: {result.best}")
+        terminal.say(f"best: {result.best}")
 
 
 def _end(run: runs.Run) -> None:

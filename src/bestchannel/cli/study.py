@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -10,11 +9,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from bestchannel.cli import options, terminal
-from bestchannel.errors import InputError
-from bestchannel.files.disk import errors_naming
+from bestchannel.files.disk import make_folder
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times
@@ -30,11 +27,17 @@ def register(app: typer.Typer) -> None:
 
 @terminal.verb
 def study(
-    spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", show_default=False)],
+    spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
     workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A folder for the tables and the journal.", show_default="SPEC-results"),
+        typer.Option(
+            "-o",
+            "--output",
+            help="A folder for the tables and the journal.",
+            show_default="SPEC-results",
+            readable=False,
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -47,18 +50,17 @@ def study(
     read = read_spec(spec)
     folder = output or Path(f"{spec.stem}-results")
     drawn = Study.of(read)
-    _make(folder)
+    make_folder(folder)
     with opened(folder / "journal.db", read) as journal:
-        meter = _Meter(drawn.total)
         try:
             with terminal.progress("lower bounds") as progress:
                 find_times(drawn, journal, progress=progress)
-            conduct(drawn, journal, workers=workers, progress=meter)
+            with terminal.progress("runs") as progress:
+                conduct(drawn, journal, workers=workers, progress=progress)
         except KeyboardInterrupt:
-            terminal.note(f"interrupted after {meter.done:,} of {drawn.total:,} runs; the same command continues")
+            done = len(journal.runs())
+            terminal.note(f"interrupted after {done:,} of {drawn.total:,} runs; the same command continues")
             raise typer.Exit(terminal.RESUMABLE) from None
-        finally:
-            meter.close()
         write_tables(folder, drawn, journal)
         cells = summaries(drawn, journal)
     terminal.note(f"wrote runs.csv and summary.csv into {folder}")
@@ -68,53 +70,13 @@ def study(
         _show(cells)
 
 
-class _Meter:
-    """Progress with its rate and the time that is left."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = self.before = 0
-        self.started: float | None = None
-        self.watcher = terminal.Watcher(self._line)
-
-    def __call__(self, done: int, total: int) -> None:
-        if self.started is None:
-            self.started, self.before = time.monotonic(), done
-        self.done = done
-        self.watcher(done)
-
-    def _line(self, done: int) -> str:
-        seconds = time.monotonic() - (self.started or time.monotonic())
-        if done == self.before or not seconds > 0.0:
-            return f"{done:,} of {self.total:,} runs"
-        rate = (done - self.before) / seconds
-        return f"{done:,} of {self.total:,} runs, {rate:.3g} a second, {_span((self.total - done) / rate)} left"
-
-    def close(self) -> None:
-        """End the line."""
-        self.watcher.close()
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min {rest:02} s"
-
-
-def _make(folder: Path) -> None:
-    with errors_naming(folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"the folder cannot be made ({error.strerror})") from None
-
-
 def _as_json(name: str, folder: Path, cells: list[Summary]) -> dict[str, Any]:
     return {"study": name, "folder": str(folder), "cells": [asdict(cell) for cell in cells]}
 
 
 def _show(cells: list[Summary]) -> None:
     for instance, group in groupby(cells, key=lambda cell: cell.instance):
-        terminal.console().print(Text(instance, style="bold"))
+        terminal.console().print(terminal.name(instance, bold=True))
         terminal.console().print(_table(list(group)))
 
 
@@ -125,7 +87,7 @@ def _table(cells: list[Summary]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for cell in cells:
         table.add_row(
-            Text(cell.policy),
+            terminal.name(cell.policy),
             f"{cell.delta:g}",
             f"{cell.runs:,}",
             f"{cell.wrong:,}",

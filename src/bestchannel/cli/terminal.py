@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
+import math
+import os
 import shlex
 import signal
 import sys
@@ -16,11 +19,16 @@ from typing import Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from bestchannel.errors import BestChannelError
+from bestchannel.files.disk import on_one_line
 from bestchannel.runs import NotWrittenError
 
 REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
+
+PLAIN_S = 5.0
+"""Seconds between two lines of progress without a terminal."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,15 +40,44 @@ def verb(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return command(*args, **kwargs)
-        except BestChannelError as error:
-            note(f"error: {error}")
+            with _flushed():
+                return command(*args, **kwargs)
+        except BrokenPipeError:
+            raise  # the reader has seen enough, as `head` does: no error to speak of
+        except (BestChannelError, MemoryError, OSError) as error:
+            note(f"error: {_sentence(error)}")
             raise typer.Exit(REFUSED) from None
         except KeyboardInterrupt:
             note("interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, BestChannelError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"this wants more memory than there is ({error}); fewer or smaller channels want less"
+    return f"reading or writing failed ({error})"
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """Have the result out of this process at the end, so that a full disk is noticed while it can be said."""
+    try:
+        yield
+    finally:
+        if sys.stdout is not None:  # as it is where the shell closed it
+            _flush()
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:  # let go of what is left: Python would try again when it ends, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 @contextmanager
@@ -64,13 +101,30 @@ def resumable(run: Path | None) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """One line on stderr."""
-    print(text, file=sys.stderr)
+    """One line on stderr, whatever names it holds."""
+    print(on_one_line(text), file=sys.stderr)
+
+
+def say(text: str) -> None:
+    """One line on stdout, whatever names it holds."""
+    print(on_one_line(text))
+
+
+def name(text: str, *, bold: bool = False) -> Text:
+    """A name as a table shows it: neither markup nor the control characters in it are obeyed."""
+    return Text(on_one_line(text), style="bold" if bold else "")
 
 
 def print_json(result: Any) -> None:
     """The result, alone on stdout; infinite numbers have no JSON and must be None by now."""
-    print(json.dumps(result, allow_nan=False, ensure_ascii=False))
+    is_utf8 = sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    print(json.dumps(result, allow_nan=False, ensure_ascii=not is_utf8))
+
+
+def write_what_can_be_written() -> None:
+    """Let a terminal without Unicode show ? for what it lacks."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def console() -> Console:
@@ -79,45 +133,51 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=80)
 
 
-class Watcher:
-    """A progress callback that keeps one line on a terminal up to date, and elsewhere prints one now and then."""
+def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:
+    """`show`, called at most once in so many seconds; the first time at once, or after as many."""
+    last = -math.inf if at_once else time.monotonic()
 
-    def __init__(self, line: Callable[[Any], str]) -> None:
-        self.line = line
-        self.err = Console(stderr=True, highlight=False)
-        self.last = time.monotonic()
-
-    def __call__(self, status: Any) -> None:
-        """Show the status."""
+    def watch(*args: P.args, **kwargs: P.kwargs) -> None:
+        nonlocal last
         now = time.monotonic()
-        if self.err.is_terminal:
-            self.err.print(f"\r{self.line(status)}", end="\x1b[K", markup=False)
-        elif now - self.last > 5.0:
-            self.last = now
-            note(self.line(status))
+        if now - last >= seconds:
+            last = now
+            show(*args, **kwargs)
 
-    def close(self) -> None:
-        """End the line."""
-        if self.err.is_terminal:
-            self.err.print()
+    return watch
 
 
 @contextmanager
 def progress(label: str, *, after: float = 0.5) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts."""
     err = Console(stderr=True)
+    if not err.is_terminal:
+        yield _plain_progress(label)
+        return
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    started = last = time.monotonic()
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    started = time.monotonic()
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(label, visible=False)
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, visible=time.monotonic() - started > after
+        )
 
-        def show(done: int, total: int) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if err.is_terminal:
-                bar.update(task, completed=done, total=total, visible=now - started > after)
-            elif now - last > 5.0:
-                last = now
-                note(f"{label}: {done} of {total}")
 
-        yield show
+def _plain_progress(label: str) -> Callable[[int, int], None]:
+    begin: tuple[float, int] | None = None
+    line = now_and_then(PLAIN_S, lambda done, total, left: note(f"{label}: {done:,} of {total:,}{left()}"))
+
+    def show(done: int, total: int) -> None:
+        nonlocal begin
+        started, before = begin = begin or (time.monotonic(), done)
+        line(done, total, lambda: _left(time.monotonic() - started, done - before, total - done))
+
+    return show
+
+
+def _left(seconds: float, done: int, to_do: int) -> str:
+    """How long it will take at the pace of so many done in so many seconds."""
+    if not done:
+        return ""
+    minutes, rest = divmod(round(seconds * to_do / done), 60)
+    return f", {minutes // 60} h {minutes % 60:02} min left" if minutes >= 60 else f", {minutes} min {rest:02} s left"

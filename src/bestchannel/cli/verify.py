@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bestchannel.cli import options, terminal
-from bestchannel.errors import InputError
-from bestchannel.files.disk import decoded, errors_naming, read_bytes
+from bestchannel.files.disk import errors_naming, read_bytes
+from bestchannel.files.json_text import json_of
 from bestchannel.verification import verify
 
 
@@ -25,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 @terminal.verb
 def verify_verb(
-    result: Annotated[Path, typer.Argument(help="What identify --json printed.", show_default=False)],
+    result: Annotated[Path, typer.Argument(help="What identify --json printed.", **options.FILE)],
     json: options.Json = False,
 ) -> None:
     """Check again that a record proves what it claims, from its counts and stakes alone.
@@ -35,7 +34,7 @@ def verify_verb(
     undecided record that adds up is valid and claims nothing.
     """
     with errors_naming(result):
-        verdict = verify(_document(result))
+        verdict = verify(json_of(read_bytes(result)))
     if json:
         terminal.print_json(
             {
@@ -46,13 +45,6 @@ def verify_verb(
             }
         )
     else:
-        print(f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}")
+        terminal.say(f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}")
     if not verdict.valid:
         raise typer.Exit(terminal.NOT_CERTIFIED)
-
-
-def _document(path: Path) -> Any:
-    try:
-        return json_format.loads(decoded(read_bytes(path)))
-    except (json_format.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"the file must be JSON; it is not ({error})") from None

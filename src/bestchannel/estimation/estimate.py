@@ -21,6 +21,9 @@ from bestchannel.estimation.plug_in import ChannelCapacity, Interval, plug_in, p
 from bestchannel.estimation.verdict import Difference, Standing, Verdict, differences, judge
 from bestchannel.information import NATS_PER_BIT
 
+SMALLEST_DELTA = 1e-300
+"""So that the share of every end of every interval is a number above 0."""
+
 
 @dataclass(frozen=True)
 class Asymptotic:
@@ -99,7 +102,7 @@ def estimate(
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.61, 0.82)
     """
-    delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
+    delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     tables = labelled_counts(counts, outputs)
     channels = _channel_estimates(tables, delta / len(tables))

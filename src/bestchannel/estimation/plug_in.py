@@ -139,6 +139,10 @@ def functional_for(input_distribution: Sequence[float] | None) -> Functional:
     """Capacity, or mutual information at the given input distribution."""
     if input_distribution is None:
         return ChannelCapacity()
-    if np.ndim(input_distribution) != 1:
+    try:
+        is_list = np.ndim(input_distribution) == 1
+    except ValueError:  # lists of different lengths in it
+        is_list = False
+    if not is_list:
         raise InputError(f"the fixed input distribution must be a list of probabilities; it is {input_distribution!r}")
     return InformationAt(tuple(input_distribution))

@@ -18,10 +18,10 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(_on_one_line(f"{path}: {error}")) from None
+        raise InputError(on_one_line(f"{path}: {error}")) from None
 
 
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
     """The text with line ends and control characters spelled out: a file may hold any, and terminals obey some."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
@@ -72,6 +72,17 @@ def decoded(data: bytes) -> str:
     if "\0" in text:
         raise InputError("the file must be text; it holds NUL characters, so it is of another kind than its name says")
     return text
+
+
+def make_folder(path: Path) -> None:
+    """Have the folder, with those above it."""
+    with errors_naming(path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"the folder cannot be made ({error.strerror})") from None
+        except ValueError as error:  # a NUL in the path
+            raise InputError(f"this is no path of a folder ({error})") from None
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
-from bestchannel.files.disk import decoded
+from bestchannel.files.json_text import json_of
 from bestchannel.files.labelled import LabelledRows, labels_or_none
 
 
 def parse(data: bytes) -> list[LabelledRows]:
     """The channels of a JSON file."""
-    document = _document(decoded(data))
+    document = json_of(data)
     if not isinstance(document, dict) or "channels" not in document:
         raise InputError(
             f'the file must be a JSON object with the key "channels"; it is {reprlib.repr(document)}'
@@ -32,27 +30,6 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     """The channels as JSON, one line a channel; labels are written unless they are 0, 1, 2, ..."""
     lines = [f"  {_dumped(name)}: {_dumped(_content(channel))}" for name, channel in channels.items()]
     return ('{"channels": {\n' + ",\n".join(lines) + "\n}}\n").encode()
-
-
-def _document(text: str) -> object:
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno}, column {error.colno} is not JSON ({error.msg})") from None
-    except RecursionError:
-        raise InputError("the file must be JSON of a few levels; it is nested too deeply to be read") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InputError(f"a number in the file cannot be read ({error})") from None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise InputError(f"a name must occur once in an object; {reprlib.repr(repeated)} occurs more often")
-    return content
 
 
 def _labelled(name: str, content: object) -> LabelledRows:

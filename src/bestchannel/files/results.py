@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from bestchannel.errors import InputError
-from bestchannel.files.disk import decoded, errors_naming, read_bytes, write_bytes
+from bestchannel.files.disk import errors_naming, read_bytes, write_bytes
+from bestchannel.files.json_text import json_of
 from bestchannel.identification import Audit, Identification, Party, Request, Status, Step
 
 OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
@@ -65,11 +66,7 @@ def from_document(document: object) -> Identification:
 def read_result(path: Path) -> Identification:
     """The result in a file."""
     with errors_naming(path):
-        try:
-            document = json.loads(decoded(read_bytes(path)))
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"the file must be JSON; it is not ({error})") from None
-        return from_document(document)
+        return from_document(json_of(read_bytes(path)))
 
 
 def write_result(path: Path, result: Identification) -> None:

@@ -11,6 +11,7 @@ senses it wants, receives their counts, and returns the channel it recommends.
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
@@ -26,6 +27,10 @@ Senses = dict[int, tuple[int, ...]]
 Counts = Mapping[int, Integers]
 Script = Generator[Senses, Counts, int]
 Estimates = dict[int, Interval]
+
+
+MOST_CELLS = 2**27
+"""Of a table of counts: 1 GiB, as in files."""
 
 
 class TooManySensesError(InputError):
@@ -180,6 +185,9 @@ def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ..
         raise InputError("a policy wants at least one channel; alphabets is empty")
     for channel, pair in enumerate(pairs):
         whole = len(pair) == 2 and all(isinstance(size, int) and not isinstance(size, bool) for size in pair)
-        if not whole or min(pair) < 1:
-            raise InputError(f"alphabets[{channel}] must be (n_inputs, n_outputs), both >= 1; it is {pair!r}")
+        if not whole or min(pair) < 1 or pair[0] * pair[1] > MOST_CELLS:
+            raise InputError(
+                f"alphabets[{channel}] must be (n_inputs, n_outputs), both >= 1, with a product of at most 2^27;"
+                f" it is {reprlib.repr(pair)}"
+            )
     return tuple((int(pair[0]), int(pair[1])) for pair in pairs)

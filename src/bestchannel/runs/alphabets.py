@@ -6,15 +6,14 @@ JSON: `{"channels": {name: {"inputs": […], "outputs": […]}}}`, where a numbe
 
 from __future__ import annotations
 
-import json
 import os
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bestchannel.errors import InputError
-from bestchannel.files.disk import decoded, errors_naming, read_bytes
+from bestchannel.files.disk import errors_naming, read_bytes
+from bestchannel.files.json_text import json_of
 from bestchannel.files.table import read_table
 from bestchannel.identification import Party
 
@@ -39,24 +38,12 @@ def read_alphabets(path: str | os.PathLike[str]) -> list[Party]:
 
 
 def _json_sides(data: bytes) -> dict[str, tuple[object, object]]:
-    try:
-        document = json.loads(decoded(data), object_pairs_hook=_distinct)
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the file must be JSON; it is not ({error})") from None
+    document = json_of(data)
     channels = document.get("channels") if isinstance(document, dict) else None
     if not isinstance(channels, dict):
         wanted = '{"channels": {name: {"inputs": …, "outputs": …}}}'
         raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
     return {name: _pair(name, content) for name, content in channels.items()}
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise InputError(f"names must be different within an object; they are {reprlib.repr([n for n, _ in pairs])}")
-    return content
 
 
 def _pair(name: str, content: object) -> tuple[object, object]:

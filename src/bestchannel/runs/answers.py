@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,8 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.files import read_counts
-from bestchannel.files.disk import decoded, errors_naming, read_bytes
+from bestchannel.files.disk import errors_naming, read_bytes
+from bestchannel.files.json_text import json_of
 from bestchannel.identification import Party, Request
 from bestchannel.identification.request import MOST_SENSES
 
@@ -56,12 +56,7 @@ def _table_cells(path: Path) -> list[Cell]:
 
 def _json_cells(path: Path, number: int) -> list[Cell]:
     with errors_naming(path):
-        try:
-            document = json.loads(decoded(read_bytes(path)))
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"the file must be JSON; it is not ({error})") from None
-        except ValueError as error:  # an integer of thousands of digits
-            raise InputError(f"a number in the file cannot be read ({error})") from None
+        document = json_of(read_bytes(path))
         if not isinstance(document, dict) or not isinstance(document.get("counts"), list):
             wanted = '{"counts": [{"channel": …, "x": …, "y": …, "count": …}, …]}'
             raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")

@@ -85,12 +85,15 @@ class Store:
 def read(path: str | os.PathLike[str]) -> History:
     """What the run holds now. Nobody is kept waiting by it, not even the writer."""
     path = Path(path)
-    with _speaking(path):
-        if os.stat(path).st_size == 0:
-            raise InputError("the file is empty, and a run is wanted; `bestchannel run new` begins one")
-        with closing(_viewer(path)) as connection:
-            connection.execute("BEGIN")  # settings and log of one moment
-            return _history(connection)
+    try:
+        with _speaking(path):
+            if os.stat(path).st_size == 0:
+                raise InputError("the file is empty, and a run is wanted; `bestchannel run new` begins one")
+            with closing(_viewer(path)) as connection:
+                connection.execute("BEGIN")  # settings and log of one moment
+                return _history(connection)
+    except NotWrittenError as error:  # nothing was to be written: the file cannot be read
+        raise InputError(str(error)) from None
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def conduct(study: Study, journal: Journal, *, workers: int | None = None, progr
     if workers == 1:
         _alone(study, missing, store)
     elif missing:
-        _pooled(study, missing, store, workers or usable_cores())
+        _pooled(study, missing, store, min(workers or usable_cores(), len(missing)))
 
 
 def find_times(study: Study, journal: Journal, *, progress: Progress | None = None) -> None:

@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from bestchannel.arrays import Floats
 from bestchannel.hardness.lower_bound import kl_nats
@@ -77,6 +76,8 @@ def error_upper(wrong: int, runs: int, confidence: float = CONFIDENCE) -> float:
     >>> round(error_upper(0, 100), 4)  # 1 - 0.05^(1/100)
     0.0295
     """
+    from scipy.special import betaincinv  # deferred: the other verbs need not wait for it
+
     return 1.0 if wrong >= runs else float(betaincinv(wrong + 1, runs - wrong, confidence))
 
 
