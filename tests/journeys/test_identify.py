@@ -1,11 +1,11 @@
 """`bestchannel identify` from outside."""
 
 import json
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from bestchannel import __version__
 from tests.journeys.command import bestchannel, result_of
 
 KEYS = {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee"}
@@ -128,4 +128,4 @@ def test_run_that_exists_goes_on_with_the_same_settings_only(links, tmp_path):
 
 def test_version_is_shown():
     run = bestchannel("--version")
-    assert (run.returncode, run.stdout) == (0, f"bestchannel {__version__}\n")
+    assert (run.returncode, run.stdout) == (0, f"bestchannel {version('bestchannel')}\n")

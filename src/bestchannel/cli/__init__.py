@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from bestchannel import __version__
 from bestchannel.cli import bound, capacity, estimate, identify, plan, report, reproduce, run, study, terminal, verify
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"bestchannel {__version__}")
+        print(f"bestchannel {version('bestchannel')}")
         raise typer.Exit
 
 
@@ -30,7 +30,7 @@ app = typer.Typer(
 
 @app.callback()
 def _bestchannel(
-    version: Annotated[
+    show_version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:

@@ -185,9 +185,10 @@ def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ..
         raise InputError("a policy wants at least one channel; alphabets is empty")
     for channel, pair in enumerate(pairs):
         whole = len(pair) == 2 and all(isinstance(size, int) and not isinstance(size, bool) for size in pair)
-        if not whole or min(pair) < 1 or pair[0] * pair[1] > MOST_CELLS:
+        if not whole or min(pair) < 1:
+            raise InputError(f"alphabets[{channel}] must be (n_inputs, n_outputs), both >= 1; it is {pair!r}")
+        if pair[0] * pair[1] > MOST_CELLS:
             raise InputError(
-                f"alphabets[{channel}] must be (n_inputs, n_outputs), both >= 1, with a product of at most 2^27;"
-                f" it is {reprlib.repr(pair)}"
+                f"alphabets[{channel}] must have at most 2^27 pairs of letters; it is {reprlib.repr(pair)}"
             )
     return tuple((int(pair[0]), int(pair[1])) for pair in pairs)

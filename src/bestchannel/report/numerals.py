@@ -58,7 +58,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     >>> ticks(0, 34586)
     [0.0, 5000.0, 10000.0, 15000.0, 20000.0, 25000.0, 30000.0]
     """
-    if not high > low:
+    if not high - low > 1e-9 * max(abs(low), abs(high)):  # nothing lies between that could be told apart
         return [low]
     rough = (high - low) / wanted
     power = 10.0 ** math.floor(math.log10(rough))
