@@ -41,7 +41,10 @@ def test_a_run_becomes_the_same_page_with_its_seed(folder):
     assert from_run.split("Reproduce it")[0] == from_result.split("Reproduce it")[0]
     assert "a run that is decided" in from_run
     assert "answered by simulation" in from_run
-    assert "bestchannel identify --simulate CHANNELS --policy adaptive --delta 0.05 --seed 7" in from_run
+    assert (
+        "bestchannel identify --simulate CHANNELS --policy adaptive --delta 0.05 --sampling fewest --threshold proved --seed 7"
+        in from_run
+    )
 
 
 def test_a_run_that_has_not_ended_is_drawn_as_it_stands(folder):

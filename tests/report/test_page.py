@@ -152,6 +152,9 @@ def test_a_fixed_input_distribution_is_named_and_capacities_are_not_claimed():
 def test_the_command_names_policy_and_options():
     assert "bestchannel identify --simulate CHANNELS --policy adaptive --delta 0.05" in page(decided())
     assert "--policy naive --delta 0.1 --epsilon 0.2" in page(by_the_paper())
+    sensor = Simulator({"a": bsc(0.01), "b": bsc(0.4)}, rng=1)
+    calibrated = Adaptive(sensor.alphabets, delta=0.05, sampling="lucb", threshold="calibrated")
+    assert "--delta 0.05 --sampling lucb --threshold calibrated" in page(identify(sensor, calibrated))
 
 
 def test_the_fingerprint_and_the_origin_stand_in_the_page():

@@ -97,7 +97,7 @@ class Policy(ABC):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the policy was made with beyond delta and epsilon, where it is not the default."""
+        """What the policy was made with beyond delta and epsilon, by the names that it takes."""
         fixed = self.functional
         return {"input_distribution": list(fixed.P)} if isinstance(fixed, InformationAt) else {}
 

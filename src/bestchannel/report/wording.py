@@ -18,9 +18,6 @@ SOURCES = {
 }
 """How identifications begin, by who answers."""
 
-COMMAND_OPTIONS = ("subroutine", "input_distribution")
-"""The options of policies that `bestchannel identify` takes; all of them are listed beside the command."""
-
 
 def brief(name: str, longest: int = LONGEST_NAME) -> str:
     """The name, its middle left out where it is longer than so many signs."""
@@ -82,8 +79,7 @@ def command(summary: Summary, origin: Mapping[str, str]) -> str:
     words += ["--policy", result.policy, "--delta", f"{result.delta:g}"]
     if result.epsilon:
         words += ["--epsilon", f"{result.epsilon:g}"]
-    for name in (option for option in COMMAND_OPTIONS if option in options):
-        value = options[name]
+    for name, value in options.items():
         plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += [f"--{name.replace('_', '-')}", plain]
     words += ["--seed", origin["seed"]] if "seed" in origin else []
