@@ -50,6 +50,9 @@ FIRST_SHARE = 0.9
 
 THRESHOLDS = ("proved", "calibrated")
 
+Sizes = dict[int, tuple[float, float]]
+"""θ and weight of the bets against rivals."""
+
 
 class Adaptive(Policy):
     """Names the best channel with probability 1 - delta, at a cost near the least possible.
@@ -294,8 +297,8 @@ class Adaptive(Policy):
         gaps, errors = self._gaps(view)
         safe = dict(zip(self._rivals(), gaps - CAUTION * errors, strict=True))
         ready = [rival for rival, gap in safe.items() if gap > 0.0 and self._evidence[rival].betting]
-        chosen = self._sized([rival for rival in ready if self._by_likelihood(rival)], safe, view, senses)
-        chosen |= self._sized([rival for rival in ready if not self._by_likelihood(rival)], safe, view, senses)
+        binary, others = ([r for r in ready if self._by_likelihood(r) is kind] for kind in (True, False))
+        chosen = self._likelihood_bets(binary, safe, view, senses) | self._plug_in_bets(others, safe, view, senses)
         rivals = [rival for rival, (_, weight) in chosen.items() if weight > 0.0]
         thetas, weights = (np.array([chosen[rival][i] for rival in rivals]) for i in (0, 1))
         return Bets(
@@ -309,34 +312,43 @@ class Adaptive(Policy):
             restarts=[self._evidence[rival].restarts for rival in rivals],
         )
 
-    def _sized(
-        self, rivals: list[int], safe: dict[int, float], view: View, senses: Senses
-    ) -> dict[int, tuple[float, float]]:
-        """θ and weight of the bets against rivals of one kind."""
-        b = self.leader
-        assert b is not None
+    def _likelihood_bets(self, rivals: list[int], safe: dict[int, float], view: View, senses: Senses) -> Sizes:
         if not rivals:
             return {}
-        epsilon = self.epsilon * NATS_PER_BIT
-        match = Match(
-            rows=view.rows[b],
-            inputs=view.inputs[b],
-            senses=np.array(senses[b], dtype=np.float64),
-            value=view.values[b] + epsilon,
-            values=view.values[rivals],
-            safe_gaps=np.array([safe[rival] for rival in rivals]),
-        )
-        if not self._by_likelihood(rivals[0]):
-            rounds = np.array([self._rounds(rival, senses) for rival in rivals], dtype=np.float64)
-            thetas, weights = plug_in_bets(match, epsilon, view.deviations[b], rounds, self.functional.spread())
-            return dict(zip(rivals, zip(thetas.tolist(), weights.tolist(), strict=True), strict=True))
+        match = self._match(rivals, safe, view, senses)
         curve = leader_curve(match.rows, match.inputs, match.senses)
         so_far = np.array([self._evidence[rival].weight for rival in rivals])
         future = np.stack([self._expected(view, rival, senses.get(rival, (0, 0))) for rival in rivals])
-        met = likelihood_bets(match, curve, epsilon, future, so_far, self._fixed_input())
+        met = likelihood_bets(match, curve, self.epsilon * NATS_PER_BIT, future, so_far, self._fixed_input())
         pairs = zip(met.leader_variances.tolist(), met.rival_variances.tolist(), strict=True)
         self._variances.update(zip(rivals, pairs, strict=True))
         return {rival: (0.0, weight) for rival, weight in zip(rivals, met.weights.tolist(), strict=True)}
+
+    def _plug_in_bets(self, rivals: list[int], safe: dict[int, float], view: View, senses: Senses) -> Sizes:
+        assert self.leader is not None
+        if not rivals:
+            return {}
+        rounds = np.array([self._rounds(rival, senses) for rival in rivals], dtype=np.float64)
+        thetas, weights = plug_in_bets(
+            self._match(rivals, safe, view, senses),
+            self.epsilon * NATS_PER_BIT,
+            view.deviations[self.leader],
+            rounds,
+            self.functional.spread(),
+        )
+        return dict(zip(rivals, zip(thetas.tolist(), weights.tolist(), strict=True), strict=True))
+
+    def _match(self, rivals: list[int], safe: dict[int, float], view: View, senses: Senses) -> Match:
+        b = self.leader
+        assert b is not None
+        return Match(
+            rows=view.rows[b],
+            inputs=view.inputs[b],
+            senses=np.array(senses[b], dtype=np.float64),
+            value=view.values[b] + self.epsilon * NATS_PER_BIT,
+            values=view.values[rivals],
+            safe_gaps=np.array([safe[rival] for rival in rivals]),
+        )
 
     def _rounds(self, rival: int, senses: Senses) -> int:
         """Senses of each input of the rival; the leader's stand in for those of one that is worth 0 by its alphabet."""
