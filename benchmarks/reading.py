@@ -25,13 +25,13 @@ TIMES = 3
 
 
 def counts(path: Path) -> int:
-    from bestchannel.files import read_counts
+    from bestchannel.counts import read_counts
 
     return sum(int(content.counts.sum()) for content in read_counts(path).values())
 
 
 def trials(path: Path) -> int:
-    from bestchannel.files import read_trials
+    from bestchannel.counts import read_trials
 
     return sum(len(rows) for channel in read_trials(path).outputs for rows in channel)
 

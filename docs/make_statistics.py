@@ -22,7 +22,7 @@ from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
-from bestchannel.study.summary import Summary, summaries
+from bestchannel.study.statistics import Summary, summaries
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "statistics.md"

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 import bestchannel as bc
-from bestchannel.identification import Party
+from bestchannel.policies import Party
 
 MISSES = {"old": 0.2, "new": 0.02}  # how often a barrier does not see what is there
 coin = random.Random(3)

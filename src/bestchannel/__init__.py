@@ -2,11 +2,12 @@
 
 from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pseudo_capacity
 from bestchannel.channels import Channel
+from bestchannel.counts import read_channels, read_counts, read_trials
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.estimation import Estimate, estimate
-from bestchannel.files import read_channels, read_counts, read_trials
-from bestchannel.hardness.lower_bound import LowerBound, lower_bound
-from bestchannel.identification import (
+from bestchannel.information import mutual_information
+from bestchannel.intervals import Estimate, estimate
+from bestchannel.lower_bound.bound import LowerBound, lower_bound
+from bestchannel.policies import (
     Adaptive,
     BestChanID,
     Identification,
@@ -16,7 +17,6 @@ from bestchannel.identification import (
     Request,
     identify,
 )
-from bestchannel.information import mutual_information
 from bestchannel.report import notebook as _notebook  # noqa: F401  gives results `_repr_html_`
 from bestchannel.sensing import Recording, Simulator
 

@@ -6,7 +6,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import Capacities
 from bestchannel.capacity import dense
-from bestchannel.capacity.answers import Tolerance
+from bestchannel.capacity.bracket import Tolerance
 from tests.capacity.hostile import GOAL, KINDS, SHAPES, boundary_ties, count_faults, divergences, faults, unused_outputs
 from tests.reference import ball
 

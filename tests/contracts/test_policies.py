@@ -9,13 +9,8 @@ import pytest
 
 from bestchannel import BestChanID, InputError, MedianChanEl, NaiveChanSel, Observation, Simulator, identify
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
-from bestchannel.identification.policy import TooManySensesError
-from tests.contracts.policies import (
-    CAPACITY_POLICIES,
-    FIXED_INPUT_POLICIES,
-    PAPER_FIXED_INPUT_POLICIES,
-    POLICIES,
-)
+from bestchannel.policies.policy import TooManySensesError
+from tests.contracts.policies import CAPACITY_POLICIES, FIXED_INPUT_POLICIES, PAPER_FIXED_INPUT_POLICIES, POLICIES
 
 # Capacities, bits: 0.12, 0.86, 0.28, 0.32; the best stays the best at the fixed input distribution.
 BINARY = [bsc(0.3), bsc(0.02), bsc(0.2), z_channel(0.5)]

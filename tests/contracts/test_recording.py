@@ -6,7 +6,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import InputError
-from bestchannel.identification import OutOfSensesError, Request
+from bestchannel.policies import OutOfSensesError, Request
 
 LOG = [(0, 0), (1, 1), (0, 1), (0, 1), (1, 0)]
 

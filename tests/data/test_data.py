@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bestchannel import capacity
-from bestchannel.files import read_channels
+from bestchannel.counts import read_channels
 
 DATA = Path(__file__).parents[2] / "data"
 DEVICES = sorted((DATA / "ibm_readout").glob("*.json"))

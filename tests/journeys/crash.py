@@ -20,8 +20,10 @@ from pathlib import Path
 
 from bestchannel import runs
 from bestchannel.channels import bsc
-from bestchannel.cli import app, identify
-from bestchannel.files import as_document, write_channels
+from bestchannel.cli import app
+from bestchannel.cli import identify_command as identify
+from bestchannel.counts import write_channels
+from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady, register
 
 CHANNELS = {"cable": bsc(0.1), "radio": bsc(0.12), "relay": bsc(0.11)}

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bestchannel.files import write_channels
+from bestchannel.counts import write_channels
 from tests.journeys.command import bestchannel, result_of
 from tests.report.examples import BSC, bsc
 from tests.report.reading import Page

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bestchannel.study.published import fig1_rows, fig2_rows
-from bestchannel.study.stated import stated_fig1
+from bestchannel.paper.published import fig1_rows, fig2_rows
+from bestchannel.paper.stated import stated_fig1
 
 
 def bestchannel(*arguments):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bestchannel.channels import bsc
-from bestchannel.files import write_channels
+from bestchannel.counts import write_channels
 from tests.journeys.command import bestchannel, result_of
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.identification import Adaptive, Identification, NaiveChanSel, Transcript, identify
+from bestchannel.policies import Adaptive, Identification, NaiveChanSel, Transcript, identify
 from bestchannel.sensing import Simulator
 
 BSC = {"cable": 0.05, "radio": 0.2, "rope": 0.4}

@@ -1,7 +1,7 @@
 import pytest
 
 from bestchannel.channels import Channel
-from bestchannel.hardness.lower_bound import lower_bound
+from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.report.least_senses import least_senses
 from bestchannel.report.page import page
 from bestchannel.report.summary import summarise

@@ -6,7 +6,7 @@ import pytest
 
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel
-from bestchannel.estimation import estimate
+from bestchannel.intervals import estimate
 from bestchannel.report.notebook import FACES
 from tests.report.examples import alone, decided, hostile_names, large, undecided, unsensed
 from tests.report.reading import Page

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from bestchannel.identification import Adaptive, identify
+from bestchannel.policies import Adaptive, identify
 from bestchannel.report.page import page
 from bestchannel.report.summary import summarise
 from bestchannel.sensing import Simulator

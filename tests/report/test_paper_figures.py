@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from bestchannel.errors import MissingExtraError
+from bestchannel.paper.growth import growth
+from bestchannel.paper.published import fig1_rows, fig2_rows
+from bestchannel.paper.z_vs_bsc import z_vs_bsc
 from bestchannel.report import drawing
 from bestchannel.report.paper_figures import figure_1, figure_2, figure_growth, figure_z_vs_bsc
-from bestchannel.study.growth import growth
-from bestchannel.study.published import fig1_rows, fig2_rows
-from bestchannel.study.z_vs_bsc import z_vs_bsc
 
 
 def texts(figure):

@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestchannel.estimation import estimate
-from bestchannel.files import as_document, from_document
+from bestchannel.intervals import estimate
 from bestchannel.report.summary import summarise
+from bestchannel.runs.results import as_document, from_document
 from tests.report.examples import by_the_paper, decided, undecided, unsensed, useless
 
 

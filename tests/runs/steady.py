@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bestchannel.identification import Party, Policy, catalogue
-from bestchannel.identification.policy import Script
+from bestchannel.policies import Party, Policy, catalogue
+from bestchannel.policies.policy import Script
 
 PARTIES = [Party("cable", ("a", "b"), ("u", "v")), Party("radio", ("a", "b"), ("u", "v"))]
 RIGHT, WRONG = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bestchannel import InputError
-from bestchannel.identification import Party, Request
+from bestchannel.policies import Party, Request
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import read_answer, request_rows
 

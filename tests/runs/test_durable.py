@@ -5,8 +5,8 @@ import pytest
 
 from bestchannel import BestChanID, InputError, NaiveChanSel, Observation, Recording, Simulator, identify, runs
 from bestchannel.channels import bsc
-from bestchannel.files import as_document
 from bestchannel.runs import store
+from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady
 
 CHANNELS = {"poor": bsc(0.3), "good": bsc(0.02), "fair": bsc(0.1)}

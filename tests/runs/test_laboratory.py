@@ -4,8 +4,8 @@ import pytest
 
 from bestchannel import BestChanID, InputError, NaiveChanSel, Simulator, identify, runs
 from bestchannel.channels import bsc
-from bestchannel.files import as_document
-from bestchannel.identification import Party
+from bestchannel.policies import Party
+from bestchannel.runs.results import as_document
 from tests.runs.steady import PARTIES, RIGHT, WRONG, Steady
 
 

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from bestchannel import Adaptive, Simulator, capacity, identify, mutual_information
 from bestchannel.capacity import capacities
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
-from bestchannel.confidence.anytime import CAPACITY_SPREAD, leader_bets, rival_weight
+from bestchannel.evidence.leader_bets import CAPACITY_SPREAD, leader_bets, rival_weight
 from bestchannel.information import NATS_PER_BIT
 from tests.statistical.limits import most_failures, power
 

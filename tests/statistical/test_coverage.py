@@ -17,10 +17,10 @@ import pytest
 from bestchannel import Simulator
 from bestchannel.capacity import capacity
 from bestchannel.channels import bsc, random_channel, z_channel
-from bestchannel.confidence.paper import Rate
-from bestchannel.estimation import ChannelCapacity, proposition_1
-from bestchannel.identification import Request
 from bestchannel.information import binary_entropy
+from bestchannel.intervals import ChannelCapacity, proposition_1
+from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.policies import Request
 from tests.statistical.limits import most_failures, power
 
 DRAWS = 300

@@ -18,8 +18,8 @@ import pytest
 
 from bestchannel import Simulator, capacity, identify, mutual_information
 from bestchannel.channels import bsc
-from bestchannel.confidence import paper
-from bestchannel.identification import best_chan_id, median_chan_el, naive_chan_sel
+from bestchannel.intervals import paper_bounds as paper
+from bestchannel.policies import best_chan_id, median_chan_el, naive_chan_sel
 from tests.contracts.policies import P_X, PAPER_POLICIES
 from tests.statistical.limits import most_failures, power
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
-from bestchannel.hardness.lower_bound import lower_bound
+from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study import runner
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SENSING, Piece, Study, loss
 from bestchannel.study.runner import WorkerLostError, conduct, find_times, pieces
 from bestchannel.study.spec import parse_spec
-from bestchannel.study.summary import run_rows
-from bestchannel.study.tables import as_csv
+from bestchannel.study.statistics import run_rows
+from bestchannel.study.table_files import as_csv
 
 CONTENT = {
     "name": "small",

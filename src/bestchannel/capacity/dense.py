@@ -24,7 +24,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity import kernels
+from bestchannel.capacity import capacity_kernels
 from bestchannel.information import divergences_nats
 
 TINY = 1e-300
@@ -60,7 +60,7 @@ class Problem:
     def _neg_entropies(self) -> Floats:
         if not self.plain:
             return np.einsum("xy,xy->x", self.W, np.log(np.maximum(self.W, TINY)))
-        compiled: Floats = kernels.single().neg_entropies(self.W)
+        compiled: Floats = capacity_kernels.single().neg_entropies(self.W)
         return compiled
 
     def restricted(self, rows: Integers) -> Problem:
@@ -168,7 +168,7 @@ def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
     long as the lower bound rises [MD04].
     """
     if problem.plain:
-        return evaluate(problem, kernels.single().climb(problem.W, problem.neg_entropy, p, steps))
+        return evaluate(problem, capacity_kernels.single().climb(problem.W, problem.neg_entropy, p, steps))
     best = point = evaluate(problem, p)
     rate = 2.0
     for _ in range(steps):
@@ -187,7 +187,7 @@ def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: flo
     part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
     p = p[rows] / p[rows].sum()
     if part.plain and len(rows) <= COMPILED_UP_TO:
-        found, gamma = kernels.single().interior_point(part.W, part.neg_entropy, p, tol), 0.0
+        found, gamma = capacity_kernels.single().interior_point(part.W, part.neg_entropy, p, tol), 0.0
     else:
         found, gamma = interior_point(part, p, tol, rtol)
     everywhere = np.zeros(len(problem.W))

@@ -35,8 +35,8 @@ import numba
 import numpy as np
 
 from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
-from bestchannel.capacity.compiled import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, inlined, jit, log
-from bestchannel.capacity.kernels import BAD_ENTRY, BAD_SUM, OK, STALLED
+from bestchannel.capacity.capacity_kernels import BAD_ENTRY, BAD_SUM, OK, STALLED
+from bestchannel.capacity.logarithm import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, inlined, jit, log
 
 MAX_ITERATIONS = 50
 FIRST_MARGIN = 1.02

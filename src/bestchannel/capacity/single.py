@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity.compiled import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, jit, log
+from bestchannel.capacity.logarithm import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, jit, log
 
 MAX_ITERATIONS = 80
 EPS = float(np.finfo(float).eps)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
-from bestchannel.capacity.answers import Capacities, Capacity, Tolerance
+from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
 from bestchannel.capacity.stack import Progress, solve_stack, usable_cores
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import numpy as np
 
 from bestchannel.arrays import Floats, probability_rows
-from bestchannel.capacity import kernels
-from bestchannel.capacity.answers import Capacities, Tolerance
+from bestchannel.capacity import capacity_kernels
+from bestchannel.capacity.bracket import Capacities, Tolerance
 
 Progress = Callable[[int, int], None]
 
@@ -36,15 +36,17 @@ def solve_stack(
     if normalize:
         _refuse_counts(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
-    status = np.full(count, kernels.STALLED, dtype=np.uint8)
+    status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
     goal, relative_goal = tolerance.goal_nats(m), tolerance.relative_goal
     in_lanes = n <= _widest_in_lanes(count, tolerance.precise)
 
     def work(first: int, last: int) -> None:
         if in_lanes:
             lanes = _lane_count(n, m, last - first)
-            kernels.lanes().solve(stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status)
-        for c in first + (status[first:last] != kernels.OK).nonzero()[0]:
+            capacity_kernels.lanes().solve(
+                stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status
+            )
+        for c in first + (status[first:last] != capacity_kernels.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
             W /= W.sum(axis=1, keepdims=True)

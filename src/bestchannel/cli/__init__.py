@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from bestchannel.cli import bound, capacity, estimate, identify, plan, report, reproduce, run, study, terminal, verify
+from bestchannel.cli import (
+    bound_command,
+    capacity_command,
+    estimate_command,
+    identify_command,
+    plan_command,
+    report_command,
+    reproduce_command,
+    run_command,
+    study_command,
+    terminal,
+    verify_command,
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,16 +49,16 @@ def _bestchannel(
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
-bound.register(app)
-capacity.register(app)
-estimate.register(app)
-identify.register(app)
-plan.register(app)
-report.register(app)
-reproduce.register(app)
-run.register(app)
-study.register(app)
-verify.register(app)
+bound_command.register(app)
+capacity_command.register(app)
+estimate_command.register(app)
+identify_command.register(app)
+plan_command.register(app)
+report_command.register(app)
+reproduce_command.register(app)
+run_command.register(app)
+study_command.register(app)
+verify_command.register(app)
 
 
 def main() -> None:

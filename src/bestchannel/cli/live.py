@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bestchannel.cli import terminal
-from bestchannel.identification import Party, Status
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.policies import Party, Status
 
 Watch = Callable[[Status], None]
 

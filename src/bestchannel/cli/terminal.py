@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from bestchannel.counts.disk import on_one_line
 from bestchannel.errors import BestChannelError
-from bestchannel.files.disk import on_one_line
 from bestchannel.runs import NotWrittenError
 
 REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130

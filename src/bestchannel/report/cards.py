@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from bestchannel.capacity import Capacity
 from bestchannel.channels import Channel
-from bestchannel.estimation import Estimate
-from bestchannel.identification import Identification
+from bestchannel.intervals import Estimate
+from bestchannel.policies import Identification
 from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.interval_figure import Row, interval_figure, legend
 from bestchannel.report.markup import Html, joined, tag

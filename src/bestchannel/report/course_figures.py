@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from bestchannel.identification import Status
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.policies import Status
 from bestchannel.report.markup import Html
 from bestchannel.report.numerals import short, ticks, whole
 from bestchannel.report.plot import Axis, curve, dot, framed, letters, stairs, stretched

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bestchannel.counts.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError
-from bestchannel.files.disk import errors_naming, write_bytes
-from bestchannel.identification import Identification
+from bestchannel.policies import Identification
 from bestchannel.report.course_figures import lasting, least_evidence, rival_tracks
 from bestchannel.report.drawing import axes, picture, require_matplotlib
 from bestchannel.report.markup import shown

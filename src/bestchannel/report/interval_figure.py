@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from bestchannel.estimation import ChannelEstimate
+from bestchannel.intervals import ChannelEstimate
 from bestchannel.report.markup import Html, joined, lone, shown, tag
 from bestchannel.report.numerals import bits
 from bestchannel.report.plot import Axis, bottom_axis, letters, picture

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.hardness.gaussian import small_gap_time
-from bestchannel.hardness.instance import Instance
-from bestchannel.hardness.lower_bound import kl_nats, lower_bound
+from bestchannel.lower_bound.bound import kl_nats, lower_bound
+from bestchannel.lower_bound.gaussian import small_gap_time
+from bestchannel.lower_bound.known_channels import Instance
 from bestchannel.report.numerals import whole
 from bestchannel.report.summary import Measured, Summary
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bestchannel.capacity import Capacity
 from bestchannel.channels import Channel
-from bestchannel.estimation import Estimate
-from bestchannel.identification import Identification
+from bestchannel.intervals import Estimate
+from bestchannel.policies import Identification
 
 METHOD = "_repr_html_"
 

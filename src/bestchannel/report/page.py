@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
 
-from bestchannel.identification import Identification
+from bestchannel.policies import Identification
 from bestchannel.report import sections
 from bestchannel.report.least_senses import least_senses
 from bestchannel.report.markup import Html, tag, trusted

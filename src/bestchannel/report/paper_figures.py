@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bestchannel.paper.break_even import published_break_even
+from bestchannel.paper.growth import Growth
+from bestchannel.paper.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_fig2
+from bestchannel.paper.stated import StatedFig1Row
+from bestchannel.paper.z_vs_bsc import ZRow
 from bestchannel.report.drawing import BLUE, GREEN, ORANGE, RED, axes
-from bestchannel.study.break_even import published_break_even
-from bestchannel.study.growth import Growth
-from bestchannel.study.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_fig2
-from bestchannel.study.stated import StatedFig1Row
-from bestchannel.study.z_vs_bsc import ZRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from bestchannel.errors import InputError
-from bestchannel.identification import Audit, Identification, Status, Step
+from bestchannel.policies import Audit, Identification, Status, Step
 
 MOST = 10**30
 """More senses than any record that 64-bit counts can hold."""

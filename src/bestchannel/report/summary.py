@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.estimation import ChannelEstimate, estimate
-from bestchannel.identification import Identification, Party, Status
+from bestchannel.intervals import ChannelEstimate, estimate
+from bestchannel.policies import Identification, Party, Status
 from bestchannel.report.sound_record import require_sound
 
 MOST_COUNTS = 2**53

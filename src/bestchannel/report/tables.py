@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bestchannel.estimation import ChannelEstimate
-from bestchannel.identification import Status
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals import ChannelEstimate
+from bestchannel.policies import Status
 from bestchannel.report.course_figures import moments
 from bestchannel.report.markup import Html, tag
 from bestchannel.report.numerals import bits, whole

@@ -11,11 +11,11 @@ import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.json_text import json_of
+from bestchannel.counts.table import read_table
 from bestchannel.errors import InputError
-from bestchannel.files.disk import errors_naming, read_bytes
-from bestchannel.files.json_text import json_of
-from bestchannel.files.table import read_table
-from bestchannel.identification import Party
+from bestchannel.policies import Party
 
 MOST_LETTERS = 2**16
 """In an alphabet that is given by its size."""

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Integers
+from bestchannel.counts import read_counts
+from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
-from bestchannel.files import read_counts
-from bestchannel.files.disk import errors_naming, read_bytes
-from bestchannel.files.json_text import json_of
-from bestchannel.identification import Party, Request
-from bestchannel.identification.request import MOST_SENSES
+from bestchannel.policies import Party, Request
+from bestchannel.policies.request import MOST_SENSES
 
 Cell = tuple[str, str, str, int]
 """channel, x, y, count."""

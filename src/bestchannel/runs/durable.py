@@ -14,8 +14,8 @@ from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.identification import Identification, Party, Policy, Request, Sensor, Status, identify
-from bestchannel.identification.request import Observation, checked_counts
+from bestchannel.policies import Identification, Party, Policy, Request, Sensor, Status, identify
+from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings

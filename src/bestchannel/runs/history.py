@@ -17,7 +17,7 @@ import numpy as np
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.identification import Request, Transcript
+from bestchannel.policies import Request, Transcript
 from bestchannel.runs.settings import Settings
 
 LIMIT, ASKED, TOLD = "limit", "asked", "told"

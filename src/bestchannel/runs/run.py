@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.identification import Identification, Party, Policy, Request
-from bestchannel.identification.request import Observation, checked_counts
+from bestchannel.policies import Identification, Party, Policy, Request
+from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
 from bestchannel.runs.history import History, asked_record, told_record

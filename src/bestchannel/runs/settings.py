@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestchannel.errors import InputError
-from bestchannel.identification import Party, Policy
-from bestchannel.identification.catalogue import POLICIES
+from bestchannel.policies import Party, Policy
+from bestchannel.policies.catalogue import POLICIES
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError, MissingFileError
-from bestchannel.identification import Identification, Party
+from bestchannel.policies import Identification, Party
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, numeric_array
+from bestchannel.counts.frames import is_frame, log_of_frame
+from bestchannel.counts.labelled_counts import Alphabets
+from bestchannel.counts.trials import Trials, in_order, read_trials
 from bestchannel.errors import InputError
-from bestchannel.estimation.frames import is_frame, log_of_frame
-from bestchannel.estimation.labelled_counts import Alphabets
-from bestchannel.files.trials import Trials, in_order, read_trials
-from bestchannel.identification import OutOfSensesError, Party, Request
+from bestchannel.policies import OutOfSensesError, Party, Request
 
 
 class Recording:

@@ -9,7 +9,7 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
-from bestchannel.identification import Party, Request
+from bestchannel.policies import Party, Request
 
 
 class Simulator:

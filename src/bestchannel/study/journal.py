@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bestchannel.counts.disk import errors_naming
 from bestchannel.errors import InputError
-from bestchannel.files.disk import errors_naming
 from bestchannel.study.monte_carlo import Run
 from bestchannel.study.spec import Spec
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
-from bestchannel.identification import Policy, identify
 from bestchannel.information import mutual_information
+from bestchannel.policies import Policy, identify
 from bestchannel.sensing import Simulator
-from bestchannel.study.families import FAMILIES, instance_of
-from bestchannel.study.instances import GAP_TOLERANCE, Instance
+from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
+from bestchannel.study.channel_sets import FAMILIES, instance_of
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1

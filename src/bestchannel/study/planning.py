@@ -14,12 +14,12 @@ import numpy as np
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
-from bestchannel.hardness.complexity import expected_senses
-from bestchannel.hardness.lower_bound import LowerBound, lower_bound
-from bestchannel.identification import Adaptive, identify
+from bestchannel.lower_bound.bound import LowerBound, lower_bound
+from bestchannel.paper.complexity import expected_senses
+from bestchannel.policies import Adaptive, identify
 from bestchannel.sensing import Simulator
-from bestchannel.study.families import instance_of
-from bestchannel.study.instances import Instance
+from bestchannel.sensing.instances import Instance
+from bestchannel.study.channel_sets import instance_of
 from bestchannel.study.monte_carlo import SAME
 
 Progress = Callable[[int, int], None]

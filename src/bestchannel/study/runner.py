@@ -15,7 +15,7 @@ from multiprocessing.connection import wait as wait_for
 
 from bestchannel.capacity.stack import usable_cores
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.hardness.lower_bound import lower_bound
+from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Piece, Run, Study
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bestchannel.identification import Adaptive
+from bestchannel.policies import Adaptive
 
 HASTE = 5.0
 """How many times less evidence is enough for it."""

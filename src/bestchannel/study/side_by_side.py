@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestchannel.identification import Adaptive, BestChanID
-from bestchannel.study.instances import random_binary_channels
+from bestchannel.policies import Adaptive, BestChanID
+from bestchannel.sensing.instances import random_binary_channels
 from bestchannel.study.planning import plan
 
 GAPS_NATS = (0.02, 0.03, 0.05, 0.08, 0.13, 0.2, 0.3)

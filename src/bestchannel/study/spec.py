@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.arrays import number_in
+from bestchannel.counts import read_channels
+from bestchannel.counts.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
-from bestchannel.files import read_channels
-from bestchannel.files.disk import decoded, errors_naming, read_bytes
-from bestchannel.identification import Policy, make_policy
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.study.families import FAMILIES
+from bestchannel.policies import Policy, make_policy
+from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.keys import Check, Keys, number, text, whole
 from bestchannel.study.sabotaged import Hasty
 

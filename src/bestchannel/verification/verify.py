@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestchannel.verification.adaptive import check_adaptive
+from bestchannel.verification.adaptive_check import check_adaptive
 from bestchannel.verification.fault import NotValidError
-from bestchannel.verification.paper import check_best_chan_id, check_median, check_naive
+from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
 from bestchannel.verification.record import Record, read
 from bestchannel.verification.structure import check_structure
 

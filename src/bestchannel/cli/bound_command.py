@@ -1,0 +1,124 @@
+"""`bestchannel bound CHANNELS`: how many senses no policy can do without, and where an oracle would sense."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from bestchannel.channels import Channel
+from bestchannel.cli import options, terminal
+from bestchannel.counts import read_channels
+from bestchannel.lower_bound.bound import LowerBound, lower_bound
+
+MOST_ROWS = 40
+"""A longer table shows the channels with the smallest gaps only."""
+
+MOST_INPUTS = 8
+"""Of a channel with more inputs only the sum of their shares is shown."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="bound", epilog="Example: bestchannel bound links.json --delta 0.01 --json")(bound)
+
+
+@terminal.verb
+def bound(
+    channels: options.Channels,
+    delta: options.Delta = 0.05,
+    rtol: Annotated[float, typer.Option(help="Width of the bracket of T* to aim at, relative to T*.")] = 0.01,
+    normalize: options.Normalize = False,
+    transpose: options.Transpose = False,
+    columns: options.Columns = None,
+    json: options.Json = False,
+) -> None:
+    """Show how many senses every policy needs on average to name the best of known channels.
+
+    The characteristic time T* is the price of a nat of confidence: no policy that errs with
+    probability at most delta, whatever the channels are, needs fewer than T* kl(delta, 1-delta)
+    senses. It comes with the share of the senses that an oracle would give to each input, with
+    Theorem 4 of the paper where that applies, and with the approximation for small gaps.
+    """
+    read = read_channels(channels, normalize=normalize, transpose=transpose, columns=options.parse_columns(columns))
+    with terminal.progress("proofs") as progress:
+        answer = lower_bound(read, delta, rtol=rtol, progress=progress)
+    if json:
+        terminal.print_json(_as_json(answer))
+    else:
+        _show(read, answer)
+    if answer.characteristic_time.relative_gap > 1.1 * rtol:
+        terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
+
+
+def _as_json(answer: LowerBound) -> dict[str, Any]:
+    T, theorem4 = answer.characteristic_time, answer.theorem4
+    return {
+        "delta": answer.delta,
+        "best": answer.best,
+        "gaps": dict(answer.gaps),
+        "theorem4_senses": theorem4 and {"lower": _finite(theorem4.lower), "upper": _finite(theorem4.upper)},
+        "characteristic_time": {"lower": _finite(T.lower), "upper": _finite(T.upper)},
+        "senses_lower_bound": _finite(answer.senses_lower_bound),
+        "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
+        "gaussian_time": _finite(answer.gaussian.time),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
+    terminal.console().print(_table(channels, answer))
+    if len(channels) > MOST_ROWS:
+        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
+    for line in _lines(answer):
+        terminal.say(line)
+
+
+def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
+    names = list(channels)
+    if len(names) > MOST_ROWS:
+        names = sorted(names, key=lambda name: answer.gaps[name])[: MOST_ROWS // 2]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("channel", overflow="fold")
+    for heading in ("size", "gap, bits", "oracle", "by input"):
+        table.add_column(heading, justify="right" if heading != "by input" else "left", no_wrap=heading != "by input")
+    for name in names:
+        shares = answer.allocation[name]
+        table.add_row(
+            terminal.name(name, bold=name == answer.best),
+            f"{channels[name].n_inputs}×{channels[name].n_outputs}",
+            f"{answer.gaps[name]:.6g}",
+            f"{shares.sum():.1%}",
+            " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else "",
+        )
+    return table
+
+
+def _lines(answer: LowerBound) -> list[str]:
+    T, theorem4 = answer.characteristic_time, answer.theorem4
+    best = f"best: {answer.best}" if answer.best is not None else "no best: the largest capacities cannot be told apart"
+    return [
+        best,
+        f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat",
+        f"every policy needs on average, δ = {answer.delta:g}: at least {_number(answer.senses_lower_bound)} senses",
+        "Theorem 4: "
+        + (f"{_between(theorem4.lower, theorem4.upper)} senses" if theorem4 else "does not apply to these channels"),
+        f"T* for small gaps (Gaussian, an approximation): {_number(answer.gaussian.time)} senses per nat",
+    ]
+
+
+def _between(low: float, high: float) -> str:
+    return _number(low) if low == high else f"{_number(low)} … {_number(high)}"
+
+
+def _number(value: float) -> str:
+    """Five digits at least, in full up to ten."""
+    if math.isinf(value):
+        return "infinite"
+    return f"{value:,.0f}" if 1e4 <= value < 1e10 else f"{value:.5g}"

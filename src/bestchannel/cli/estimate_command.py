@@ -1,0 +1,106 @@
+"""`bestchannel estimate COUNTS`: what the channels of a recording are worth, and which is the best."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from bestchannel.cli import options, terminal
+from bestchannel.counts import read_counts
+from bestchannel.intervals import Estimate, Verdict
+from bestchannel.intervals import estimate as estimated
+
+MOST_ROWS = 40
+"""A longer table shows the best channels only."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="estimate", epilog="Example: bestchannel estimate counts.csv --delta 0.01 --json")(estimate)
+
+
+@terminal.verb
+def estimate(
+    counts: Annotated[
+        Path,
+        typer.Argument(help="Counts or trials (.csv, .tsv, .txt, .parquet, .npz, .mat, .json).", **options.FILE),
+    ],
+    delta: options.Delta = 0.05,
+    epsilon: options.Epsilon = None,
+    outputs: options.Outputs = None,
+    transpose: options.Transpose = False,
+    columns: Annotated[
+        str | None, typer.Option(help="What the columns of lines are called, as channel=link,x=sent,y=got,count=n.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
+
+    The file has rows channel,x,y,count, or channel,x,y with a row a sense (a trial log), or lines (input, output)
+    as leakiEst's, or is a matrix of counts (one row an input), or holds such matrices (.npz, .mat, .json).
+    Exit code 3 where the counts do not decide.
+    """
+    with terminal.progress("bytes read") as progress:
+        read = read_counts(
+            counts,
+            outputs=options.parse_outputs(outputs),
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            progress=progress,
+        )
+    result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon)
+    if json:
+        terminal.print_json(_as_json(result))
+    else:
+        _show(result)
+    if not result.verdict.decided:
+        raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _as_json(result: Estimate) -> dict[str, Any]:
+    return {"unit": "bits", **asdict(result)}
+
+
+def _show(result: Estimate) -> None:
+    channels = sorted(result.channels, key=lambda channel: -channel.capacity)
+    shown = channels if len(channels) <= MOST_ROWS else channels[: MOST_ROWS // 2]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("channel", overflow="fold")
+    for heading in ("size", "senses", "capacity, bits", "proved", "normal (not proved)"):
+        table.add_column(heading, justify="right", no_wrap=heading != "capacity, bits")
+    for channel in shown:
+        normal = channel.asymptotic
+        table.add_row(
+            terminal.name(channel.name, bold=channel.name == result.verdict.best),
+            f"{channel.n_inputs}×{channel.n_outputs}",
+            f"{channel.senses:,}",
+            f"{channel.capacity:.4f}",
+            f"{channel.lower:.4f} … {channel.upper:.4f}",
+            f"{normal.lower:.4f} … {normal.upper:.4f}",
+        )
+    terminal.console().print(table)
+    if len(shown) < len(channels):
+        terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
+    terminal.say(_sentence(result.verdict, len(channels)))
+    if not result.verdict.decided:
+        terminal.say(f"by the normal intervals, not proved: {_sentence(result.asymptotic_verdict, len(channels))}")
+    terminal.say(result.guarantee)
+
+
+def _sentence(verdict: Verdict, n_channels: int) -> str:
+    if n_channels == 1:
+        return "one channel, nothing to decide"
+    if verdict.decided:
+        return f"best: {verdict.best}"
+    more = (
+        "no forecast of the senses it takes"
+        if verdict.more_senses is None
+        else f"about {verdict.more_senses:,} more senses"
+    )
+    few = ", ".join(verdict.candidates[:6])
+    rest = f" and {len(verdict.candidates) - 6} others" if len(verdict.candidates) > 6 else ""
+    return f"undecided between {few}{rest}; {more}"

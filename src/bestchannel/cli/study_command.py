@@ -1,0 +1,105 @@
+"""`bestchannel study SPEC.toml`: policies compared over thousands of simulated runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from bestchannel.cli import options, terminal
+from bestchannel.counts.disk import make_folder
+from bestchannel.study.journal import opened
+from bestchannel.study.monte_carlo import Study
+from bestchannel.study.runner import conduct, find_times
+from bestchannel.study.spec import read_spec
+from bestchannel.study.statistics import Summary, summaries
+from bestchannel.study.table_files import write_tables
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="study", epilog="Example: bestchannel study studies/small.toml -o results --workers 2")(study)
+
+
+@terminal.verb
+def study(
+    spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A folder for the tables and the journal.",
+            show_default="SPEC-results",
+            readable=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Compare policies over thousands of simulated runs.
+
+    Every run has a seed of its own, so the number of processes changes no result. What is
+    finished is on disk at once: after an interruption (exit code 4) or a crash the same
+    command continues. The folder gets runs.csv, summary.csv, and both as Parquet.
+    """
+    read = read_spec(spec)
+    folder = output or Path(f"{spec.stem}-results")
+    drawn = Study.of(read)
+    make_folder(folder)
+    with opened(folder / "journal.db", read) as journal:
+        try:
+            with terminal.progress("lower bounds") as progress:
+                find_times(drawn, journal, progress=progress)
+            with terminal.progress("runs") as progress:
+                conduct(drawn, journal, workers=workers, progress=progress)
+        except KeyboardInterrupt:
+            done = len(journal.runs())
+            terminal.note(f"interrupted after {done:,} of {drawn.total:,} runs; the same command continues")
+            raise typer.Exit(terminal.RESUMABLE) from None
+        write_tables(folder, drawn, journal)
+        cells = summaries(drawn, journal)
+    terminal.note(f"wrote runs.csv and summary.csv into {folder}")
+    if json:
+        terminal.print_json(_as_json(read.name, folder, cells))
+    else:
+        _show(cells)
+
+
+def _as_json(name: str, folder: Path, cells: list[Summary]) -> dict[str, Any]:
+    return {"study": name, "folder": str(folder), "cells": [asdict(cell) for cell in cells]}
+
+
+def _show(cells: list[Summary]) -> None:
+    for instance, group in groupby(cells, key=lambda cell: cell.instance):
+        terminal.console().print(terminal.name(instance, bold=True))
+        terminal.console().print(_table(list(group)))
+
+
+def _table(cells: list[Summary]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("policy", overflow="fold", min_width=12)
+    for heading in ("δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cell in cells:
+        table.add_row(
+            terminal.name(cell.policy),
+            f"{cell.delta:g}",
+            f"{cell.runs:,}",
+            f"{cell.wrong:,}",
+            f"{cell.error_upper:.2g}",
+            f"{cell.undecided:,}",
+            shortened(cell.mean_senses),
+            shortened(cell.q95),
+            "" if cell.ratio is None else f"{cell.ratio:.2f}",
+        )
+    return table
+
+
+def shortened(senses: float) -> str:
+    """A count in full as far as a column holds it, else with three digits."""
+    return f"{senses:,.0f}" if senses < 1e6 else f"{senses:.2e}"

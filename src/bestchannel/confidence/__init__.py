@@ -1,1 +1,0 @@
-"""Confidence bounds on estimated capacities."""

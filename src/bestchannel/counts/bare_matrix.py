@@ -1,0 +1,116 @@
+"""One matrix as delimited text, with or without labels above and beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.counts.labelled import LabelledRows
+from bestchannel.counts.table import Table
+from bestchannel.errors import InputError
+
+_CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
+"""What may stand in the corner above a column of labels, in small letters."""
+
+_ROUNDING = 0.02
+"""How far from 1 rounded probabilities may sum and still look like a distribution."""
+
+
+def bare_matrix(table: Table, *, name: str, transpose: bool) -> LabelledRows:
+    """The matrix as it stands in the file; `transpose` says that its columns are the inputs.
+
+    The first line is labels if its first cell is a blank corner, or if it has text and
+    whole numbers only. The first column is labels if it stands below a corner, if it is
+    all text, or if it is distinct whole numbers beside rows that sum to 1 without it.
+    """
+    if table.gap is not None:
+        raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
+    start = 1 if _starts_with_labels(table) else 0
+    above = table.rows[0] if start else None
+    column = [row[0] for row in table.rows[start:]]
+    width = _refuse_ragged(table, above, column)
+    rest = _numbers(table, start, 1)
+    labelled = width > 1 and (_has_corner(table, above, column, width) or _is_labels(table, column, rest, transpose))
+    rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
+    if above is None:
+        _refuse_counting(rows)
+    else:
+        above = above[len(above) - rows.shape[1] :]
+    return LabelledRows(name, rows, above, beside) if transpose else LabelledRows(name, rows, beside, above)
+
+
+def _starts_with_labels(table: Table) -> bool:
+    first, *others = table.rows
+    if not others:
+        return False
+    if len(first) > 1 and _is_corner(first[0]):
+        return True
+    if "" in first or _has_fractions(table, first):
+        return False
+    numbers = [table.number(cell) for cell in first]
+    if None in (numbers[1:] or numbers):
+        return True
+    # text above numbers, as in `sent,0,1` above `0,0.9,0.1`
+    return numbers[0] is None and None not in [table.number(row[0]) for row in others]
+
+
+def _is_corner(cell: str) -> bool:
+    return cell.strip().casefold() in _CORNERS
+
+
+def _refuse_ragged(table: Table, above: Sequence[str] | None, column: Sequence[str]) -> int:
+    """The number of cells of each line; labels above a column of labels may leave the corner out."""
+    start = 0 if above is None else 1
+    width = len(table.rows[0])
+    if above is not None and len(table.rows[1]) == width + 1 and not _has_fractions(table, column):
+        width += 1
+    table.refuse_ragged(width, start)
+    return width
+
+
+def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
+    return any(number is not None and not number.is_integer() for number in map(table.number, cells))
+
+
+def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int) -> bool:
+    if above is None:
+        return False
+    if len(above) < width or _is_corner(above[0]):
+        return True
+    only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
+    return only_text and not _has_fractions(table, column)
+
+
+def _is_labels(table: Table, column: Sequence[str], rest: Floats, transpose: bool) -> bool:
+    numbers = [number for number in map(table.number, column) if number is not None]
+    if len(numbers) < len(column):
+        return not numbers
+    if _has_fractions(table, column) or len(set(numbers)) < max(2, len(column)) or not np.any(rest % 1):
+        return False
+    if transpose and sum(numbers) == 1:
+        return False
+    sums = rest.sum(axis=0 if transpose else 1)
+    return bool(np.all(np.abs(sums - 1) <= _ROUNDING))
+
+
+def _numbers(table: Table, start: int, first: int) -> Floats:
+    """The numbers from row `start` and column `first` on."""
+
+    def place(line: int, i: int) -> str:
+        return f"line {line}, column {first + i + 1} of a bare matrix (no header has x, y and p)"
+
+    lines = zip(table.lines[start:], table.rows[start:], strict=True)
+    return np.array([table.numbers(row[first:], partial(place, line)) for line, row in lines])
+
+
+def _refuse_counting(rows: Floats) -> None:
+    """Refuse a first row 0, 1, 2, ... above fractions, which `normalize` would take for probabilities."""
+    first = rows[0]
+    if np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and np.any(rows % 1):
+        raise InputError(
+            f"the first line looks like labels ({', '.join(f'{label:g}' for label in first[:5])}), and a line of labels"
+            " must have text in it; give it a blank first cell above a column of input labels, or leave it out"
+        )

@@ -1,0 +1,1 @@
+"""Evidence that one channel is better than another: e-values that hold at any time, in nats."""

@@ -1,0 +1,162 @@
+"""`estimate`: from counts to capacities with intervals, and a verdict.
+
+Two kinds of interval stand side by side. `lower` and `upper` are proved: they hold for all channels
+at once with probability 1 - δ, however the senses were chosen and whenever one looks. `asymptotic` is the
+normal approximation, narrower and not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bestchannel.arrays import number_in
+from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.labelled_counts import LabelledCounts
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals import region
+from bestchannel.intervals.normal_approximation import asymptotic_interval
+from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
+from bestchannel.intervals.upper_end import upper_end
+from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge
+
+SMALLEST_DELTA = 1e-300
+"""So that the share of every end of every interval is a number above 0."""
+
+
+@dataclass(frozen=True)
+class Asymptotic:
+    """The estimate less its bias, and the ends of its normal interval, in bits; not proved."""
+
+    capacity: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class ChannelEstimate:
+    """What the counts say of one channel, in bits.
+
+    `capacity` is the plug-in estimate from the inputs that were sensed, lower <= C <= upper is proved, and
+    `paper` is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `positive` says
+    that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and columns of the counts.
+    """
+
+    name: str
+    n_inputs: int
+    n_outputs: int
+    senses: int
+    capacity: float
+    lower: float
+    upper: float
+    positive: bool
+    asymptotic: Asymptotic
+    paper: Interval
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Capacities with intervals that hold for all channels at once, and the verdict that follows.
+
+    `differences` are the leader's capacity less each rival's; they are all above -ε exactly when the
+    verdict is decided. `asymptotic_verdict` applies the same rule to the intervals that are not proved.
+    """
+
+    delta: float
+    epsilon: float
+    guarantee: str
+    verdict: Verdict
+    asymptotic_verdict: Verdict
+    channels: tuple[ChannelEstimate, ...]
+    differences: tuple[Difference, ...]
+
+    def __getitem__(self, name: str) -> ChannelEstimate:
+        """The estimate of the channel with this name."""
+        for channel in self.channels:
+            if channel.name == name:
+                return channel
+        raise KeyError(name)
+
+
+def estimate(
+    counts: object,
+    *,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    outputs: Sequence[str] | None = None,
+    inferred_outputs: bool = False,
+) -> Estimate:
+    """The capacity of every channel from counts[name][x][y], and which channel has the largest.
+
+    `counts` may also be a frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without
+    count and a row a sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; or what
+    `read_counts` gives. `delta` is the largest probability that any interval is wrong, `epsilon` the bits within
+    which a channel may be called the best. `outputs` declares the outputs that every channel can give; where rows
+    are counted without it, or `inferred_outputs` says so, the outputs are those that happened to be seen, which
+    the guarantee then says too.
+
+    >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
+    >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
+    ('good', 0.61, 0.82)
+    """
+    delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
+    epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
+    tables = labelled_counts(counts, outputs)
+    channels = _channel_estimates(tables, delta / len(tables))
+    senses = sum(channel.senses for channel in channels)
+    proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
+    normal = [Standing(c.name, c.asymptotic.capacity, c.asymptotic.lower, c.asymptotic.upper) for c in channels]
+    return Estimate(
+        delta=delta,
+        epsilon=epsilon,
+        guarantee=_guarantee(delta, inferred_outputs or any(table.inferred_outputs for table in tables.values())),
+        verdict=judge(proved, epsilon, senses),
+        asymptotic_verdict=judge(normal, epsilon, senses),
+        channels=channels,
+        differences=differences(proved),
+    )
+
+
+def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:
+    """One estimate a channel, whose interval is wrong with probability at most alpha."""
+    counts = [content.counts for content in tables.values()]
+    sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(counts)}
+    values = plug_in(sensed, ChannelCapacity())
+    return tuple(_channel_estimate(content, values[i], alpha) for i, content in enumerate(tables.values()))
+
+
+def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) -> ChannelEstimate:
+    table = content.counts
+    n_inputs, n_outputs = table.shape
+    ceiling = math.log2(min(table.shape))
+    capacity = min(0.5 * (value.lower + value.upper), ceiling)
+    threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
+    lower = region.lower_end(table, threshold) / NATS_PER_BIT
+    upper = upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
+    normal = asymptotic_interval(table, alpha)
+    return ChannelEstimate(
+        name=content.name,
+        n_inputs=n_inputs,
+        n_outputs=n_outputs,
+        senses=int(table.sum()),
+        capacity=capacity,
+        # both bounds enclose the plug-in value, which is in every region; this is against rounding
+        lower=min(lower, capacity),
+        upper=max(min(upper, ceiling), capacity),
+        positive=lower > 0.0 or region.excludes_zero(table, threshold),
+        asymptotic=Asymptotic(*(min(v / NATS_PER_BIT, ceiling) for v in (normal.value, normal.lower, normal.upper))),
+        paper=proposition_1(table, alpha, ChannelCapacity()),
+        inputs=content.inputs,
+        outputs=content.outputs,
+    )
+
+
+def _guarantee(delta: float, inferred_outputs: bool) -> str:
+    condition = ", conditional on the observed alphabet" if inferred_outputs else ""
+    return (
+        f"with probability at least {1 - delta:.12g} every capacity is between its lower and upper end,"
+        f" at all times and under any adaptive sensing{condition}"
+    )

@@ -1,0 +1,165 @@
+"""Other worlds in which a rival is at least as good as the best channel, found near the true one.
+
+An alternative replaces the rows of the best channel b and of one rival a, and leaves every other
+channel as it is. A policy that names b must have ruled it out, by Σ_x N_bx D(W_bx‖λ_bx) +
+Σ_x N_ax D(W_ax‖λ_ax) nats of evidence. The search is local, from many starts; that what it finds is
+an alternative is proved by capacity brackets, that there is nothing better by `certificate`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestchannel.arrays import Floats, frozen
+from bestchannel.capacity import capacity
+from bestchannel.information import divergences_nats
+from bestchannel.lower_bound.kernels.loading import load, new_side
+from bestchannel.lower_bound.known_channels import Instance
+
+SOFTENING = 1e-3
+"""Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""
+
+LEAST_ENTRY = 1e-40
+"""What the kernels take for 0 may be more than that in the true row, and must not cost infinitely much."""
+
+LEAST_SHARE = 1e-4
+MOST_ORDERS = 24
+MOST_STEPS, STEP_TOLERANCE = 200, 1e-6
+DISTINCT = 0.01
+KEPT = 6
+CAPACITY_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Rows for the best channel and for channel `rival` with C(rival_rows) ≥ C(leader_rows)."""
+
+    rival: int
+    leader_rows: Floats
+    rival_rows: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Where a search is: the rows u of the best channel and v of the rival, with good inputs for both."""
+
+    u: Floats
+    P_u: Floats
+    v: Floats
+    P_v: Floats
+
+
+def first_positions(instance: Instance, rival: int) -> list[Position]:
+    """The true rows, the true rows with one of them near a corner, and rows near distinct corners.
+
+    The last ones reach every component of the rival's channels of large capacity, the middle
+    ones those where an input that is of no use now becomes useful.
+    """
+    return [position_at(instance, v) for v in _first_rows(_softened(instance.W[rival]))]
+
+
+def position_at(instance: Instance, v: Floats, P: Floats | None = None) -> Position:
+    """The true best channel against a rival with the rows v, and the input P if it is known."""
+    b = instance.leader
+    good = capacity(v, tol=1e-3).input if P is None else P
+    return Position(_softened(instance.W[b]), _inside(instance.capacities[b].input), v, _inside(good))
+
+
+def _first_rows(W: Floats) -> Iterator[Floats]:
+    yield W
+    for x, y in np.ndindex(W.shape):
+        v = W.copy()
+        v[x] = 0.2 * v[x] + 0.8 * np.eye(W.shape[1])[y]
+        yield v
+    for corners in _orders(*W.shape):
+        yield 0.4 * W + 0.6 * _softened(np.eye(W.shape[1])[list(corners)], 0.1)
+
+
+def _orders(n: int, m: int) -> Iterable[tuple[int, ...]]:
+    """The first ways to send the inputs to different outputs, or to every output where those are fewer."""
+    if n <= m:
+        return itertools.islice(itertools.permutations(range(m), n), MOST_ORDERS)
+    onto = (order for order in itertools.product(range(m), repeat=n) if len(set(order)) == m)
+    return itertools.islice(onto, MOST_ORDERS)
+
+
+def _softened(rows: Floats, share: float = SOFTENING) -> Floats:
+    softened: Floats = (1.0 - share) * rows + share / rows.shape[1]
+    return softened
+
+
+def _inside(P: Floats) -> Floats:
+    raised = np.maximum(P, LEAST_SHARE)
+    return raised / raised.sum()
+
+
+def respond(instance: Instance, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
+    """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
+    kernels = load()
+    b = instance.leader
+    w_b, w_a = w[instance.blocks[b]], w[instance.blocks[rival]]
+    leader, moved = new_side(kernels, instance.W[b], w_b), new_side(kernels, instance.W[rival], w_a)
+    price = 0.3 * min(w_b.sum(), w_a.sum())
+    found = []
+    for start in positions:
+        at = Position(start.u.copy(), _inside(start.P_u), start.v.copy(), _inside(start.P_v))
+        kernels.pairs.search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
+        np.maximum(at.u, LEAST_ENTRY, out=at.u)
+        np.maximum(at.v, LEAST_ENTRY, out=at.v)
+        cost = cost_of(instance, rival, w, at.u, at.v)
+        if math.isfinite(cost):
+            found.append((cost, at))
+    return _distinct(sorted(found, key=lambda pair: pair[0]))
+
+
+def _distinct(found: list[tuple[float, Position]]) -> list[tuple[float, Position]]:
+    kept: list[tuple[float, Position]] = []
+    for cost, at in found:
+        if len(kept) < KEPT and all(np.abs(at.v - other.v).max() > DISTINCT for _, other in kept):
+            kept.append((cost, at))
+    return kept
+
+
+def cost_of(instance: Instance, rival: int, w: Floats, u: Floats, v: Floats) -> float:
+    """Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x), in nats."""
+    b = instance.leader
+    leader, moved = row_divergences(instance.W[b], u), row_divergences(instance.W[rival], v)
+    return float(w[instance.blocks[b]] @ leader + w[instance.blocks[rival]] @ moved)
+
+
+def row_divergences(W: Floats, V: Floats) -> Floats:
+    """D(W_x‖V_x) of every row, in nats."""
+    return divergences_nats(W[:, None, :], V)[:, 0]
+
+
+def alternative_at(rival: int, position: Position) -> Alternative:
+    """The position made an alternative: the best channel mixed with a constant one until C(u) ≤ C(v) is proved.
+
+    C is convex and 0 where all rows are equal, so C((1-ε)u + ε1q) ≤ (1-ε) C(u).
+    """
+    u, v = _law_rows(position.u), _law_rows(position.v)
+    C_u, C_v = (capacity(rows, tol=CAPACITY_TOLERANCE, rtol=1e-6) for rows in (u, v))
+    if C_u.upper > C_v.lower:
+        mixed = min(1.0, 1.0 - C_v.lower / C_u.upper + 1e-12)
+        q = C_u.output / C_u.output.sum()
+        u = (1.0 - mixed) * u + mixed * q
+    return Alternative(rival, frozen(u), frozen(v))
+
+
+def _law_rows(rows: Floats) -> Floats:
+    laws: Floats = rows / rows.sum(axis=1, keepdims=True)
+    return laws
+
+
+def cut_of(instance: Instance, alternative: Alternative) -> Floats:
+    """The evidence against an alternative that one sense of each (channel, input) brings, in nats."""
+    evidence = np.zeros(instance.n_rows)
+    b, a = instance.leader, alternative.rival
+    evidence[instance.blocks[b]] = row_divergences(instance.W[b], alternative.leader_rows)
+    evidence[instance.blocks[a]] = row_divergences(instance.W[a], alternative.rival_rows)
+    return evidence

@@ -1,0 +1,1 @@
+"""What exists only for the paper: its figures, complexities and growth, as printed and as really run."""

@@ -1,0 +1,293 @@
+"""What the policies of [EBWGW24] cost: the expressions of its theorems, and the exact counts.
+
+Three answers to one question, from the roughest to the sharpest.
+`theorem_1_order`, `theorem_2_order`, `theorem_3_order` are what stands inside O(·): they grow
+as the cost does, and their constant is unknown. `theorem_1_bound`, `theorem_2_bound`,
+`theorem_3_bound` carry the constants of the proofs, so that no run costs more as long as no
+estimate errs by more than its share. Both take gaps and accuracies in **nats**, as their
+arguments say. `expected_senses` is the number that a run uses when no estimate errs at all,
+to the last sense; it takes the arguments of the policies and, like them, **bits**.
+
+[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
+Memoryless Channel Identification".
+[KKS13] Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits".
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+from bestchannel.arrays import number_in
+from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.paper_bounds import (
+    C1,
+    Rate,
+    best_chan_id_delta,
+    best_chan_id_epsilon,
+    best_chan_id_senses,
+    median_senses,
+    naive_senses,
+)
+
+Alphabet = tuple[int, int]
+Channels = tuple[int, ...]
+
+POLICIES = ("best-chan-id", "naive", "median")
+SUBROUTINES = POLICIES[1:]
+
+ROUNDS_AFTER, HALVINGS = 64, 400
+"""Terms kept of the sums in the proofs of Theorems 1 and 3. They fall like 2^-r r³ and (8/9)^r r³: less than 1e-12
+of a sum is left out, far less than its bound exceeds what it bounds."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: the channels that enter it, senses for its own estimates, and for its PAC subroutine."""
+
+    candidates: Channels
+    estimation: int
+    subroutine: int
+
+
+@dataclass(frozen=True)
+class ExpectedSenses:
+    """The rounds of a run in which no estimate errs; for MedianChanEl a round is one halving."""
+
+    rounds: tuple[Round, ...]
+
+    @property
+    def total(self) -> int:
+        """All senses of the run."""
+        return sum(each.estimation + each.subroutine for each in self.rounds)
+
+
+def theorem_1_order(gaps_nats: Sequence[float], delta: float, *, n_inputs: int = 1, n_outputs: int = 1) -> float:
+    """How the cost of BestChanID grows, without its constant [EBWGW24, Thm. 1].
+
+    |X||Y| Σ_j Δ_j⁻² A_j (log² A_j + log² Δ_j⁻¹) with A_j = log((1/δ) log Δ_j⁻¹).
+
+    `gaps_nats` are the gaps of all channels; the best one counts with the gap of its nearest
+    rival. The theorem hides the factor |X||Y|. Logarithms that would fall below 1 count as 1,
+    so that large gaps and large δ have a value.
+    """
+    return n_inputs * n_outputs * sum(_theorem_1_term(gap, delta) for gap in _effective_gaps(gaps_nats))
+
+
+def _theorem_1_term(gap: float, delta: float) -> float:
+    inverse = _log_at_least_1(1 / gap)
+    level = _log_at_least_1(inverse / delta)
+    return level * (math.log(level) ** 2 + inverse**2) / gap**2
+
+
+def theorem_2_order(
+    n_channels: int, epsilon_nats: float, delta: float, *, n_inputs: int = 1, n_outputs: int = 1
+) -> float:
+    """How the cost of NaiveChanSel grows, without its constant [EBWGW24, Thm. 2].
+
+    |X||Y| k ε⁻² A log²(ε⁻² A) with A = log(k/δ); the theorem hides |X||Y|.
+    """
+    level = _log_at_least_1(n_channels / delta)
+    return n_inputs * n_outputs * n_channels * level * _log_at_least_1(level / epsilon_nats**2) ** 2 / epsilon_nats**2
+
+
+def theorem_3_order(
+    n_channels: int, epsilon_nats: float, delta: float, *, n_inputs: int = 1, n_outputs: int = 1
+) -> float:
+    """How the cost of MedianChanEl grows, without its constant [EBWGW24, Thm. 3].
+
+    |X||Y| k ε⁻² A log²(ε⁻² A) with A = log(1/δ); the theorem hides |X||Y|.
+    """
+    level = _log_at_least_1(1 / delta)
+    return n_inputs * n_outputs * n_channels * level * _log_at_least_1(level / epsilon_nats**2) ** 2 / epsilon_nats**2
+
+
+def theorem_1_bound(gaps_nats: Sequence[float], delta: float, rate: Rate, *, subroutine: str = "naive") -> float:
+    """Senses that BestChanID does not exceed with probability 1-δ, constants included [EBWGW24, proof of Thm. 1].
+
+    2 Σ_j ( Σ_{r<s_j} m_r + Σ_{r≥0} 8⁻ʳ m_{r+s_j} ) over the rivals j, with s_j = max(1, ⌈log₂ Δ_j⁻¹⌉)
+    and m_r = n_r + (senses of one candidate in the subroutine of round r).
+
+    A rival with 2^-s ≤ Δ_j < 2^(1-s) may stay through round s; then its class shrinks to an
+    eighth a round [KKS13, Lemma 3.4]. A round has at least as many rivals as best channels,
+    hence the 2. The proof writes 8^-(r+1), an eighth already in round s, leaves the best
+    channel out, and drops the subroutine as of the same order; here all three are counted.
+    """
+    _refuse_unknown(subroutine, SUBROUTINES, "subroutine")
+    rivals = _effective_gaps(gaps_nats)
+    rivals.remove(min(rivals))
+    cost = cache(lambda r: _round_cost(r, delta, rate, subroutine, len(gaps_nats)))
+
+    def cost_of_class(s: int) -> float:
+        tail = math.fsum(math.ldexp(cost(r + s), -3 * r) for r in range(ROUNDS_AFTER))
+        return math.fsum(map(cost, range(1, s))) + tail
+
+    classes = Counter(max(1, math.ceil(-math.log2(gap))) for gap in rivals)
+    return 2 * math.fsum(size * cost_of_class(s) for s, size in classes.items())
+
+
+def _round_cost(r: int, delta: float, rate: Rate, subroutine: str, n_channels: int) -> float:
+    """Senses of one candidate in round r of BestChanID, its share of the subroutine included."""
+    epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
+    pac = _naive_share(n_channels, epsilon_r / 2, delta_r, rate)
+    if subroutine == "median":
+        pac = _median_share(epsilon_r / 2, delta_r, rate)
+    # a ceiling adds less than 1 to each count, and the even split over the inputs less than |X|
+    return _formula(epsilon_r, delta_r, rate) + pac + 2 * (1 + rate.n_inputs)
+
+
+def theorem_2_bound(n_channels: int, epsilon_nats: float, delta: float, rate: Rate) -> float:
+    """Senses that NaiveChanSel does not exceed, for ε ≤ 2 nats [EBWGW24, proof of Thm. 2].
+
+    T ≤ 4c₁ k g/ε² log²(4 t̃ k g/ε²) with g and t̃ at δ/(2k).
+    """
+    return n_channels * _naive_share(n_channels, epsilon_nats, delta, rate, inside=n_channels)
+
+
+def theorem_3_bound(n_channels: int, epsilon_nats: float, delta: float, rate: Rate) -> float:
+    """Senses that MedianChanEl does not exceed, for ε ≤ 4 nats [EBWGW24, proof of Thm. 3].
+
+    T ≤ (128c₁ k/ε²) Σ_{r≥1} (8/9)^(r-1) g_r log²(4 t̃_r g_r/ε_r²) with g_r and t̃_r at δ/(3·2ʳ).
+
+    Twice the sum in the proof: it divides k by 2 without remainder, while ⌈k/2ʳ⌉ channels stay.
+    """
+    return n_channels * _median_share(epsilon_nats, delta, rate)
+
+
+def _naive_share(n_channels: int, epsilon: float, delta: float, rate: Rate, *, inside: float = 1.0) -> float:
+    return _formula(epsilon, delta / (2 * n_channels), rate, inside=inside)
+
+
+def _median_share(epsilon: float, delta: float, rate: Rate) -> float:
+    # 2 · 2^(1-r) N(ε_r, δ_r/3): with ε_r = (3/4)^(r-1) ε/4 a term of the sum above
+    rounds = range(1, HALVINGS + 1)
+    terms = (2.0 ** (2 - r) * _formula(epsilon / 4 * 0.75 ** (r - 1), delta / 3 * 2.0**-r, rate) for r in rounds)
+    return math.fsum(terms)
+
+
+def _formula(epsilon: float, alpha: float, rate: Rate, *, inside: float = 1.0) -> float:
+    """4c₁ g/ε² log²(4 t̃ g/ε²) at α, in doubles, with a factor `inside` the logarithm."""
+    ratio = 4 * float(rate.g(alpha)) / epsilon**2
+    return C1 * ratio * math.log(inside * float(rate.t_tilde(alpha)) * ratio) ** 2
+
+
+def expected_senses(
+    policy: str,
+    gaps: Sequence[float],
+    alphabets: Sequence[Sequence[int]],
+    *,
+    delta: float,
+    epsilon: float | None = None,
+    subroutine: str = "naive",
+) -> ExpectedSenses:
+    """What a run costs when every estimate is exact, to the last sense.
+
+    `policy` is "best-chan-id", "naive" or "median"; `gaps` (bits) are the differences of the
+    channels' capacities to the largest one, `alphabets` their (n_inputs, n_outputs), `epsilon`
+    (bits) what the two PAC policies promise; all are converted to nats where the paper's
+    formulas begin. A channel is sensed |X|⌈n/|X|⌉ times where the formula says n, and not at all
+    where it has a single input or output.
+
+    >>> expected_senses("naive", [0.0, 0.1], [(2, 2)] * 2, delta=0.1, epsilon=0.2).total
+    363459060
+    """
+    _refuse_unknown(policy, POLICIES, "policy")
+    _refuse_unknown(subroutine, SUBROUTINES, "subroutine")
+    instance = _Instance(_checked_gaps(gaps, len(alphabets)), tuple((int(x), int(y)) for x, y in alphabets))
+    delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
+    if policy == "best-chan-id":
+        return ExpectedSenses(tuple(_best_chan_id(instance, delta, PAC[subroutine])))
+    epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
+    return ExpectedSenses(tuple(PAC[policy](instance, instance.channels, epsilon * NATS_PER_BIT, delta)))
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """Gaps in nats and alphabets, one a channel."""
+
+    gaps: tuple[float, ...]
+    alphabets: tuple[Alphabet, ...]
+
+    @property
+    def channels(self) -> Channels:
+        return tuple(range(len(self.gaps)))
+
+    def worthless(self, channel: int) -> bool:
+        return min(self.alphabets[channel]) == 1
+
+    def senses(self, candidates: Channels, n: Callable[[Rate], int]) -> int:
+        """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates that can be worth something."""
+        sizes = [self.alphabets[channel] for channel in candidates if not self.worthless(channel)]
+        each = {size: size[0] * -(-n(Rate(*size)) // size[0]) for size in set(sizes)}
+        return sum(each[size] for size in sizes)
+
+
+def _best_chan_id(instance: _Instance, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
+    """[EBWGW24, Alg. 1] with exact estimates: round r keeps the channels with Δ_j ≤ ε_r."""
+    best = [channel for channel in instance.channels if instance.gaps[channel] == 0.0]
+    if len(best) > 1 and not all(map(instance.worthless, instance.channels)):
+        raise InputError(f"channels {best[0]} and {best[1]} both have gap 0: BestChanID would never end")
+    candidates, rounds = instance.channels, list[Round]()
+    while len(candidates) > 1 and not all(map(instance.worthless, candidates)):
+        r = len(rounds) + 1
+        epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
+        estimation = instance.senses(candidates, partial(best_chan_id_senses, r, delta))
+        inner = pac(instance, candidates, epsilon_r / 2, delta_r)
+        rounds.append(Round(candidates, estimation, sum(each.estimation for each in inner)))
+        candidates = tuple(channel for channel in candidates if instance.gaps[channel] <= epsilon_r)
+    return rounds
+
+
+def _naive(instance: _Instance, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+    """[EBWGW24, Alg. 2]: one round, or none for a single channel."""
+    k = len(candidates)
+    senses = instance.senses(candidates, partial(naive_senses, epsilon, delta, k)) if k > 1 else 0
+    return [Round(candidates, senses, 0)] if senses else []
+
+
+def _median(instance: _Instance, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+    """[EBWGW24, Alg. 3] with exact estimates: each round keeps the ⌈k/2⌉ smallest gaps, the first of equal ones."""
+    rounds = list[Round]()
+    epsilon_r, delta_r = epsilon / 4, delta / 2
+    while len(candidates) > 1:
+        senses = instance.senses(candidates, partial(median_senses, epsilon_r, delta_r))
+        rounds.append(Round(candidates, senses, 0))
+        ranked = sorted(candidates, key=lambda channel: instance.gaps[channel])
+        candidates = tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return rounds
+
+
+PAC = {"naive": _naive, "median": _median}
+
+
+def _effective_gaps(gaps_nats: Sequence[float]) -> list[float]:
+    """The gaps, the best channel's 0 replaced by the smallest of its rivals'."""
+    gaps = [number_in(gap, f"gap {j} (nats)", low=0.0, high=1e300, low_open=False) for j, gap in enumerate(gaps_nats)]
+    if sum(gap == 0.0 for gap in gaps) != 1 or len(gaps) < 2:
+        raise InputError(f"the gaps of two channels or more must have exactly one 0, the best channel's; got {gaps}")
+    smallest = min(gap for gap in gaps if gap > 0.0)
+    return [gap or smallest for gap in gaps]
+
+
+def _checked_gaps(gaps: Sequence[float], n_channels: int) -> tuple[float, ...]:
+    """The gaps in nats."""
+    checked = [number_in(gap, f"gaps[{j}] (bits)", low=0.0, high=1e300, low_open=False) for j, gap in enumerate(gaps)]
+    if len(checked) != n_channels or not checked:
+        raise InputError(f"gaps and alphabets must have one entry a channel; they have {len(checked)} and {n_channels}")
+    if min(checked) != 0.0:
+        raise InputError(f"the best channel has gap 0; the smallest of the gaps is {min(checked):g}")
+    return tuple(gap * NATS_PER_BIT for gap in checked)
+
+
+def _refuse_unknown(name: str, known: Sequence[str], what: str) -> None:
+    if name not in known:
+        raise InputError(f"the {what} must be one of {', '.join(known)}; it is {name!r}")
+
+
+def _log_at_least_1(value: float) -> float:
+    return max(1.0, math.log(value))

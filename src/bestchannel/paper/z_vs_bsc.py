@@ -1,0 +1,102 @@
+"""A Z-channel against a binary symmetric channel: nearly equal capacities, rows far apart [EBWGW24, Sec. VI].
+
+The best channel is nearly a Z-channel: one input is kept but for a small `leak`, the other
+is flipped with probability q. Its rival is a BSC whose capacity falls short of it by a gap
+that shrinks with the leak. No relabelling brings the rows of the two together, so their
+divergence grows without end while the gap vanishes: no function of the gap alone bounds it.
+
+[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
+Memoryless Channel Identification".
+[CT06] Cover, Thomas, "Elements of Information Theory".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import permutations
+from typing import TypedDict
+
+import numpy as np
+
+from bestchannel.arrays import number_in
+from bestchannel.capacity import capacity
+from bestchannel.channels import Channel, binary_asymmetric, bsc
+from bestchannel.information import NATS_PER_BIT, binary_entropy, divergences_nats
+from bestchannel.lower_bound.theorem4 import theorem4
+
+LEAKS = tuple(10.0**-power for power in range(1, 11))
+
+CAPACITY_TOLERANCE = 1e-13
+"""Bits: far below the smallest gap of the default leaks."""
+
+
+class ZRow(TypedDict):
+    """The two channels at one leak. Capacities and gap in bits, divergence in nats.
+
+    `divergence` is the smallest max_x D(BSC row‖Z row) over all relabellings of the BSC;
+    `theorem4` is the sum of reciprocal divergences in Theorem 4, in senses per nat.
+    """
+
+    leak: float
+    q: float
+    p: float
+    capacity_z: float
+    capacity_bsc: float
+    gap: float
+    divergence: float
+    theorem4: float
+
+
+def z_vs_bsc(q: float = 0.5, leaks: Sequence[float] = LEAKS) -> list[ZRow]:
+    """The comparison for each leak, the gap being that fraction of the capacity: Δ = leak · C(Z).
+
+    >>> first, *_, last = z_vs_bsc()
+    >>> last["gap"] < 1e-8 * first["gap"], last["divergence"] > 20 * first["divergence"]
+    (True, True)
+    """
+    q = number_in(q, "q (how often the noisy input is flipped)", low=0.0, high=1.0, high_open=True)
+    return [_row(q, number_in(leak, "the leak", low=0.0, high=1 - q, high_open=True)) for leak in leaks]
+
+
+def _row(q: float, leak: float) -> ZRow:
+    nearly_z = binary_asymmetric(leak, 1 - q)
+    best = capacity(nearly_z, tol=CAPACITY_TOLERANCE).lower
+    p = bsc_of_capacity(best * (1 - leak))
+    rival = bsc(p)
+    return ZRow(
+        leak=leak,
+        q=q,
+        p=p,
+        capacity_z=best,
+        capacity_bsc=1 - binary_entropy(p),
+        gap=best * leak,
+        divergence=least_divergence(rival, nearly_z),
+        theorem4=theorem4([nearly_z, rival], 0, 0.1).sum_lower,
+    )
+
+
+def z_capacity(q: float) -> float:
+    """The Z-channel's capacity log2(1 + (1-q) q^(q/(1-q))), in bits [CT06, Problem 7.8 for q = 1/2].
+
+    [EBWGW24, Sec. VI] prints (1-q)^(q/(1-q)) for the second summand.
+
+    >>> round(z_capacity(0.5) * NATS_PER_BIT, 4)
+    0.2231
+    """
+    return math.log1p((1 - q) * q ** (q / (1 - q))) / NATS_PER_BIT
+
+
+def bsc_of_capacity(bits: float) -> float:
+    """The p <= 1/2 at which the BSC has this capacity: h(p) = 1 - C, by bisection to the last digit."""
+    low, high = 0.0, 0.5
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if 1 - binary_entropy(middle) < bits else (middle, high)
+    return low
+
+
+def least_divergence(rival: Channel, best: Channel) -> float:
+    """min over relabellings of the rival of max_x D(W_rival(x)‖W_best(x)), in nats; tries them all."""
+    rows, columns = (list(map(list, permutations(range(size)))) for size in rival.W.shape)
+    relabelled = (rival.W[np.ix_(r, c)] for r in rows for c in columns)
+    return min(max(float(divergences_nats(w[None], v)[0]) for w, v in zip(W, best.W, strict=True)) for W in relabelled)

@@ -1,0 +1,74 @@
+"""BestChanID: rounds of estimation, a nearly best channel, and elimination [EBWGW24, Alg. 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
+from bestchannel.policies.median_chan_el import median_chan_el
+from bestchannel.policies.naive_chan_sel import naive_chan_sel
+from bestchannel.policies.policy import Policy, Script, sensed_estimates
+
+SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
+"""What may find the nearly best channel of a round, by its name on the command line."""
+
+
+class BestChanID(Policy):
+    """Gap elimination; names the channel of largest capacity with probability 1 - delta.
+
+    `subroutine` ("naive" or "median") finds the nearly best channel of each round. It gets
+    samples of its own: the proof that the best channel survives wants them independent.
+    With exact ties the rounds never end; whoever runs the policy limits its senses.
+    """
+
+    name = "best-chan-id"
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        delta: float,
+        subroutine: str = "naive",
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        if subroutine not in SUBROUTINES:
+            raise InputError(f"the subroutine must be one of {', '.join(SUBROUTINES)}; it is {subroutine!r}")
+        self.subroutine = subroutine
+        self.round_number = 0
+        super().__init__(alphabets, delta=delta, input_distribution=input_distribution)
+
+    @property
+    def guarantee(self) -> str:
+        """See `Policy`."""
+        return self._promise("the best", "Th. 1")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """See `Policy`."""
+        return {"subroutine": self.subroutine, **super().options}
+
+    @property
+    def rounds(self) -> int:
+        """The number of the current round, r of the paper; a round has several requests."""
+        return self.round_number
+
+    def _senses_in_round(self, rate: Rate) -> int:
+        return best_chan_id_senses(self.round_number, self.delta, rate)
+
+    def _script(self) -> Script:
+        pac = SUBROUTINES[self.subroutine]
+        while len(self.candidates) > 1 and not self._worthless(self.candidates):
+            self.round_number += 1
+            epsilon_r, delta_r = (
+                best_chan_id_epsilon(self.round_number),
+                best_chan_id_delta(self.round_number, self.delta),
+            )
+            estimate = yield from sensed_estimates(self, self.candidates, self._senses_in_round)
+            j_r = yield from pac(self, self.candidates, epsilon_r / 2, delta_r)
+            # both capacities are brackets: a channel goes only where every value in them says so
+            threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
+            self.candidates = tuple(j for j in self.candidates if estimate[j].upper >= threshold)
+        return self.candidates[0]

@@ -1,0 +1,61 @@
+"""MedianChanEl: drop the worse half round by round [EBWGW24, Alg. 3]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.paper_bounds import median_senses
+from bestchannel.policies.pac import PacPolicy
+from bestchannel.policies.policy import Counts, Estimates, Policy, Script, Senses, sensed_estimates
+
+
+class MedianChanEl(PacPolicy):
+    """Halves the candidates each round; names one within epsilon bits of the best with probability 1 - delta."""
+
+    name = "median"
+    theorem = "Th. 3"
+
+    def _script(self) -> Script:
+        return (
+            yield from median_chan_el(
+                self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, on_round=self._narrow
+            )
+        )
+
+    def _narrow(self, candidates: tuple[int, ...]) -> None:
+        self.candidates = candidates
+
+
+def median_chan_el(
+    policy: Policy,
+    candidates: Sequence[int],
+    epsilon_nats: float,
+    delta: float,
+    on_round: Callable[[tuple[int, ...]], None] | None = None,
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
+    epsilon_r, delta_r = epsilon_nats / 4, delta / 2
+    while len(candidates) > 1:
+        estimate = yield from _round(policy, candidates, epsilon_r, delta_r)
+        candidates = better_half(estimate)
+        if on_round:
+            on_round(candidates)
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return candidates[0]
+
+
+def _round(
+    policy: Policy, candidates: Sequence[int], epsilon_r: float, delta_r: float
+) -> Generator[Senses, Counts, Estimates]:
+    return (yield from sensed_estimates(policy, candidates, lambda rate: median_senses(epsilon_r, delta_r, rate)))
+
+
+def better_half(estimate: Estimates) -> tuple[int, ...]:
+    """The ⌈k/2⌉ channels with the largest estimates; of equal ones, the first.
+
+    The paper removes what lies strictly below the median, which for two channels, or at ties,
+    removes nothing and never ends.
+    """
+    ranked = sorted(estimate, key=lambda channel: -estimate[channel].lower)
+    return tuple(sorted(ranked[: (len(ranked) + 1) // 2]))

@@ -1,0 +1,194 @@
+"""The policy: a state machine that says what to sense, is told counts, and one day recommends.
+
+A policy never measures. `ask()` returns the open request, the same one until it is answered,
+or None once the policy is done; `tell(observation)` answers it; `recommendation` is the channel
+that the policy names. The state is a function of what was told, so replaying the observations
+into a fresh policy restores it.
+
+A concrete policy is a script: a generator that reads like the paper's pseudo-code, yields the
+senses it wants, receives their counts, and returns the channel it recommends.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+from bestchannel.arrays import Integers, distribution, number_in
+from bestchannel.errors import InputError
+from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
+from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
+
+Alphabet = tuple[int, int]
+Senses = dict[int, tuple[int, ...]]
+Counts = Mapping[int, Integers]
+Script = Generator[Senses, Counts, int]
+Estimates = dict[int, Interval]
+
+
+MOST_CELLS = 2**27
+"""Of a table of counts: 1 GiB, as in files."""
+
+
+class TooManySensesError(InputError):
+    """A round so long that 64-bit counts do not hold it."""
+
+
+class Stakes(Protocol):
+    """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
+
+
+class Policy(ABC):
+    """A script with the bookkeeping of ask and tell around it."""
+
+    name: ClassVar[str]
+    """What the command line calls the policy."""
+
+    leader: int | None = None
+    """The channel that looks best, where the policy has such a thing."""
+
+    stakes: Stakes | None = None
+    """What the policy has staked on the answer to the open request."""
+
+    more_senses: int | None = None
+    """About how many senses more should decide, where the policy forecasts that."""
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        delta: float,
+        epsilon: float = 0.0,
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        self.alphabets = _checked_alphabets(alphabets)
+        self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
+        self.epsilon = epsilon
+        self.functional: Functional = functional_for(input_distribution)
+        if isinstance(self.functional, InformationAt):
+            distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
+        self.candidates: tuple[int, ...] = tuple(range(len(self.alphabets)))
+        self.evidence_nats: dict[int, float] = {}
+        self.threshold_nats: dict[int, float] = {}
+        self.recommendation: int | None = None
+        for alphabet in self.alphabets:
+            if min(alphabet) > 1:
+                self.functional.rate(*alphabet)
+        self._answered = 0
+        self._open: Request | None = None
+        self._running = self._script()
+        self._advance(None)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were sensed to the end: for most policies, the requests that were answered."""
+        return self._answered
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> str:
+        """What the recommendation promises, and where the proof is."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the policy was made with beyond delta and epsilon, by the names that it takes."""
+        fixed = self.functional
+        return {"input_distribution": list(fixed.P)} if isinstance(fixed, InformationAt) else {}
+
+    @abstractmethod
+    def _script(self) -> Script:
+        """The policy itself."""
+
+    def _promise(self, what: str, theorem: str) -> str:
+        """The guarantee of a policy of the paper in one sentence."""
+        proof = f"[EBWGW24, {theorem}]"
+        if isinstance(self.functional, InformationAt):
+            proof = "[EBWGW24, Remark 1, stated and not proved for inputs that are planned]"
+        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+
+    def _worthless(self, channels: Iterable[int]) -> bool:
+        """Whether every one of the channels has a single input or output, and so the same value 0."""
+        return all(min(self.alphabets[channel]) == 1 for channel in channels)
+
+    def ask(self) -> Request | None:
+        """The open request, the same until it is answered; None when the policy is done."""
+        return self._open
+
+    def tell(self, observation: Observation) -> None:
+        """Answer the open request. An observation that does not answer it is refused and changes nothing."""
+        if self._open is None:
+            raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
+        counts = checked_counts(self._open, observation, self.alphabets)
+        self._answered += 1
+        self._advance(counts)
+
+    def _advance(self, counts: Counts | None) -> None:
+        try:
+            senses = next(self._running) if counts is None else self._running.send(counts)
+        except StopIteration as end:
+            self._open, self.recommendation = None, end.value
+        except TooManySensesError:
+            if counts is None:
+                raise
+            self._open = None  # undecided for good, as between channels of equal capacity
+        else:
+            self._open = Request(self._answered + 1, senses)
+
+
+def sensed_estimates(
+    policy: Policy, candidates: Sequence[int], n: Callable[[Rate], int]
+) -> Generator[Senses, Counts, Estimates]:
+    """Sense each candidate n(rate) times, its inputs equally often, and estimate it [EBWGW24, Sec. III].
+
+    Every input gets ⌈n/|X|⌉ senses: no input is left with a remainder, and Proposition 1 holds
+    for the slightly larger total. A channel worth 0 by its alphabet is not sensed.
+    """
+    per_input: dict[Alphabet, int] = {}
+    for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
+        if min(n_inputs, n_outputs) > 1:
+            per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
+    most = max(per_input.values(), default=0)
+    if most > MOST_SENSES:
+        raise TooManySensesError(
+            f"the policy wants some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
+            " a larger epsilon wants fewer"
+        )
+    wanted = {
+        channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
+        for channel in candidates
+        if policy.alphabets[channel] in per_input
+    }
+    values = dict.fromkeys(candidates, Interval(0.0, 0.0))
+    if wanted:
+        counts = yield wanted
+        values.update(plug_in(counts, policy.functional))
+    return values
+
+
+def best_of(values: Estimates) -> int:
+    """The channel with the largest estimate; of equal ones, the first."""
+    return max(values, key=lambda channel: values[channel].lower)
+
+
+def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ...]:
+    try:
+        pairs = tuple(tuple(pair) for pair in alphabets)
+    except TypeError:
+        raise InputError(f"alphabets must be pairs (n_inputs, n_outputs), one a channel; it is {alphabets!r}") from None
+    if not pairs:
+        raise InputError("a policy wants at least one channel; alphabets is empty")
+    for channel, pair in enumerate(pairs):
+        whole = len(pair) == 2 and all(isinstance(size, int) and not isinstance(size, bool) for size in pair)
+        if not whole or min(pair) < 1:
+            raise InputError(f"alphabets[{channel}] must be (n_inputs, n_outputs), both >= 1; it is {pair!r}")
+        if pair[0] * pair[1] > MOST_CELLS:
+            raise InputError(
+                f"alphabets[{channel}] must have at most 2^27 pairs of letters; it is {reprlib.repr(pair)}"
+            )
+    return tuple((int(pair[0]), int(pair[1])) for pair in pairs)

@@ -1,0 +1,136 @@
+"""The outcome of an identification as JSON, with the record that `verify` checks and `report` draws.
+
+{"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
+ "audit": {"channels": [{"name", "inputs", "outputs"}], "options", "steps": [{"request", "senses", "stakes",
+ "counts", "status"}]}}: within a step, whatever belongs to a channel stands under its name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
+from bestchannel.counts.json_text import json_of
+from bestchannel.errors import InputError
+from bestchannel.policies import Audit, Identification, Party, Request, Status, Step
+
+OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
+
+
+@dataclass(frozen=True)
+class RecordedStakes:
+    """Stakes as a file holds them."""
+
+    content: dict[str, Any]
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """See `Stakes`."""
+        return self.content
+
+
+def as_document(result: Identification) -> dict[str, Any]:
+    """The result in lists, numbers and texts."""
+    names = [str(party.key) for party in result.audit.channels]
+    return {
+        **{key: getattr(result, key) for key in OUTCOME},
+        "best": None if result.best is None else str(result.best),
+        "candidates": [str(key) for key in result.candidates],
+        "audit": {
+            "channels": [
+                {"name": name, "inputs": list(party.inputs), "outputs": list(party.outputs)}
+                for name, party in zip(names, result.audit.channels, strict=True)
+            ],
+            "options": dict(result.audit.options),
+            "steps": [_step_document(step, names) for step in result.audit.steps],
+        },
+    }
+
+
+def from_document(document: object) -> Identification:
+    """The result that `as_document` wrote, or an `InputError` that says that it is none."""
+    try:
+        return _parsed(document)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error!r})"
+        ) from None
+
+
+def read_result(path: Path) -> Identification:
+    """The result in a file."""
+    with errors_naming(path):
+        return from_document(json_of(read_bytes(path)))
+
+
+def write_result(path: Path, result: Identification) -> None:
+    """Write the result to a file, as a whole or not at all."""
+    with errors_naming(path):
+        write_bytes(path, (json.dumps(as_document(result), allow_nan=False, ensure_ascii=False) + "\n").encode())
+
+
+def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
+    status = step.status
+    return {
+        "request": step.request.number,
+        "senses": {names[c]: list(senses) for c, senses in step.request.senses.items()},
+        "stakes": None if step.stakes is None else step.stakes.record(names),
+        "counts": {names[c]: table.tolist() for c, table in step.counts.items()},
+        "status": {
+            "senses": status.senses,
+            "rounds": status.rounds,
+            "candidates": [names[c] for c in status.candidates],
+            "next_senses": status.next_senses,
+            "leader": None if status.leader is None else names[status.leader],
+            "evidence_nats": {names[c]: _finite(nats) for c, nats in status.evidence_nats.items()},
+            "threshold_nats": {names[c]: _finite(nats) for c, nats in status.threshold_nats.items()},
+            "more_senses": status.more_senses,
+        },
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _parsed(document: Any) -> Identification:
+    audit = document["audit"]
+    parties = tuple(Party(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
+    number = {party.key: j for j, party in enumerate(parties)}
+    steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
+    return Identification(
+        **{key: document[key] for key in OUTCOME},
+        candidates=tuple(document["candidates"]),
+        audit=Audit(parties, dict(audit["options"]), steps),
+    )
+
+
+def _parsed_step(step: Any, count: int, number: Mapping[str, int]) -> Step:
+    status, stakes = step["status"], step["stakes"]
+    leader = status["leader"]
+    return Step(
+        Request(step["request"], {number[name]: tuple(senses) for name, senses in step["senses"].items()}),
+        None if stakes is None else RecordedStakes(dict(stakes)),
+        {number[name]: np.array(table, dtype=np.int64) for name, table in step["counts"].items()},
+        Status(
+            senses=status["senses"],
+            requests=count,
+            rounds=status["rounds"],
+            candidates=tuple(number[name] for name in status["candidates"]),
+            next_senses=status["next_senses"],
+            leader=None if leader is None else number[leader],
+            evidence_nats=_by_number(status["evidence_nats"], number),
+            threshold_nats=_by_number(status["threshold_nats"], number),
+            more_senses=status["more_senses"],
+        ),
+    )
+
+
+def _by_number(nats: Mapping[str, float | None], number: Mapping[str, int]) -> dict[int, float]:
+    return {number[name]: math.nan if value is None else float(value) for name, value in nats.items()}

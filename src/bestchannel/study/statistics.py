@@ -1,0 +1,141 @@
+"""A study in numbers: one row a run, and one row a cell (policy, source of channels, δ).
+
+[CP34] Clopper, Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.lower_bound.bound import kl_nats
+from bestchannel.study.journal import Journal
+from bestchannel.study.monte_carlo import Cell, Run, Study
+
+CONFIDENCE = 0.95
+"""Of the upper limit on the error probability."""
+
+ENOUGH = 20
+"""Runs of one set of channels from which on its 95th percentile says something."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the runs of one cell show. Senses are of all its runs, the undecided ones included as far as they went.
+
+    `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of
+    their probability at confidence 95 %. `ratio` is the mean of senses ÷ (T*.lower kl(δ, 1-δ)) of the
+    set that was sensed, None where it was not asked for, T* is 0 or infinite, or a run is undecided;
+    `tail` the largest 95th percentile ÷ median of one set of channels, None where no set has 20 runs.
+    """
+
+    study: str
+    instance: str
+    policy: str
+    delta: float
+    runs: int
+    wrong: int
+    undecided: int
+    error_upper: float
+    mean_senses: float
+    standard_error: float
+    q05: float
+    median: float
+    q95: float
+    most: int
+    mean_rounds: float
+    ratio: float | None
+    ratio_standard_error: float | None
+    tail: float | None
+
+
+def run_rows(study: Study, journal: Journal) -> list[dict[str, Any]]:
+    """One row a run, in the order of cells and runs: the same for every number of workers and interruptions.
+
+    `best` is the name that a file gives the channel, or its position in a set of a family.
+    """
+    return [_row(study, run) for run in journal.runs()]
+
+
+def summaries(study: Study, journal: Journal) -> list[Summary]:
+    """One a cell that has runs."""
+    times = {key: lower for key, (lower, _) in journal.times().items()}
+    by_cell = groupby(journal.runs(), key=lambda run: run.cell)
+    return [_summary(study, study.cells[number], list(runs), times) for number, runs in by_cell]
+
+
+def error_upper(wrong: int, runs: int, confidence: float = CONFIDENCE) -> float:
+    """The p at which `wrong` or fewer of `runs` have probability 1 - confidence [CP34].
+
+    >>> round(error_upper(0, 100), 4)  # 1 - 0.05^(1/100)
+    0.0295
+    """
+    from scipy.special import betaincinv  # deferred: the other verbs need not wait for it
+
+    return 1.0 if wrong >= runs else float(betaincinv(wrong + 1, runs - wrong, confidence))
+
+
+def _row(study: Study, run: Run) -> dict[str, Any]:
+    cell = study.cells[run.cell]
+    names = list(cell.source.rows) or range(len(study.instance(run.cell, run.number).channels))
+    return {
+        "study": study.spec.name,
+        "instance": cell.source.name,
+        "set": run.number % cell.source.sets,
+        "policy": cell.policy.name,
+        "delta": cell.delta,
+        "run": run.number,
+        "best": None if run.best is None else str(names[run.best]),
+        "decided": run.best is not None,
+        "correct": run.correct,
+        "senses": run.senses,
+        "rounds": run.rounds,
+    }
+
+
+def _summary(study: Study, cell: Cell, runs: Sequence[Run], times: dict[tuple[int, int], float]) -> Summary:
+    senses = np.array([float(run.senses) for run in runs])
+    sets = np.array([run.number % cell.source.sets for run in runs])
+    wrong = sum(run.best is not None and not run.correct for run in runs)
+    source = study.source_number(cell.number)
+    ratios = senses / np.array([times.get((source, int(j)), 0.0) * kl_nats(cell.delta) or math.nan for j in sets])
+    undecided = sum(run.best is None for run in runs)
+    bounded = bool(np.all(ratios > 0.0)) and not undecided
+    q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
+    return Summary(
+        study=study.spec.name,
+        instance=cell.source.name,
+        policy=cell.policy.name,
+        delta=cell.delta,
+        runs=len(runs),
+        wrong=wrong,
+        undecided=undecided,
+        error_upper=error_upper(wrong, len(runs)),
+        mean_senses=float(senses.mean()),
+        standard_error=_standard_error(senses),
+        q05=q05,
+        median=median,
+        q95=q95,
+        most=max(run.senses for run in runs),
+        mean_rounds=float(np.mean([run.rounds for run in runs])),
+        ratio=float(ratios.mean()) if bounded else None,
+        ratio_standard_error=_standard_error(ratios) if bounded else None,
+        tail=_tail(senses, sets),
+    )
+
+
+def _standard_error(values: Floats) -> float:
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _tail(senses: Floats, sets: Floats) -> float | None:
+    """The largest q95 ÷ median over the sets that have enough runs."""
+    groups = [senses[sets == j] for j in np.unique(sets)]
+    quantiles = [np.quantile(each, [0.5, 0.95], method="inverted_cdf") for each in groups if len(each) >= ENOUGH]
+    return max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None)

@@ -1,0 +1,221 @@
+"""`estimate`: intervals, verdict, and the refusals at the border."""
+
+import csv
+import math
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bestchannel as bc
+from bestchannel.intervals.normal_approximation import asymptotic_interval
+from bestchannel.intervals.verdict import Standing, differences, judge
+
+GOOD, BAD = [[950, 50], [50, 950]], [[700, 300], [300, 700]]
+
+
+def test_two_channels_far_apart_are_decided_and_their_intervals_hold_the_truth():
+    result = bc.estimate({"good": GOOD, "bad": BAD})
+    assert (result.verdict.decided, result.verdict.best, result.verdict.candidates) == (True, "good", ("good",))
+    assert result.verdict.more_senses == 0
+    for name, error in (("good", 0.05), ("bad", 0.3)):
+        true = bc.capacity([[1 - error, error], [error, 1 - error]]).lower
+        assert result[name].lower < true < result[name].upper
+        assert result[name].capacity == pytest.approx(true, abs=1e-8)  # the frequencies are the channel
+    assert [gap.rival for gap in result.differences] == ["bad"]
+    assert result.differences[0].lower == result["good"].lower - result["bad"].upper
+
+
+def test_two_channels_too_close_are_undecided_with_a_forecast():
+    verdict = bc.estimate({"a": [[95, 5], [5, 95]], "b": [[92, 8], [8, 92]]}).verdict
+    assert (verdict.decided, verdict.best, verdict.leader) == (False, None, "a")
+    assert verdict.candidates == ("a", "b")
+    assert verdict.more_senses > 1000
+
+
+def test_forecast_is_about_right_when_the_frequencies_stay():
+    small = {"a": np.array([[95, 5], [5, 95]]) * 10, "b": np.array([[90, 10], [10, 90]]) * 10}
+    verdict = bc.estimate(small).verdict
+    assert not verdict.decided
+    times = 1 + verdict.more_senses / 4000
+    # thresholds grow with log n, so a little more than the forecast is wanted, and half of it is not enough
+    assert bc.estimate({name: (table * times * 2).astype(int) for name, table in small.items()}).verdict.decided
+    assert not bc.estimate({name: (table * times / 2).astype(int) for name, table in small.items()}).verdict.decided
+
+
+def test_equal_estimates_have_no_forecast():
+    assert bc.estimate({"a": GOOD, "b": GOOD}).verdict.more_senses is None
+
+
+def test_epsilon_decides_what_is_close():
+    close = {"a": np.array(GOOD) * 10, "b": np.array([[9400, 600], [600, 9400]])}
+    assert not bc.estimate(close).verdict.decided
+    result = bc.estimate(close, epsilon=0.2)
+    assert result.verdict.decided
+    assert result.verdict.candidates == ("a",)
+    assert -0.2 < result.differences[0].lower < 0
+
+
+def test_one_channel_is_decided():
+    result = bc.estimate({"only": GOOD})
+    assert result.verdict.decided
+    assert result.verdict.best == "only"
+    assert result.differences == ()
+
+
+def test_channel_without_an_error_keeps_a_width():
+    channel = bc.estimate({"perfect": np.eye(4, dtype=int) * 100})["perfect"]
+    assert channel.capacity == pytest.approx(2, abs=1e-8)
+    assert 0 < channel.lower < 2 == channel.upper
+    assert 1.9 < channel.asymptotic.lower < 1.999
+    assert channel.positive
+
+
+def test_input_without_a_count_leaves_the_upper_end_trivial():
+    channel = bc.estimate({"a": [[90, 10, 0], [0, 0, 0], [10, 90, 0]]})["a"]
+    two = bc.estimate({"a": [[90, 10, 0], [10, 90, 0]]})["a"]
+    assert channel.upper == channel.asymptotic.upper == math.log2(3)
+    assert channel.capacity == pytest.approx(two.capacity, abs=1e-8)
+    assert 0 < channel.lower <= two.lower
+
+
+def test_single_sensed_input_says_nothing():
+    channel = bc.estimate({"a": [[7, 3], [0, 0]]})["a"]
+    assert (channel.lower, channel.upper, channel.capacity, channel.positive) == (0.0, 1.0, 0.0, False)
+
+
+@pytest.mark.parametrize("counts", [[[5, 7]], [[5], [7]], [[3]]])
+def test_channel_with_one_input_or_output_has_capacity_zero(counts):
+    channel = bc.estimate({"a": counts})["a"]
+    assert (channel.lower, channel.capacity, channel.upper) == (0.0, 0.0, 0.0)
+    assert (channel.asymptotic.lower, channel.asymptotic.upper) == (0.0, 0.0)
+
+
+def test_positive_is_proved_for_a_noisy_channel_and_not_for_a_useless_one():
+    result = bc.estimate({"noisy": np.array([[60, 40], [40, 60]]) * 20, "useless": [[500, 500], [503, 497]]})
+    assert result["noisy"].positive
+    assert not result["useless"].positive
+    assert result["useless"].lower == 0.0
+
+
+def test_intervals_widen_with_the_number_of_channels_and_with_confidence():
+    one, two = bc.estimate({"a": GOOD}), bc.estimate({"a": GOOD, "b": BAD})
+    sure = bc.estimate({"a": GOOD}, delta=1e-6)
+    for wider in (two, sure):
+        assert wider["a"].lower < one["a"].lower < one["a"].upper < wider["a"].upper
+        assert wider["a"].asymptotic.lower < one["a"].asymptotic.lower
+
+
+def test_guarantee_says_what_holds():
+    assert "0.99" in bc.estimate({"a": GOOD}, delta=0.01).guarantee
+    assert "at all times and under any adaptive sensing" in bc.estimate({"a": GOOD}).guarantee
+    assert "conditional on the observed alphabet" not in bc.estimate({"a": GOOD}).guarantee
+    assert "conditional on the observed alphabet" in bc.estimate({"a": GOOD}, inferred_outputs=True).guarantee
+
+
+def test_classifiers_of_digits_are_undecided():
+    tables = defaultdict(lambda: np.zeros((10, 10), dtype=int))
+    path = Path(__file__).parents[2] / "data/digits/confusion.csv"
+    with path.open() as lines:
+        for line in csv.DictReader(lines):
+            tables[line["channel"]][int(line["x"]), int(line["y"])] = int(line["count"])
+    result = bc.estimate(tables)
+    assert not result.verdict.decided
+    assert result.verdict.leader == "rbf_svm"
+    assert "gaussian_nb" not in result.asymptotic_verdict.candidates
+    assert all(c.lower < c.asymptotic.lower <= c.asymptotic.upper <= c.upper for c in result.channels)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[1, -2], [3, 4]], r'row x=0, column y=1 of the counts of channel "q".*it is -2'),
+        ([[1, 2], [3, 0.5]], r"row x=1, column y=1 .*whole number.*it is 0.5; probabilities are for `capacity`"),
+        ([[1, math.nan]], "it is nan"),
+        ([[1, 2], [3]], "row x=1 .* must have 2 entries"),
+        ([1, 2], "must be a matrix"),
+        ([[[1]]], "must be a matrix"),
+        ([], "must not be empty"),
+        ([[0, 0], [0, 0]], "must add up to at least 1"),
+        ([["1", "a"]], "must be a number"),
+        ([[True, False]], "must hold real numbers"),
+        ([[2**53, 2**53]], "at most 2"),
+    ],
+)
+def test_bad_counts_are_refused_by_name(counts, message):
+    with pytest.raises(bc.InputError, match=message):
+        bc.estimate({"q": counts})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"counts": {}}, "at least one channel"),
+        ({"counts": [GOOD]}, "must be a mapping"),
+        ({"counts": {1: GOOD}}, "must be a text"),
+        ({"counts": {"a": GOOD}, "delta": 0}, "delta"),
+        ({"counts": {"a": GOOD}, "delta": 1}, "delta"),
+        ({"counts": {"a": GOOD}, "delta": 5e-324}, r"delta must lie in \[1e-300, 1\)"),
+        ({"counts": {"a": GOOD}, "epsilon": -0.1}, "epsilon"),
+        ({"counts": {"a": GOOD}, "epsilon": math.nan}, "epsilon"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(bc.InputError, match=message):
+        bc.estimate(arguments.pop("counts"), **arguments)
+
+
+channel_standings = st.lists(
+    st.tuples(*[st.integers(0, 8)] * 3).map(sorted).map(lambda ends: [end / 8 for end in ends]), min_size=1, max_size=6
+)
+
+
+@given(channel_standings, st.sampled_from([0.0, 0.125, 0.3]))
+def test_verdict_differences_and_candidates_agree(ends, epsilon):
+    standings = [Standing(str(i), middle, low, high) for i, (low, middle, high) in enumerate(ends)]
+    verdict = judge(standings, epsilon, 100)
+    assert verdict.decided == all(gap.lower > -epsilon for gap in differences(standings))
+    assert verdict.decided == (verdict.candidates == (verdict.leader,))
+    assert verdict.decided == (verdict.best is not None)
+    assert verdict.decided == (verdict.more_senses == 0)
+    best_lower = max(standing.lower for standing in standings)
+    assert all(s.upper >= best_lower for s in standings if s.name in verdict.candidates)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_ends_enclose_the_estimate_and_stay_in_range(n_inputs, n_outputs, seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, rng.choice([2, 20, 2000]), size=(n_inputs, n_outputs))
+    counts[0, 0] += 1
+    channel = bc.estimate({"a": counts})["a"]
+    normal = channel.asymptotic
+    ceiling = math.log2(min(n_inputs, n_outputs))
+    assert 0.0 <= channel.lower <= channel.capacity <= channel.upper <= ceiling
+    assert 0.0 <= normal.lower <= normal.capacity <= normal.upper <= ceiling
+
+
+def test_normal_interval_covers_about_as_often_as_it_says():
+    # not a promise; 400 draws at 0.95, and outside (0.90, 0.99) a binomial falls once in 10^5
+    rng = np.random.default_rng(8)
+    W = np.array([[0.8, 0.15, 0.05], [0.1, 0.3, 0.6]])
+    true = bc.capacity(W).lower * math.log(2)
+    hits = 0
+    for _ in range(400):
+        found = asymptotic_interval(np.stack([rng.multinomial(300, row) for row in W]), 0.05)
+        hits += found.lower <= true <= found.upper
+    assert 0.90 < hits / 400 < 0.99
+
+
+def test_result_has_the_keys_of_the_contract():
+    content = asdict(bc.estimate({"good": GOOD, "bad": BAD}))
+    assert {"delta", "guarantee", "verdict", "asymptotic_verdict", "channels", "differences"} <= content.keys()
+    assert {"decided", "best", "candidates", "more_senses"} <= content["verdict"].keys()
+    assert content["verdict"].keys() == content["asymptotic_verdict"].keys()
+    assert {"name", "senses", "capacity", "lower", "upper", "asymptotic"} <= content["channels"][0].keys()
+    assert content["channels"][0]["asymptotic"].keys() == {"capacity", "lower", "upper"}
+    assert content["differences"][0].keys() == {"rival", "lower", "upper"}

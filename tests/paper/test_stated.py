@@ -1,0 +1,97 @@
+"""The figures as the text describes them: real runs, repeatable one by one."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from bestchannel.errors import InputError
+from bestchannel.paper.complexity import expected_senses
+from bestchannel.paper.published import CURVES
+from bestchannel.paper.stated import stated_fig1, stated_fig1_point, stated_fig2, stated_fig2_point
+from bestchannel.sensing.instances import random_binary_channels
+
+
+@pytest.fixture(scope="module")
+def fig1():
+    return {(row["k"], row["gap"], row["confidence"]): row for row in stated_fig1(7, seeds=2)}
+
+
+@pytest.fixture(scope="module")
+def fig2():
+    return {(row["algorithm"], row["epsilon"], row["delta"], row["k"]): row for row in stated_fig2(7, seeds=1)}
+
+
+def test_figure_1_has_200_points_and_names_the_best_channel_at_each(fig1):
+    assert len(fig1) == 200
+    assert {row["runs"] for row in fig1.values()} == {2}
+    # δ is at most 0.5 and the estimates are 30 times more precise than promised: an error would be a fault.
+    assert sum(row["wrong"] for row in fig1.values()) == 0
+
+
+def test_figure_1_costs_what_the_gaps_of_its_instances_demand(fig1):
+    for setting, (k, gap) in enumerate([(10, 0.13), (20, 0.13), (10, 0.08), (20, 0.08)]):
+        # Child (1, setting, i) of the seed draws instance i.
+        children = np.random.SeedSequence(7).spawn(2)[1].spawn(4)[setting].spawn(2)
+        instances = [random_binary_channels(np.random.default_rng(child), k, gap) for child in children]
+        costs = [
+            expected_senses("best-chan-id", instance.gaps, instance.alphabets, delta=0.05).total
+            for instance in instances
+        ]
+        row = fig1[k, gap, 0.95]
+        assert (row["fewest"], row["most"], row["seed_mean"]) == (min(costs), max(costs), sum(costs) / 2)
+        assert row["senses"] == min(costs)
+
+
+def test_figure_1_with_gap_above_one_eighth_nat_ends_after_one_round(fig1):
+    # [EBWGW24, Alg. 1 and 2] by hand: k (2⌈N(1/8, δ/50)/2⌉ + 2⌈N(1/16, δ/(100k))/2⌉) at δ = 0.1.
+    def n(epsilon, alpha):
+        g = 16 * math.log(2 / alpha)
+        t = 6.25 * (math.e**2 / math.log(2 / alpha)) ** 0.2
+        return 2 * math.ceil(375 * g / epsilon**2 * math.log(4 * t * g / epsilon**2) ** 2 / 2)
+
+    for k in (10, 20):
+        assert fig1[k, 0.13, 0.9]["senses"] == k * (n(1 / 8, 0.1 / 50) + n(1 / 16, 0.1 / (100 * k)))
+
+
+def test_a_point_of_figure_1_comes_out_the_same_alone(fig1):
+    assert stated_fig1_point(7, 20, 0.08, 0.77, seeds=2) == fig1[20, 0.08, 0.77]
+
+
+def test_figure_1_takes_less_than_five_seconds():
+    start = time.process_time()
+    stated_fig1(1)
+    assert time.process_time() - start < 5
+
+
+def test_figure_2_has_54_points_and_costs_what_the_algorithms_demand(fig2):
+    assert list(fig2) == [(*curve, 2**power) for curve in CURVES for power in range(2, 11)]
+    for (algorithm, epsilon, delta, k), row in fig2.items():
+        gaps, bits = [0, *[0.1] * (k - 1)], epsilon / math.log(2)
+        assert row["senses"] == expected_senses(algorithm, gaps, [(2, 2)] * k, delta=delta, epsilon=bits).total
+        assert (row["runs"], row["wrong"]) == (1, 0)
+
+
+def test_a_point_of_figure_2_comes_out_the_same_alone(fig2):
+    assert stated_fig2_point(7, "median", 0.3, 0.1, 32, seeds=1) == fig2["median", 0.3, 0.1, 32]
+
+
+def test_another_seed_draws_other_channels(fig1):
+    other = {(row["k"], row["gap"], row["confidence"]): row for row in stated_fig1(8, seeds=1)}
+    assert {point: row["senses"] for point, row in other.items()} != {p: row["senses"] for p, row in fig1.items()}
+
+
+def test_progress_counts_the_points():
+    seen = []
+    stated_fig2(1, seeds=1, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 54) for done in range(1, 55)]
+
+
+def test_points_that_no_figure_has_are_refused():
+    with pytest.raises(InputError, match=r"it has no point \(10, 0.1\) at 0.9"):
+        stated_fig1_point(1, 10, 0.1, 0.9)
+    with pytest.raises(InputError, match=r"it has no point \('naive', 0.2, 0.1\) at k = 4"):
+        stated_fig2_point(1, "naive", 0.2, 0.1, 4)
+    with pytest.raises(InputError, match=r"seeds \(instances a point\) must be a whole number >= 1; it is 0"):
+        stated_fig1(1, seeds=0)
