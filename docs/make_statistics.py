@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from bestchannel.capacity.stack import usable_cores
+from bestchannel.compiled import usable_cores
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times

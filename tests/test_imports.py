@@ -35,7 +35,7 @@ def test_importing_the_package_loads_its_own_modules(loaded):
 
 
 def test_the_kernels_and_only_they_load_numba():
-    assert "numba" in modules_after("import bestchannel.capacity.lanes")
+    assert "numba" in modules_after("import bestchannel.capacity.logarithm")
     assert "numba" not in modules_after("import bestchannel.capacity.dense, bestchannel.capacity.stack")
 
 

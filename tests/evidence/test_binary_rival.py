@@ -10,7 +10,7 @@ import pytest
 
 from bestchannel import capacity, mutual_information
 from bestchannel.evidence.binary_rival import ANY_INPUT, likelihood_evidence, meeting_rates
-from bestchannel.evidence.evidence_kernels import binary
+from bestchannel.evidence.binary_rival import kernels as binary
 from bestchannel.evidence.leader_bets import leader_curve
 from bestchannel.information import NATS_PER_BIT
 

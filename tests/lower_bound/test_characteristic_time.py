@@ -12,7 +12,6 @@ from bestchannel import Channel
 from bestchannel.errors import InputError
 from bestchannel.lower_bound import certificate
 from bestchannel.lower_bound.characteristic_time import characteristic_time
-from bestchannel.lower_bound.kernels.loading import load
 from bestchannel.lower_bound.known_channels import Instance
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, faults_of_lower_end, faults_of_upper_end
 
@@ -99,13 +98,12 @@ def test_checks_of_the_proofs_see_a_bound_that_is_two_per_cent_off(channels):
 
 
 def test_certificate_that_agrees_to_everything_is_caught(monkeypatch):
-    real, channels = load(), [binary(0.1, 0.7), binary(0.3, 0.85)]
+    real, channels = certificate.kernels(), [binary(0.1, 0.7), binary(0.3, 0.85)]
 
     def agree(*arguments):
-        return real.tree.PROVED, 1.03 * arguments[6], 1  # arguments[6] is the target
+        return real.PROVED, 1.03 * arguments[6], 1  # arguments[6] is the target
 
-    blind = SimpleNamespace(PROVED=real.tree.PROVED, VIOLATED=real.tree.VIOLATED, certify=agree)
-    monkeypatch.setattr(certificate, "load", lambda: real._replace(tree=blind))
+    monkeypatch.setattr(certificate, "kernels", lambda: SimpleNamespace(**{**vars(real), "certify": agree}))
     T = solved(*channels)
     assert faults_of_upper_end(T, channels, 0, np.random.default_rng(1), count=1)
     assert GridGame((0.1, 0.7), (0.3, 0.85)).cheapest(np.concatenate(T.allocation)) < 1 / T.upper

@@ -6,7 +6,6 @@ from scipy.special import rel_entr
 
 import bestchannel as bc
 from bestchannel.lower_bound.certificate import Leader
-from bestchannel.lower_bound.kernels.loading import load, new_side
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, row_divergences
 
 ROUNDING = 1e-12
@@ -85,10 +84,12 @@ def test_attracted_row_is_the_cheapest_law(t):
 
 @pytest.mark.parametrize("price", [1e-4, 0.03, 0.5, 5.0])
 def test_leader_at_a_price_is_bounded_from_below_and_nearly_reached(price):
+    from bestchannel.lower_bound.kernels.leader_cost import phi_at
+
     rng = np.random.default_rng(7)
     W, w = np.array([[0.8, 0.1, 0.1], [0.1, 0.6, 0.3]]), np.array([0.3, 0.4])
-    kernels, leader = load(), Leader(W, w, bc.capacity(W))
-    phi = kernels.leader.phi_at(leader.curve, price)
+    leader = Leader(W, w, bc.capacity(W))
+    phi = phi_at(leader.curve, price)
 
     def cost(u):
         return w @ row_divergences(W, u) + price * bc.capacity(u).upper * NATS_PER_BIT
@@ -148,6 +149,8 @@ def test_one_cell_gives_a_valid_bound():
 
 
 def test_side_leaves_out_probabilities_that_rounding_swallows():
-    side = new_side(load(), np.array([[1.0, 1e-20]]), np.array([0.5]))
+    from bestchannel.lower_bound.kernels.leader_cost import new_side
+
+    side = new_side(np.array([[1.0, 1e-20]]), np.array([0.5]))
     assert side.a.tolist() == [[0.5, 0.0]]
     assert side.base == 0.0

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Capacities of many small channels: one interior point in vector lanes (numba).
 
 The problem is max_P I(P; W) over the simplex. With D_x = D(W_x || PW) its optimality
@@ -31,12 +32,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
 from bestchannel.capacity.capacity_kernels import BAD_ENTRY, BAD_SUM, OK, STALLED
-from bestchannel.capacity.logarithm import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, inlined, jit, log
+from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY, log
+from bestchannel.compiled import entry, inlined, jit
 
 MAX_ITERATIONS = 50
 FIRST_MARGIN = 1.02
@@ -384,16 +385,10 @@ def _idle(n, m, lanes):
     )  # fmt: skip
 
 
-_vector = numba.float64[::1]
-_matrix = numba.float64[:, ::1]
-_stack = numba.types.Array(numba.float64, 3, "C", readonly=True)
-_SIGNATURE = numba.void(
-    _stack, numba.int64, numba.int64, numba.int64, numba.float64, numba.float64, numba.boolean,
-    _vector, _vector, _matrix, _matrix, numba.uint8[::1],
-)  # fmt: skip
-
-
-@numba.njit(_SIGNATURE, **OPTIONS)
+@entry(
+    "void(Array(float64, 3, 'C', True), int64, int64, int64, float64, float64, boolean,"  # True: may be read-only
+    " float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], uint8[::1])"
+)
 def solve(stack, first, last, lanes, tol, rtol, normalize, lower, upper, inputs, outputs, status):
     """Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y]."""
     _, n, m = stack.shape

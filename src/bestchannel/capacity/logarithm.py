@@ -1,38 +1,15 @@
-"""What the compiled kernels share: how they are compiled, their constants, and a logarithm that vectorises."""
+# mypy: ignore-errors
+"""What the interior points share: their constants, and a logarithm that vectorises."""
 
 from __future__ import annotations
 
-import numba
-from llvmlite import ir
-from numba.extending import intrinsic
+import numpy as np
+
+from bestchannel.compiled import inlined
 
 TINY = 1e-300
 LEAST_SLACK = 1e-30
 SHORT_OF_BOUNDARY = 0.995
-
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-jit = numba.njit(**OPTIONS)
-inlined = numba.njit(inline="always", **OPTIONS)
-
-
-@intrinsic
-def _as_bits(typingctx, x):
-    """The bits of a float64 as an int64."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return numba.int64(numba.float64), codegen
-
-
-@intrinsic
-def _as_float(typingctx, bits):
-    """The float64 with these bits."""
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return numba.float64(numba.int64), codegen
 
 
 @inlined
@@ -42,10 +19,10 @@ def log(x):
     x = 2^e m with m in [sqrt(1/2), sqrt 2); log m = 2 artanh(t), t = (m-1)/(m+1), |t| < 0.1716,
     by its power series up to t^21.
     """
-    bits = _as_bits(x)
+    bits = np.float64(x).view(np.int64)
     shifted = bits - 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
     e = shifted >> 52
-    m = _as_float(bits - (e << 52))
+    m = np.int64(bits - (e << 52)).view(np.float64)
     t = (m - 1.0) / (m + 1.0)
     z = t * t
     series = 1.0 / 21.0

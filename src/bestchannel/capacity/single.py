@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The interior point of `lanes` for one channel, where the innermost loops run over its inputs (numba).
 
 Plain capacity only: no floor, no cost, no relative accuracy. The Newton matrix A is kept in
@@ -9,11 +10,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity.logarithm import LEAST_SLACK, OPTIONS, SHORT_OF_BOUNDARY, TINY, jit, log
+from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY, log
+from bestchannel.compiled import entry, jit, regrouping
 
 MAX_ITERATIONS = 80
 EPS = float(np.finfo(float).eps)
@@ -24,8 +25,6 @@ VECTORS = 16
 
 SPARSE = 16
 """How many times fewer products K must need over the non-zero entries for these to be listed."""
-
-_regrouping = numba.njit(fastmath={"reassoc", "contract"}, **OPTIONS)
 
 
 class Channel(NamedTuple):
@@ -55,7 +54,7 @@ class State(NamedTuple):
     F: Floats  # [k, x] coefficients of one block
 
 
-@_regrouping
+@regrouping
 def _dot(a, b):
     total = 0.0
     for k in range(len(a)):
@@ -76,14 +75,14 @@ def _scale_to_one(p):
         p[x] /= total
 
 
-@_regrouping
+@regrouping
 def _add_row(out, coefficient, row):
     """out += coefficient * row."""
     for k in range(len(out)):
         out[k] += coefficient * row[k]
 
 
-@_regrouping
+@regrouping
 def _add_rows(out, coefficients, rows):
     """out += coefficients @ rows."""
     n = len(rows)
@@ -97,7 +96,7 @@ def _add_rows(out, coefficients, rows):
         _add_row(out, coefficients[i], rows[i])
 
 
-@_regrouping
+@regrouping
 def _add_block(A, F, rows, first):
     """A_ij += sum_k F_ki rows_kj for the four k and first <= i <= j; some j < i, for whole vectors, do no harm."""
     for i in range(first, len(A)):
@@ -284,11 +283,7 @@ def _divergences(W, neg_entropy, p):
     return D
 
 
-_rows = numba.float64[:, ::1]
-_vector = numba.float64[::1]
-
-
-@numba.njit(_vector(_rows), **OPTIONS)
+@entry("float64[::1](float64[:, ::1])")
 def neg_entropies(W):
     """sum_y W log W of every row."""
     n, m = W.shape
@@ -301,7 +296,7 @@ def neg_entropies(W):
     return total
 
 
-@numba.njit(_vector(_rows, _vector, _vector, numba.int64), **OPTIONS)
+@entry("float64[::1](float64[:, ::1], float64[::1], float64[::1], int64)")
 def climb(W, neg_entropy, p, steps):
     """The p with the smallest gap among those of some multiplicative steps p <- p exp(rate D).
 
@@ -325,7 +320,7 @@ def climb(W, neg_entropy, p, steps):
     return best
 
 
-@numba.njit(_vector(_rows, _vector, _vector, numba.float64), **OPTIONS)
+@entry("float64[::1](float64[:, ::1], float64[::1], float64[::1], float64)")
 def interior_point(W, neg_entropy, p, goal):
     """The best input distribution on the way from p to a gap of at most goal nats; the rows of W sum to 1."""
     channel = _laid_out(W, neg_entropy)

@@ -8,8 +8,9 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
-from bestchannel.capacity.stack import Progress, solve_stack, usable_cores
+from bestchannel.capacity.stack import Progress, solve_stack
 from bestchannel.channels import Channel
+from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
 
 

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.capacity.capacity_kernels import announced
+from bestchannel.compiled import Kernels
 from bestchannel.counts.row_forms import RowForm
 
 ROWS = 2**19
 """Rows numbered at a time."""
 
 
-@functools.cache
-def kernels() -> ModuleType:
-    """The module `bestchannel.counts.scan_kernels`, compiled on first use and cached on disk."""
-    with announced():
-        from bestchannel.counts import scan_kernels
-
-        _compile(scan_kernels)
-    return scan_kernels
-
-
-def _compile(module: ModuleType) -> None:
-    """Call every entry once: numba compiles for the types that it meets."""
-    memory = Memory()
-    roles, codes, counts = np.ones(1, np.int8), np.empty(1, np.int32), np.empty(1, np.int64)
-    module.scan(np.zeros(1, np.uint8), 0, 0, True, 0, 0, roles, *memory.arrays(), codes, counts)
-    module.fill_slots(memory.slots, memory.hashes, 0)
+kernels = Kernels("bestchannel.counts.scan_kernels", seconds=3)
 
 
 class Memory:

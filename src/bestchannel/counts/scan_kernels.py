@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from bestchannel.compiled import inlined, jit
 
 MORE, ODD, FULL, PAUSED = 0, 1, 2, 3
 """Why a scan ended: it wants more text, the next row is for the caller to judge, no room for a key, or for a row."""
@@ -17,10 +18,6 @@ N_KEYS, POOL_USED, LINE = 0, 1, 2
 
 SPACE, LF, CR, POINT, ZERO = 32, 10, 13, 46, 48
 MOST_DIGITS = 15
-
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-jit = numba.njit(**_OPTIONS)
-inlined = numba.njit(inline="always", **_OPTIONS)
 
 
 @inlined
@@ -214,3 +211,11 @@ def fill_slots(slots, hashes, n_keys):
         while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = code
+
+
+def warm_up():
+    """Call every entry once."""
+    slots, hashes, numbers = np.full(2, -1, np.int32), np.zeros(1, np.uint64), np.zeros(3, np.int64)
+    text, roles, codes = np.zeros(1, np.uint8), np.ones(1, np.int8), np.empty(1, np.int32)
+    scan(text, 0, 0, True, 0, 0, roles, slots, hashes, numbers, text, numbers, numbers, codes, numbers)
+    fill_slots(slots, hashes, 0)

@@ -12,7 +12,9 @@ import math
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.evidence_kernels import binary
+from bestchannel.compiled import Kernels
+
+kernels = Kernels("bestchannel.evidence.binary_rival_kernels", seconds=5)
 
 SHARE_OF_ALL = 0.1
 """Of the stake: the part that is held against all senses of the rival, not just those since the bets began."""
@@ -34,7 +36,7 @@ def likelihood_evidence(counts: Floats, starts: Floats, weights: Floats, fixed_i
     """
     nats = np.empty(len(counts))
     shares = math.log(SHARE_OF_ALL), math.log1p(-SHARE_OF_ALL)
-    binary().likelihood_evidence(counts, starts, weights, fixed_input, *shares, nats)
+    kernels().likelihood_evidence(counts, starts, weights, fixed_input, *shares, nats)
     return nats
 
 
@@ -48,5 +50,5 @@ def meeting_rates(
     largest where both come to the same value; the third number is what the rival's counts charge for it, in nats.
     """
     met = np.empty((len(counts), 3))
-    binary().meeting_rates(counts, weights, leader_senses, rates, levels, fixed_input, met)
+    kernels().meeting_rates(counts, weights, leader_senses, rates, levels, fixed_input, met)
     return met

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from bestchannel.capacity.logarithm import jit
+from bestchannel.compiled import jit
 
 MOST_CELLS, MOST_WAITING = 20_000, 300
 """Triangles that are looked at, and that wait to be; a hundred and a dozen are usual."""
@@ -263,3 +263,10 @@ def _excess(n, weight, level, p):
         cost -= _row_cost(n[x, 1], n[x, 0], n[x, 1] / max(n[x, 0] + n[x, 1], 1e-300))
     reached = value(a, b, p)[0]
     return level - reached, reached, cost
+
+
+def warm_up():
+    """Call every entry once."""
+    counts, one, two = np.ones((1, 2, 2)), np.ones(1), np.array([0.1, 0.2])
+    likelihood_evidence(counts, 0.5 * counts, one, -1.0, -1.0, -1.0, one.copy())
+    meeting_rates(counts, one, 1.0, two, two[::-1].copy(), -1.0, np.empty((1, 3)))

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.evidence_kernels import leader
+from bestchannel.compiled import Kernels
+
+kernels = Kernels("bestchannel.evidence.leader_bet_kernels", seconds=5)
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
@@ -98,7 +100,7 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
     """
     shape = (len(weights), *W.shape)
     pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
-    leader().bets(W, P, senses, weights, REFINEMENTS, pays, price, V, nu)
+    kernels().bets(W, P, senses, weights, REFINEMENTS, pays, price, V, nu)
     at_stake = weights + np.einsum("x,rxy->r", senses, np.abs(pays) * (1.0 + np.exp(pays)))
     return LeaderBets(pays, price + ROUNDING + RELATIVE_ROUNDING * at_stake, V, nu)
 

@@ -17,9 +17,11 @@ import numpy as np
 
 from bestchannel.arrays import Floats, frozen
 from bestchannel.capacity import capacity
+from bestchannel.compiled import Kernels
 from bestchannel.information import divergences_nats
-from bestchannel.lower_bound.kernels.loading import load, new_side
 from bestchannel.lower_bound.known_channels import Instance
+
+kernels = Kernels("bestchannel.lower_bound.kernels.pair_search", seconds=4)
 
 SOFTENING = 1e-3
 """Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""
@@ -100,15 +102,15 @@ def _inside(P: Floats) -> Floats:
 
 def respond(instance: Instance, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
     """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
-    kernels = load()
+    pairs = kernels()
     b = instance.leader
     w_b, w_a = w[instance.blocks[b]], w[instance.blocks[rival]]
-    leader, moved = new_side(kernels, instance.W[b], w_b), new_side(kernels, instance.W[rival], w_a)
+    leader, moved = pairs.new_side(instance.W[b], w_b), pairs.new_side(instance.W[rival], w_a)
     price = 0.3 * min(w_b.sum(), w_a.sum())
     found = []
     for start in positions:
         at = Position(start.u.copy(), _inside(start.P_u), start.v.copy(), _inside(start.P_v))
-        kernels.pairs.search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
+        pairs.search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
         np.maximum(at.u, LEAST_ENTRY, out=at.u)
         np.maximum(at.v, LEAST_ENTRY, out=at.v)
         cost = cost_of(instance, rival, w, at.u, at.v)

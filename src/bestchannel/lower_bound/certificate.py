@@ -15,9 +15,11 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity, capacity
+from bestchannel.compiled import Kernels
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.lower_bound.alternatives import LEAST_ENTRY, Position
-from bestchannel.lower_bound.kernels.loading import load, new_side
+
+kernels = Kernels("bestchannel.lower_bound.kernels.branch_and_bound", seconds=20)
 
 CURVE_RANGE = (1e-6, 1e2)
 CURVE_POINTS = 190
@@ -43,12 +45,11 @@ class Leader:
     """The best channel with its weights, solved once for all rivals."""
 
     def __init__(self, W: Floats, w: Floats, answer: Capacity) -> None:
-        kernels = load()
-        side = new_side(kernels, W, w)
+        tree = kernels()
         prices = w.sum() * np.geomspace(*CURVE_RANGE, CURVE_POINTS)
-        self.curve: Any = kernels.leader.new_curve(side, prices)
+        self.curve: Any = tree.new_curve(tree.new_side(W, w), prices)
         P = np.maximum(answer.input, 1e-6)
-        kernels.leader.fill_curve(self.curve, W.copy(), P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
+        tree.fill_curve(self.curve, W.copy(), P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
 
     def prove(
         self, W: Floats, w: Floats, guess: Floats, target: float, *, most_cells: int, alarm: bool = True
@@ -58,17 +59,15 @@ class Leader:
         `guess` are rows near a solution; they change the time, never the validity. Without
         `alarm` the search goes on past rows that seem to cost less than the target.
         """
-        kernels = load()
+        tree = kernels()
         answer = capacity(guess, tol=1e-6)
         price = self._price(answer)
         n, m = W.shape
-        desk, cells = kernels.cells.new_desk(n, m), kernels.cells.new_cells(most_cells, n, m)
-        rival = new_side(kernels, W, w)
-        end, bound, _ = kernels.tree.certify(
-            rival, self.curve, cells, desk, price, np.array(answer.output), target, alarm
-        )
-        doubt = self._met(desk.v, desk.P) if end == kernels.tree.VIOLATED else None
-        return Proof(max(bound, 0.0), end == kernels.tree.PROVED, doubt)
+        desk, cells = tree.new_desk(n, m), tree.new_cells(most_cells, n, m)
+        rival = tree.new_side(W, w)
+        end, bound, _ = tree.certify(rival, self.curve, cells, desk, price, np.array(answer.output), target, alarm)
+        doubt = self._met(desk.v, desk.P) if end == tree.VIOLATED else None
+        return Proof(max(bound, 0.0), end == tree.PROVED, doubt)
 
     def _price(self, answer: Capacity) -> float:
         """The price at which the leader comes down to this capacity."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from bestchannel.arrays import Floats
-from bestchannel.capacity.stack import usable_cores
+from bestchannel.compiled import usable_cores
 from bestchannel.lower_bound.alternatives import Position, alternative_at, cut_of
 from bestchannel.lower_bound.certificate import Leader, Proof
 from bestchannel.lower_bound.known_channels import Instance

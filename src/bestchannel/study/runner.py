@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing.connection import wait as wait_for
 
-from bestchannel.capacity.stack import usable_cores
+from bestchannel.compiled import usable_cores
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study.journal import Journal

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.lower_bound.kernels.cached_jit import inner
+from bestchannel.compiled import inner
 from bestchannel.lower_bound.kernels.convex_row import INFINITY, TINY, log_of
 from bestchannel.lower_bound.kernels.leader_cost import leader_cost
 

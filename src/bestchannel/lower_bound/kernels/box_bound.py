@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
+from bestchannel.compiled import inner
 from bestchannel.lower_bound.kernels.bound_model import Answers, no_answers, solve_model
-from bestchannel.lower_bound.kernels.cached_jit import inner
 from bestchannel.lower_bound.kernels.concave_row import repelled_row, row_parts
 from bestchannel.lower_bound.kernels.convex_row import INFINITY, copy, log_of, lowest
 from bestchannel.lower_bound.kernels.leader_cost import phi_at

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 
-from bestchannel.lower_bound.kernels.box_bound import HIGH, LOW, bound_cell, psi, take_logs
-from bestchannel.lower_bound.kernels.cached_jit import inner, jit
+import numpy as np
+
+from bestchannel.compiled import inner, jit
+from bestchannel.lower_bound.kernels.box_bound import HIGH, LOW, bound_cell, new_cells, new_desk, psi, take_logs
 from bestchannel.lower_bound.kernels.concave_row import between, tighten
 from bestchannel.lower_bound.kernels.convex_row import INFINITY, TINY, copy, log_of, lowest
-from bestchannel.lower_bound.kernels.leader_cost import leader_cost, output
+from bestchannel.lower_bound.kernels.leader_cost import fill_curve, leader_cost, new_curve, new_side, output
 
 PROVED, VIOLATED, EXHAUSTED = 0, 1, 2
 """How a search ended: the target holds; rows were found that cost less; neither within the cells allowed."""
@@ -192,3 +194,12 @@ def certify(rival, curve, cells, desk, s, Q, target, alarm):
         other = count
         count += 1
     return VIOLATED, min(cells.bound[lowest(cells.bound, count)], target), count
+
+
+def warm_up():
+    """Call every entry once."""
+    W_b, W_a = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.8, 0.2], [0.2, 0.8]])
+    P = np.array([0.5, 0.5])
+    curve = new_curve(new_side(W_b, P), np.array([0.01, 1.0]))
+    fill_curve(curve, W_b, P.copy(), 1, 1e-3)
+    certify(new_side(W_a, P), curve, new_cells(2, 2, 2), new_desk(2, 2), 0.1, P, 0.01, False)

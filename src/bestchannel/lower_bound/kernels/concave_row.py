@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from bestchannel.lower_bound.kernels.cached_jit import inner, jit
+from bestchannel.compiled import inner, jit
 from bestchannel.lower_bound.kernels.convex_row import (
     INFINITY,
     MOST_STEPS,

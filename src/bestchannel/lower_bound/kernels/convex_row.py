@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from bestchannel.lower_bound.kernels.cached_jit import inner, jit
+from bestchannel.compiled import inner, jit
 
 INFINITY = math.inf
 MOST_STEPS = 100

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.lower_bound.kernels.cached_jit import inner, jit
+from bestchannel.compiled import inner, jit
 from bestchannel.lower_bound.kernels.convex_row import INFINITY, TINY, copy, log_of, tilted_row
-from bestchannel.lower_bound.kernels.leader_cost import improve_input, leader_step, move, output, spread
+from bestchannel.lower_bound.kernels.leader_cost import improve_input, leader_step, move, new_side, output, spread
 
 MOST_PRICES = 40
 
@@ -131,3 +131,10 @@ def search_pair(leader, rival, s, u, P_u, v, P_v, most, tol):
     at = Pair(u, P_u, np.empty(u.shape[1]), v, P_v, np.empty(v.shape[1]))
     kept = Rows(np.empty((2, *u.shape)), np.empty((2, *v.shape)))
     return local_pair(leader, rival, s, at, Rows(np.empty_like(u), np.empty_like(v)), kept, most, tol)
+
+
+def warm_up():
+    """Call every entry once."""
+    W, w = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0.5, 0.5])
+    side = new_side(W, w)
+    search_pair(side, side, 0.1, W.copy(), w.copy(), W.copy(), w.copy(), 1, 1e-3)
