@@ -128,16 +128,23 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def stamp(module: str) -> str:
-    """SHA-256 of the sources of a module and of all modules of its package that it imports, directly or not."""
-    sources: dict[str, str] = {}
+    """SHA-256 of all that the kernels of a module are made of."""
+    return sha256(
+        "\0".join(f"{name}\0{source}" for name, source in sorted(sources(module).items())).encode()
+    ).hexdigest()
+
+
+def sources(module: str) -> dict[str, str]:
+    """The source of a module and of every module of its package that it imports, directly or not, by name."""
+    found: dict[str, str] = {}
     waiting = [module]
     imports = re.compile(rf"^\s*(?:from|import)\s+({module.split('.')[0]}\b[\w.]*)", re.MULTILINE)
     while waiting:
         name = waiting.pop()
-        if name not in sources:
-            sources[name] = _source(name)
-            waiting += imports.findall(sources[name])
-    return sha256("\0".join(name + "\0" + sources[name] for name in sorted(sources)).encode()).hexdigest()
+        if name not in found:
+            found[name] = _source(name)
+            waiting += imports.findall(found[name])
+    return found
 
 
 @functools.cache
