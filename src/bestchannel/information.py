@@ -17,24 +17,28 @@ def binary_entropy(p: float) -> float:
     return sum(-t * math.log2(t) for t in (p, 1.0 - p) if t > 0.0)
 
 
-def divergences_nats(W: Floats, Q: Floats) -> Floats:
-    """D(W_x || Q) = sum_y W(y|x) log(W(y|x)/Q(y)) of every row, in nats; shape (..., n_inputs).
+def divergence_nats(P: Floats, Q: Floats) -> Floats:
+    """D(P || Q) = sum_y P_y log(P_y/Q_y) over the last axis, in nats; infinite where Q_y = 0 < P_y.
 
-    Computed as sum_y Q psi(u) with u = (W-Q)/Q and psi(u) = (1+u) log(1+u) - u >= 0, which
-    has no cancellation: it keeps its relative accuracy when the rows are nearly equal to Q.
+    Computed as sum_y Q psi(u) with u = (P-Q)/Q and psi(u) = (1+u) log(1+u) - u >= 0, which
+    has no cancellation: it keeps its relative accuracy when P is nearly equal to Q.
     """
-    Q = np.asarray(Q)[..., None, :]
     positive = Q > 0.0
     with np.errstate(all="ignore"):
-        u = np.where(positive, (W - Q) / Q, 0.0)
+        u = np.where(positive, (P - Q) / Q, 0.0)
         near = np.where(u > -1.0, (1.0 + u) * np.log1p(u) - u, 1.0)
         series = np.zeros_like(u)
         for k in range(10, 1, -1):  # psi(u) = sum_{k >= 2} (-u)^k / (k (k-1))
             series = series * -u + 1.0 / (k * (k - 1))
         terms = Q * np.where(np.abs(u) > 0.02, near, u * u * series)
-        # W/Q may overflow where Q is tiny; there Q psi(u) = W log(W/Q) - W + Q cancels nothing
-        terms = np.where(u > 1.0, W * (np.log(W) - np.log(Q)) - W + Q, terms)
-    return np.where(positive | (W == 0.0), terms, np.inf).sum(axis=-1)
+        # P/Q may overflow where Q is tiny; there Q psi(u) = P log(P/Q) - P + Q cancels nothing
+        terms = np.where(u > 1.0, P * (np.log(P) - np.log(Q)) - P + Q, terms)
+    return np.where(positive | (P == 0.0), terms, np.inf).sum(axis=-1)
+
+
+def divergences_nats(W: Floats, Q: Floats) -> Floats:
+    """D(W_x || Q) of every row, in nats; shape (..., n_inputs)."""
+    return divergence_nats(W, np.asarray(Q)[..., None, :])
 
 
 def mutual_information(input: object, channel: object) -> float:

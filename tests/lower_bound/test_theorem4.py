@@ -97,8 +97,8 @@ def test_bound_with_impossible_outputs_is_the_maximum_over_all_joint_relabelling
 @pytest.mark.parametrize("shape", [(3, 3), (4, 4), (4, 6), (7, 3)])
 def test_reported_relabellings_reach_the_lower_end(shape, make):
     channels = make(4, shape, 5)
-    for max_cells in (2**22, 100):
-        bound = theorem4(channels, 1, 0.01, max_cells=max_cells)
+    for max_terms in (2**22, 100):
+        bound = theorem4(channels, 1, 0.01, max_terms=max_terms)
         assert bound.relabellings[1] is None
         assert bound.sum_lower == pytest.approx(reached(channels, 1, bound), rel=ROUNDING)
 
@@ -106,10 +106,10 @@ def test_reported_relabellings_reach_the_lower_end(shape, make):
 @pytest.mark.parametrize("make", [draw, sparse])
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("shape", [(4, 4), (4, 5), (5, 4), (5, 5)])
-@pytest.mark.parametrize("max_cells", [0, 1000])
-def test_bracket_without_enumeration_holds_the_exact_value(shape, seed, make, max_cells):
+@pytest.mark.parametrize("max_terms", [0, 1000])
+def test_bracket_without_enumeration_holds_the_exact_value(shape, seed, make, max_terms):
     channels = make(4, shape, seed)
-    exact, bracket = theorem4(channels, 0, 0.01), theorem4(channels, 0, 0.01, max_cells=max_cells)
+    exact, bracket = theorem4(channels, 0, 0.01), theorem4(channels, 0, 0.01, max_terms=max_terms)
     assert exact.exact
     assert not bracket.exact
     assert bracket.lower <= exact.lower * (1 + ROUNDING)
@@ -199,11 +199,11 @@ def test_relaxed_upper_end_is_infinite_where_rows_agree_one_by_one():
     # Each row of one channel is a rearranged row of the other, yet no single relabelling fits all rows.
     first = Channel.from_rows([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
     second = Channel.from_rows([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
-    exact, bracket = theorem4([second, first], 0, 0.01), theorem4([second, first], 0, 0.01, max_cells=0)
+    exact, bracket = theorem4([second, first], 0, 0.01), theorem4([second, first], 0, 0.01, max_terms=0)
     assert math.isfinite(exact.upper)
     assert math.isinf(bracket.upper)
     assert math.isfinite(bracket.lower)
-    assert theorem4([second, first], 0, 0.9, max_cells=0).upper == 0
+    assert theorem4([second, first], 0, 0.9, max_terms=0).upper == 0
 
 
 def test_rival_with_another_alphabet_is_refused():

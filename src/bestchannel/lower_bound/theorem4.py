@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats, Integers, number_in
 from bestchannel.channels.channel import Channel
 from bestchannel.errors import InputError
+from bestchannel.information import divergence_nats
 
-MAX_CELLS = 2**22
+MAX_TERMS = 2**22
 """Divergence terms (output orders x inputs² x outputs) worth computing for one rival: well under a second."""
 
-SEARCH_CELLS = 2**20
+SEARCH_TERMS = 2**20
 """Divergence terms worth computing in one round of the local search."""
 
 SEARCH_ROUNDS = 20
@@ -36,9 +37,6 @@ SEARCH_ROUNDS = 20
 
 FORBIDDEN = -1.0
 """The gain of a pair of rows that must not be matched; every true gain is at least 0."""
-
-SERIES = [(-1) ** power / (power * (power - 1)) for power in range(9, 1, -1)]
-"""((1 + c) log(1 + c) - c)/c² = 1/2 - c/6 + c²/12 - …, highest power first; below 1e-17 off for |c| < 0.01."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Theorem4:
     `sum_lower` and `sum_upper` enclose the sum of reciprocal divergences, in senses per nat;
     `lower` and `upper` are these times max(0, log(1/(2.4 δ))), in senses. `exact` says that
     all relabellings were compared, so that both ends agree. `relabellings` holds the choice
-    that reaches `sum_lower`, one a channel, None for the best one.
+    that reaches `sum_lower`, one per channel, None for the best one.
     """
 
     lower: float
@@ -85,14 +83,14 @@ class _Assignment:
     partners: tuple[int, ...]
 
 
-def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_cells: int = MAX_CELLS) -> Theorem4:
+def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_terms: int = MAX_TERMS) -> Theorem4:
     """Senses that every policy which is δ-correct on all channels needs on average [EBWGW24, Thm. 4].
 
     E[σ] ≥ log(1/(2.4 δ)) · max_π { Σ_{a≠b} 1/max_x D(π_a W_a(x)‖W_b(x)) + 1/max_{a,x} D(W_b(x)‖π_a W_a(x)) }
 
     where W(x) is row x, b = `best` is the index of the channel with the largest capacity,
     for which the caller vouches, and π_a relabels inputs and outputs of rival a. All output
-    relabellings are compared where their divergence terms number at most `max_cells`;
+    relabellings are compared where their divergence terms number at most `max_terms`;
     beyond, the lower end comes from a local search and the upper end from relabelling the
     outputs of each pair of rows on its own. Both are correct up to the rounding of doubles.
 
@@ -104,8 +102,8 @@ def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_cells:
     _refuse_unsuitable(channels, best)
     rivals = [a for a in range(len(channels)) if a != best]
     pairs = [(channels[a].W, channels[best].W) for a in rivals]
-    exact = _cells(channels[best]) <= max_cells
-    fronts = [_full_front(*pair) if exact else _searched_front(*pair, max_cells) for pair in pairs]
+    exact = _terms(channels[best]) <= max_terms
+    fronts = [_full_front(*pair) if exact else _searched_front(*pair, max_terms) for pair in pairs]
     sum_lower, choice = _largest_sum(fronts)
     if math.isinf(sum_lower):
         _refuse_equal(channels, best, rivals, choice)
@@ -125,7 +123,7 @@ def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_cells:
 
 def _refuse_unsuitable(channels: Sequence[Channel], best: int) -> None:
     if len(channels) < 2:
-        raise InputError(f"Theorem 4 wants the best channel and at least one rival; got {len(channels)} channels")
+        raise InputError(f"Theorem 4 requires the best channel and at least one rival; got {len(channels)} channels")
     if not 0 <= best < len(channels):
         raise InputError(f"best must be the index of one of {len(channels)} channels, from 0; it is {best}")
     wanted = channels[best].W.shape
@@ -133,7 +131,7 @@ def _refuse_unsuitable(channels: Sequence[Channel], best: int) -> None:
         if channel.W.shape != wanted:
             raise InputError(
                 f"{_title(channels, a)} has {channel.n_inputs} inputs and {channel.n_outputs} outputs, but Theorem 4"
-                f" compares rows and wants {wanted[0]} and {wanted[1]} like those of the best channel;"
+                f" compares rows and requires {wanted[0]} and {wanted[1]} like those of the best channel;"
                 " the characteristic time has no such condition"
             )
 
@@ -150,7 +148,7 @@ def _title(channels: Sequence[Channel], index: int) -> str:
     return f'channel "{channels[index].name}"' if channels[index].name else f"channel {index}"
 
 
-def _cells(channel: Channel) -> int:
+def _terms(channel: Channel) -> int:
     return math.factorial(channel.n_outputs) * channel.n_inputs**2 * channel.n_outputs
 
 
@@ -177,14 +175,14 @@ def _full_front(W_a: Floats, W_b: Floats) -> list[_Trade]:
     return _front(*_gains(W_a, W_b, orders), orders)
 
 
-def _searched_front(W_a: Floats, W_b: Floats, max_cells: int) -> list[_Trade]:
+def _searched_front(W_a: Floats, W_b: Floats, max_terms: int) -> list[_Trade]:
     """The undominated trades among the output orders that a local search meets.
 
     It starts from the orders that align one row of each channel. From the orders of the
     current front it goes on to those that fit the matched rows best on average and to all
     swaps of two outputs, until the front stays as it is.
     """
-    limit = max(1, min(max_cells, SEARCH_CELLS) // (W_a.shape[0] ** 2 * W_a.shape[1]))
+    limit = max(1, min(max_terms, SEARCH_TERMS) // (W_a.shape[0] ** 2 * W_a.shape[1]))
     orders = _alignments(W_a, W_b)[:limit]
     front: list[_Trade] = []
     for _ in range(SEARCH_ROUNDS):
@@ -248,25 +246,9 @@ def _gains(W_a: Floats, W_b: Floats, orders: Integers) -> tuple[Floats, Floats]:
     """1/D(w‖v) and 1/D(v‖w) for v = row x of W_b, w = row x' of W_a in each order: arrays [order, x, x']."""
     w = np.moveaxis(W_a[:, orders], 0, 1)
     with np.errstate(divide="ignore"):
-        forward = [1 / _divergence(w, v) for v in W_b]
-        backward = [1 / _divergence(v, w) for v in W_b]
+        forward = [1 / divergence_nats(w, v) for v in W_b]
+        backward = [1 / divergence_nats(v, w) for v in W_b]
     return np.stack(forward, axis=1), np.stack(backward, axis=1)
-
-
-def _divergence(w: Floats, v: Floats) -> Floats:
-    """D(w‖v) = Σ_y w log(w/v) - w + v over the last axis, in nats; infinite where v = 0 < w.
-
-    The last two terms cancel over rows that sum to 1; with them no term is negative.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(w > 0, np.maximum(w * (np.log(w) - np.log(v)) - w + v, 0), v)
-    # Near w = v this loses its digits; with c = (w - v)/v the series v(c²/2 - c³/6 + c⁴/12 - …) keeps them.
-    close = np.abs(w - v) < 0.01 * v
-    nearby = np.broadcast_to(v, close.shape)[close]
-    c = (np.broadcast_to(w, close.shape)[close] - nearby) / nearby
-    terms[close] = nearby * c**2 * np.polyval(SERIES, c)
-    total: Floats = terms.sum(axis=-1)
-    return total
 
 
 def _front(forward: Floats, backward: Floats, orders: Integers) -> list[_Trade]:
