@@ -67,7 +67,7 @@ def test_from_one_half_on_nothing_is_promised_and_nothing_needed():
 @pytest.mark.parametrize(
     ("channels", "delta", "message"),
     [
-        ([], 0.1, "a lower bound wants at least one channel; none was given"),
+        ([], 0.1, "a lower bound requires at least one channel; none was given"),
         ({"q7": [[0.9, 0.1], [0.5, 0.4]]}, 0.1, 'row x=1 of channel "q7" must sum to 1'),
         ([A, B], 0.0, r"delta must lie in \(0, 1\)"),
         ([A, B], 1.0, r"delta must lie in \(0, 1\)"),

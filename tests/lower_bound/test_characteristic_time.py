@@ -12,7 +12,7 @@ from bestchannel import Channel
 from bestchannel.errors import InputError
 from bestchannel.lower_bound import certificate
 from bestchannel.lower_bound.characteristic_time import characteristic_time
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, faults_of_lower_end, faults_of_upper_end
 
 
@@ -26,7 +26,7 @@ def bsc(p):
 
 
 def solved(*channels, **options):
-    return characteristic_time(Instance.of(channels), **options)
+    return characteristic_time(KnownChannels.of(channels), **options)
 
 
 def random_channels(seed, *shapes, concentration=1.0):

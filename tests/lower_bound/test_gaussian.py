@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from bestchannel import Channel
 from bestchannel.lower_bound.characteristic_time import characteristic_time
 from bestchannel.lower_bound.gaussian import gaussian_time, input_deviations, small_gap_time
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 
 
 def bsc(p):
@@ -41,12 +41,12 @@ def test_four_arms_agree_with_a_search_over_the_shares():
 def test_deviation_of_a_bsc_is_the_one_of_its_log_likelihood_ratio():
     # P* = (1/2, 1/2); under either input log(W/Q*) takes two values that are log((1-p)/p) apart
     p = 0.2
-    deviations = input_deviations(bsc(p).W, Instance.of([bsc(p)]).capacities[0])
+    deviations = input_deviations(bsc(p).W, KnownChannels.of([bsc(p)]).capacities[0])
     assert deviations == pytest.approx([0.5 * np.sqrt(p * (1 - p)) * np.log((1 - p) / p)] * 2, rel=1e-6)
 
 
 def test_approximation_meets_the_bracket_as_the_gap_closes():
-    far, near = Instance.of([bsc(0.1), bsc(0.2)]), Instance.of([bsc(0.1), bsc(0.102)])
+    far, near = KnownChannels.of([bsc(0.1), bsc(0.2)]), KnownChannels.of([bsc(0.1), bsc(0.102)])
     T = characteristic_time(near)
     assert 0.99 * T.lower < small_gap_time(near).time < 1.01 * T.upper
     assert small_gap_time(far).time < 0.97 * characteristic_time(far).lower
@@ -54,11 +54,11 @@ def test_approximation_meets_the_bracket_as_the_gap_closes():
 
 def test_channels_that_can_never_be_the_best_do_not_count():
     one_input = Channel.from_rows([[0.5, 0.5]])
-    with_it, without = Instance.of([bsc(0.1), one_input, bsc(0.2)]), Instance.of([bsc(0.1), bsc(0.2)])
+    with_it, without = KnownChannels.of([bsc(0.1), one_input, bsc(0.2)]), KnownChannels.of([bsc(0.1), bsc(0.2)])
     assert small_gap_time(with_it).time == pytest.approx(small_gap_time(without).time, rel=1e-12)
     assert small_gap_time(with_it).shares[1] == 0.0
 
 
 def test_ties_take_infinitely_long_and_one_channel_no_time():
-    assert small_gap_time(Instance.of([bsc(0.1), bsc(0.9)])).time == np.inf
-    assert small_gap_time(Instance.of([bsc(0.1)])).time == 0.0
+    assert small_gap_time(KnownChannels.of([bsc(0.1), bsc(0.9)])).time == np.inf
+    assert small_gap_time(KnownChannels.of([bsc(0.1)])).time == 0.0

@@ -20,15 +20,17 @@ def a_row(rng, m, *, zeros=False):
 
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("t", [0.0, 0.1, 1.0, 20.0])
-def test_repelled_row_bounds_every_law_and_is_nearly_reached(t, zeros):
-    from bestchannel.lower_bound.kernels.concave_row import repelled_row, row_parts
+def test_difference_of_divergences_bounds_every_law_and_is_nearly_reached(t, zeros):
+    from bestchannel.lower_bound.kernels.concave_row import divergence_difference_row, row_parts
 
     rng = np.random.default_rng(3)
     for _ in range(10):
         W, Q, w = a_row(rng, 3, zeros=zeros), a_row(rng, 3), rng.uniform(0.1, 1)
         base = w * np.sum(rel_entr(W, 1.0))
         found = np.empty(3)
-        bound = base + repelled_row(w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6)
+        bound = base + divergence_difference_row(
+            w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6
+        )
         laws = np.concatenate([rng.dirichlet(np.full(3, c), size=20000) for c in (0.2, 1.0)] + [W[None], np.eye(3)])
         values = w * rel_entr(W, laws).sum(axis=1) - t * rel_entr(laws, Q).sum(axis=1)
         assert bound <= values.min() + ROUNDING
@@ -38,18 +40,20 @@ def test_repelled_row_bounds_every_law_and_is_nearly_reached(t, zeros):
         assert bound <= reached + ROUNDING <= bound + 2e-6
 
 
-def test_repelled_row_keeps_to_its_ranges():
-    from bestchannel.lower_bound.kernels.concave_row import repelled_row, row_parts
+def test_difference_of_divergences_keeps_to_its_ranges():
+    from bestchannel.lower_bound.kernels.concave_row import divergence_difference_row, row_parts
 
     rng = np.random.default_rng(4)
     W, Q, w, t = np.array([0.5, 0.3, 0.2]), np.full(3, 1 / 3), 0.5, 2.0
     low, high = np.array([0.3, 0.1, 0.0]), np.array([0.6, 0.4, 0.3])
     base, found = w * np.sum(rel_entr(W, 1.0)), np.empty(3)
-    bound = base + repelled_row(w * W, w, t, np.log(Q), low, high, found, row_parts(3), 1e-6)
+    bound = base + divergence_difference_row(w * W, w, t, np.log(Q), low, high, found, row_parts(3), 1e-6)
     laws = rng.dirichlet(np.ones(3), size=200_000)
     laws = laws[np.all((laws >= low) & (laws <= high), axis=1)]
     values = w * rel_entr(W, laws).sum(axis=1) - t * rel_entr(laws, Q).sum(axis=1)
-    everywhere = base + repelled_row(w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6)
+    everywhere = base + divergence_difference_row(
+        w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6
+    )
     assert bound <= values.min() <= bound + 0.01
     assert everywhere < bound - 0.1
 
@@ -69,14 +73,14 @@ def test_tilted_row_is_the_least_of_cost_and_tilt(zeros):
 
 
 @pytest.mark.parametrize("t", [0.01, 1.0, 50.0])
-def test_attracted_row_is_the_cheapest_law(t):
-    from bestchannel.lower_bound.kernels.convex_row import attracted_row
+def test_sum_of_divergences_is_the_cheapest_law(t):
+    from bestchannel.lower_bound.kernels.convex_row import divergence_sum_row
 
     rng = np.random.default_rng(6)
     for _ in range(20):
         W, Q, w = a_row(rng, 3, zeros=True), a_row(rng, 3), rng.uniform(0.1, 1)
         v = np.empty(3)
-        attracted_row(w * W, w, t, np.log(Q), v)
+        divergence_sum_row(w * W, w, t, np.log(Q), v)
         others = 0.99 * v + 0.01 * rng.dirichlet(np.ones(3), size=1000)
         costs = [w * rel_entr(W, laws).sum(axis=-1) + t * rel_entr(laws, Q).sum(axis=-1) for laws in (v, others)]
         assert costs[0] <= costs[1].min() + ROUNDING
@@ -118,9 +122,9 @@ def test_pair_is_proved_to_be_worth_nearly_what_the_grid_says_and_never_more(w):
     leader, W, weights = pair_with(w)
     worth = GridGame(BEST, RIVAL).cheapest(w)
     guess = (W + 0.2 * np.eye(2)) / 1.2
-    assert leader.prove(W, weights, guess, 0.97 * worth, most_cells=500).proved
+    assert leader.prove(W, weights, guess, 0.97 * worth, most_boxes=500).proved
     for alarm in (False, True):
-        above = leader.prove(W, weights, guess, 1.001 * worth, most_cells=500, alarm=alarm)
+        above = leader.prove(W, weights, guess, 1.001 * worth, most_boxes=500, alarm=alarm)
         assert not above.proved
         assert above.bound <= worth
 
@@ -129,22 +133,22 @@ def test_guess_changes_the_work_and_not_the_validity():
     leader, W, weights = pair_with([0.25] * 4)
     worth = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
     for guess in (np.eye(2) * 0.98 + 0.01, np.full((2, 2), 0.5), W[::-1]):
-        assert leader.prove(W, weights, guess, 0.95 * worth, most_cells=500).proved
-        assert not leader.prove(W, weights, guess, 1.001 * worth, most_cells=500, alarm=False).proved
+        assert leader.prove(W, weights, guess, 0.95 * worth, most_boxes=500).proved
+        assert not leader.prove(W, weights, guess, 1.001 * worth, most_boxes=500, alarm=False).proved
 
 
 def test_alarm_names_a_pair_that_costs_less_than_the_target():
     leader, W, weights = pair_with([0.25] * 4)
-    proof = leader.prove(W, weights, W, 1.5 * GridGame(BEST, RIVAL).cheapest([0.25] * 4), most_cells=500)
+    proof = leader.prove(W, weights, W, 1.5 * GridGame(BEST, RIVAL).cheapest([0.25] * 4), most_boxes=500)
     assert proof.doubt is not None
     C_v = bc.capacity(proof.doubt.v, normalize=True)
     assert C_v.lower > bc.capacity(W).upper
 
 
-def test_one_cell_gives_a_valid_bound():
+def test_one_box_gives_a_valid_bound():
     leader, W, weights = pair_with([0.25] * 4)
     worth = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
-    bound = leader.prove(W, weights, W, 0.99 * worth, most_cells=1, alarm=False).bound
+    bound = leader.prove(W, weights, W, 0.99 * worth, most_boxes=1, alarm=False).bound
     assert 0.0 < bound <= worth
 
 

@@ -44,7 +44,7 @@ FIRST_MARGIN = 1.02
 
 
 class Lanes(NamedTuple):
-    """The state of the interior point and its scratch, one channel a lane."""
+    """The state of the interior point, one channel in each lane."""
 
     W: Floats  # [x, y, lane]
     U: Floats  # [x, y, lane] W - 1 q'
@@ -59,6 +59,7 @@ class Lanes(NamedTuple):
     aim: Floats  # [x, lane] what p_x s_x / p_x is aimed at
     q: Floats  # [y, lane] output distribution pW
     r: Floats  # [y, lane] 1/q
+    log_q: Floats  # [y, lane]
     dq: Floats  # [y, lane] change of log q
     weight: Floats  # [x, lane] s/p
     low: Floats  # [lane] I(p; W)
@@ -67,12 +68,14 @@ class Lanes(NamedTuple):
     mu: Floats  # [lane]
     step_p: Floats  # [lane]
     step_s: Floats  # [lane]
+    scratch: Floats  # [2, lane] sums that no function leaves to another
 
 
 @jit
-def _read(block, W, trouble, total, normalize):
-    """Lay a block of channels out in lanes with their rows summing to 1; note in `trouble` what is refused."""
+def _read(block, staged, status, normalize):
+    """Lay a block of channels out in lanes with their rows summing to 1; set `status` to OK or why one is refused."""
     count, n, m = block.shape
+    W, trouble, total = staged.W, staged.scratch[0], staged.scratch[1]
     for l in range(count):
         trouble[l] = OK
     for x in range(n):
@@ -93,6 +96,8 @@ def _read(block, W, trouble, total, normalize):
         for y in range(m):
             for l in range(count):
                 W[x, y, l] *= total[l]
+    for l in range(count):
+        status[l] = int(trouble[l])
 
 
 @jit
@@ -111,15 +116,12 @@ def _neg_entropies(W, neg_entropy):
 def _stage(block, staged, status, normalize, precise):
     """Prepare a block of channels at the uniform input; set `status` to OK or why one is refused."""
     n, _, lanes = staged.W.shape
-    trouble = staged.goal
-    _read(block, staged.W, trouble, staged.mu, normalize)
+    _read(block, staged, status, normalize)
     _neg_entropies(staged.W, staged.neg_entropy)
     _divergences(staged, precise)
     for x in range(n):
         for l in range(lanes):
             staged.s[x, l] = FIRST_MARGIN * staged.high[l] - staged.D[x, l] + LEAST_SLACK
-    for l in range(len(block)):
-        status[l] = int(trouble[l])
 
 
 @inlined
@@ -150,8 +152,8 @@ def _divergences(state, precise):
     its relative accuracy for a channel of tiny capacity.
     """
     n, m, lanes = state.W.shape
-    W, U, p, q, r, D, log_q = state.W, state.U, state.p, state.q, state.r, state.D, state.dq
-    low, high, mass = state.low, state.high, state.mu
+    W, U, p, q, r, D, log_q = state.W, state.U, state.p, state.q, state.r, state.D, state.log_q
+    low, high, mass = state.low, state.high, state.scratch[0]
     for l in range(lanes):
         mass[l] = 0.0
     for x in range(n):
@@ -208,7 +210,7 @@ def _psi(u):
 def _factor(state):
     """L D L' factors of K + theta 11' + diag(s/p): L below the diagonal of A, 1/D on it."""
     n, m, lanes = state.U.shape
-    U, A, r, theta = state.U, state.A, state.r, state.mu
+    U, A, r, theta = state.U, state.A, state.r, state.scratch[0]
     for l in range(lanes):
         theta[l] = 0.0
     for i in range(n):
@@ -259,7 +261,7 @@ def _solve(A, b):
 @jit
 def _solve_within_simplex(state):
     """Overwrite dp = b with the solution of A dp + c 1 = b, 1' dp = 0 in every lane."""
-    A, v, dp, top, bottom = state.A, state.v, state.dp, state.step_p, state.step_s
+    A, v, dp, top, bottom = state.A, state.v, state.dp, state.scratch[0], state.scratch[1]
     n, lanes = dp.shape
     _solve(A, dp)
     for l in range(lanes):
@@ -291,16 +293,8 @@ def _longest_step(value, change, step):
 def _predict(state):
     """dp, ds straight to mu = 0, and the mu that the corrector should aim at."""
     n, lanes = state.p.shape
-    p, s, dp, ds, v, step_p, step_s, now = (
-        state.p,
-        state.s,
-        state.dp,
-        state.ds,
-        state.v,
-        state.step_p,
-        state.step_s,
-        state.aim[0],
-    )
+    p, s, dp, ds, v, step_p, step_s = state.p, state.s, state.dp, state.ds, state.v, state.step_p, state.step_s
+    now = state.scratch[0]
     for x in range(n):
         for l in range(lanes):
             v[x, l] = 1.0
@@ -328,7 +322,7 @@ def _predict(state):
 def _correct(state):
     """dp, ds towards mu, with the second-order terms that the predictor shows."""
     n, m, lanes = state.W.shape
-    p, s, dp, ds, dq, aim, curved = state.p, state.s, state.dp, state.ds, state.dq, state.aim, state.step_p
+    p, s, dp, ds, dq, aim, curved = state.p, state.s, state.dp, state.ds, state.dq, state.aim, state.scratch[0]
     for l in range(lanes):
         curved[l] = 0.5
     for y in range(m):
@@ -379,9 +373,9 @@ def _idle(n, m, lanes):
         np.full((n, m, lanes), 1.0 / m), np.zeros((n, m, lanes)), np.zeros((n, n, lanes)),
         np.full((n, lanes), 1.0 / n), np.ones((n, lanes)), np.zeros((n, lanes)), np.zeros((n, lanes)),
         np.zeros((n, lanes)), np.zeros((n, lanes)), np.zeros((n, lanes)), np.zeros((n, lanes)),
-        np.full((m, lanes), 1.0 / m), np.full((m, lanes), float(m)), np.zeros((m, lanes)),
+        np.full((m, lanes), 1.0 / m), np.full((m, lanes), float(m)), np.zeros((m, lanes)), np.zeros((m, lanes)),
         np.zeros((n, lanes)), np.zeros(lanes), np.zeros(lanes), np.ones(lanes),
-        np.zeros(lanes), np.zeros(lanes), np.zeros(lanes),
+        np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros((2, lanes)),
     )  # fmt: skip
 
 

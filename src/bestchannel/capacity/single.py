@@ -27,7 +27,7 @@ SPARSE = 16
 """How many times fewer products K must need over the non-zero entries for these to be listed."""
 
 
-class Channel(NamedTuple):
+class ChannelLayout(NamedTuple):
     """The rows, laid out both ways, and the non-zero entries of every column where they are few."""
 
     W: Floats  # [x, y]
@@ -117,7 +117,7 @@ def _laid_out(W, neg_entropy):
         for x in range(n):
             counts[y] += by_output[y, x] > 0.0
     if np.sum(counts * counts) * SPARSE > n * n * m:
-        return Channel(W, by_output, neg_entropy, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return ChannelLayout(W, by_output, neg_entropy, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
     starts = np.zeros(m + 1, np.int64)
     inputs = np.empty(counts.sum(), np.int64)
     entries = np.empty(len(inputs))
@@ -128,7 +128,7 @@ def _laid_out(W, neg_entropy):
                 inputs[e], entries[e] = x, by_output[y, x]
                 e += 1
         starts[y + 1] = e
-    return Channel(W, by_output, neg_entropy, starts, inputs, entries)
+    return ChannelLayout(W, by_output, neg_entropy, starts, inputs, entries)
 
 
 @jit

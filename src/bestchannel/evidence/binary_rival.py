@@ -2,7 +2,7 @@
 
 The likelihood of all rows v that make the rival as good as supposed is compared with that of a
 mixture of rows. For binary rivals it wins against the plug-in value of `evidence.leader_bets`: nothing is lost
-in the variance, and no more than half a logarithm a row for not knowing the rows.
+in the variance, and no more than half a logarithm per row for not knowing the rows.
 """
 
 from __future__ import annotations

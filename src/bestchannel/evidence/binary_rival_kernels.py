@@ -14,7 +14,7 @@ import numpy as np
 
 from bestchannel.compiled import jit
 
-MOST_CELLS, MOST_WAITING = 20_000, 300
+MOST_TRIANGLES, MOST_WAITING = 20_000, 300
 """Triangles that are looked at, and that wait to be; a hundred and a dozen are usual."""
 
 ACCURACY = 0.05
@@ -163,27 +163,27 @@ def floor(n, weight, p, known):
     at the corners; with the plane in place of f the rows separate, and each has its least value over the triangle's
     shadow in closed form. Triangles whose bound is not yet near `known` are halved at their longest side.
     """
-    cells = np.empty((MOST_WAITING, 9))
+    triangles = np.empty((MOST_WAITING, 9))
     corner = value(0.0, 1.0, p)[0]
-    cells[0] = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, corner)
-    cells[1] = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, corner)
+    triangles[0] = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, corner)
+    triangles[1] = (0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, corner)
     left, used, bound = 2, 0, np.inf
     while left > 0:
         left, used = left - 1, used + 1
-        cell = cells[left].copy()
-        below = _cell_floor(n, weight, cell)
-        if below >= known - ACCURACY or used >= MOST_CELLS or left + 2 > MOST_WAITING:
+        triangle = triangles[left].copy()
+        below = _triangle_floor(n, weight, triangle)
+        if below >= known - ACCURACY or used >= MOST_TRIANGLES or left + 2 > MOST_WAITING:
             bound = min(bound, below)
             continue
-        known = min(known, _halve(n, weight, p, cell, cells, left))
+        known = min(known, _halve(n, weight, p, triangle, triangles, left))
         left += 2
     return bound - SLACK * (n.sum() + weight)
 
 
 @jit
-def _cell_floor(n, weight, cell):
+def _triangle_floor(n, weight, triangle):
     """The least of `tilted` over the shadow of a triangle, with the plane through its corners in place of f."""
-    ax, ay, az, bx, by, bz, cx, cy, cz = cell
+    ax, ay, az, bx, by, bz, cx, cy, cz = triangle
     area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
     slope_x = ((bz - az) * (cy - ay) - (cz - az) * (by - ay)) / area
     slope_y = ((bx - ax) * (cz - az) - (cx - ax) * (bz - az)) / area
@@ -194,9 +194,9 @@ def _cell_floor(n, weight, cell):
 
 
 @jit
-def _halve(n, weight, p, cell, cells, at):
-    """Write the two halves of a triangle to cells[at] and cells[at + 1]; return `tilted` where they meet."""
-    ax, ay, az, bx, by, bz, cx, cy, cz = cell
+def _halve(n, weight, p, triangle, triangles, at):
+    """Write the two halves of a triangle to triangles[at] and triangles[at + 1]; return `tilted` where they meet."""
+    ax, ay, az, bx, by, bz, cx, cy, cz = triangle
     ab, bc, ca = (ax - bx) ** 2 + (ay - by) ** 2, (bx - cx) ** 2 + (by - cy) ** 2, (cx - ax) ** 2 + (cy - ay) ** 2
     if bc >= ab and bc >= ca:
         ax, ay, az, bx, by, bz, cx, cy, cz = bx, by, bz, cx, cy, cz, ax, ay, az
@@ -204,8 +204,8 @@ def _halve(n, weight, p, cell, cells, at):
         ax, ay, az, bx, by, bz, cx, cy, cz = cx, cy, cz, ax, ay, az, bx, by, bz
     mx, my = 0.5 * (ax + bx), 0.5 * (ay + by)
     mz = value(mx, my, p)[0]
-    cells[at] = (mx, my, mz, ax, ay, az, cx, cy, cz)
-    cells[at + 1] = (mx, my, mz, bx, by, bz, cx, cy, cz)
+    triangles[at] = (mx, my, mz, ax, ay, az, cx, cy, cz)
+    triangles[at + 1] = (mx, my, mz, bx, by, bz, cx, cy, cz)
     return _row_cost(n[0, 1], n[0, 0], mx) + _row_cost(n[1, 1], n[1, 0], my) - weight * mz
 
 

@@ -33,7 +33,7 @@ REFINEMENTS = 12
 """How often, at most, the rows at which a bet is priced are improved."""
 
 RATES = np.geomspace(1e-7, 1.5, 41)
-"""Nats of weight a sense at which the leader is tried."""
+"""Nats of weight per sense at which the leader is tried."""
 
 ROUNDING = 1e-9
 """Nats that each bet is priced too high, against rounding."""
@@ -57,7 +57,7 @@ def _capacity_spread() -> float:
     """max over input distributions with P_x <= 1 - 1/e of sum_x φ(P_x), from above.
 
     φ(p)/p rises, so merging inputs raises the sum: two inputs are the worst case (three that
-    cannot be merged are all below 1/e, where the sum is at most φ(1/e) e < 1). On each cell of
+    cannot be merged are all below 1/e, where the sum is at most φ(1/e) e < 1). On each part of
     [1/2, 1 - 1/e] both terms are bounded by their larger end.
     """
     p = np.linspace(0.5, LARGEST_INPUT, 4001)
@@ -107,7 +107,7 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
 
 @dataclass(frozen=True)
 class LeaderCurve:
-    """Where bets push the leader: at rates[i] nats of weight a sense its rows are worth levels[i], at costs[i] nats."""
+    """Where bets push the leader: at rates[i] nats of weight per sense its rows are worth levels[i], at costs[i] nats."""
 
     rates: Floats
     levels: Floats

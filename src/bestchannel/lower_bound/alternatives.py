@@ -18,8 +18,8 @@ import numpy as np
 from bestchannel.arrays import Floats, frozen
 from bestchannel.capacity import capacity
 from bestchannel.compiled import Kernels
-from bestchannel.information import divergences_nats
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.information import divergence_nats
+from bestchannel.lower_bound.known_channels import KnownChannels
 
 kernels = Kernels("bestchannel.lower_bound.kernels.pair_search", seconds=4)
 
@@ -56,20 +56,20 @@ class Position:
     P_v: Floats
 
 
-def first_positions(instance: Instance, rival: int) -> list[Position]:
+def first_positions(known: KnownChannels, rival: int) -> list[Position]:
     """The true rows, the true rows with one of them near a corner, and rows near distinct corners.
 
     The last ones reach every component of the rival's channels of large capacity, the middle
     ones those where an input that is of no use now becomes useful.
     """
-    return [position_at(instance, v) for v in _first_rows(_softened(instance.W[rival]))]
+    return [position_at(known, v) for v in _first_rows(_softened(known.W[rival]))]
 
 
-def position_at(instance: Instance, v: Floats, P: Floats | None = None) -> Position:
+def position_at(known: KnownChannels, v: Floats, P: Floats | None = None) -> Position:
     """The true best channel against a rival with the rows v, and the input P if it is known."""
-    b = instance.leader
+    b = known.leader
     good = capacity(v, tol=1e-3).input if P is None else P
-    return Position(_softened(instance.W[b]), _inside(instance.capacities[b].input), v, _inside(good))
+    return Position(_softened(known.W[b]), _inside(known.capacities[b].input), v, _inside(good))
 
 
 def _first_rows(W: Floats) -> Iterator[Floats]:
@@ -100,12 +100,12 @@ def _inside(P: Floats) -> Floats:
     return raised / raised.sum()
 
 
-def respond(instance: Instance, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
+def respond(known: KnownChannels, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
     """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
     pairs = kernels()
-    b = instance.leader
-    w_b, w_a = w[instance.blocks[b]], w[instance.blocks[rival]]
-    leader, moved = pairs.new_side(instance.W[b], w_b), pairs.new_side(instance.W[rival], w_a)
+    b = known.leader
+    w_b, w_a = w[known.blocks[b]], w[known.blocks[rival]]
+    leader, moved = pairs.new_side(known.W[b], w_b), pairs.new_side(known.W[rival], w_a)
     price = 0.3 * min(w_b.sum(), w_a.sum())
     found = []
     for start in positions:
@@ -113,7 +113,7 @@ def respond(instance: Instance, rival: int, w: Floats, positions: Iterable[Posit
         pairs.search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
         np.maximum(at.u, LEAST_ENTRY, out=at.u)
         np.maximum(at.v, LEAST_ENTRY, out=at.v)
-        cost = cost_of(instance, rival, w, at.u, at.v)
+        cost = cost_of(known, rival, w, at.u, at.v)
         if math.isfinite(cost):
             found.append((cost, at))
     return _distinct(sorted(found, key=lambda pair: pair[0]))
@@ -127,16 +127,11 @@ def _distinct(found: list[tuple[float, Position]]) -> list[tuple[float, Position
     return kept
 
 
-def cost_of(instance: Instance, rival: int, w: Floats, u: Floats, v: Floats) -> float:
+def cost_of(known: KnownChannels, rival: int, w: Floats, u: Floats, v: Floats) -> float:
     """Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x), in nats."""
-    b = instance.leader
-    leader, moved = row_divergences(instance.W[b], u), row_divergences(instance.W[rival], v)
-    return float(w[instance.blocks[b]] @ leader + w[instance.blocks[rival]] @ moved)
-
-
-def row_divergences(W: Floats, V: Floats) -> Floats:
-    """D(W_x‖V_x) of every row, in nats."""
-    return divergences_nats(W[:, None, :], V)[:, 0]
+    b = known.leader
+    leader, moved = divergence_nats(known.W[b], u), divergence_nats(known.W[rival], v)
+    return float(w[known.blocks[b]] @ leader + w[known.blocks[rival]] @ moved)
 
 
 def alternative_at(rival: int, position: Position) -> Alternative:
@@ -158,10 +153,10 @@ def _law_rows(rows: Floats) -> Floats:
     return laws
 
 
-def cut_of(instance: Instance, alternative: Alternative) -> Floats:
+def cut_of(known: KnownChannels, alternative: Alternative) -> Floats:
     """The evidence against an alternative that one sense of each (channel, input) brings, in nats."""
-    evidence = np.zeros(instance.n_rows)
-    b, a = instance.leader, alternative.rival
-    evidence[instance.blocks[b]] = row_divergences(instance.W[b], alternative.leader_rows)
-    evidence[instance.blocks[a]] = row_divergences(instance.W[a], alternative.rival_rows)
+    evidence = np.zeros(known.n_rows)
+    b, a = known.leader, alternative.rival
+    evidence[known.blocks[b]] = divergence_nats(known.W[b], alternative.leader_rows)
+    evidence[known.blocks[a]] = divergence_nats(known.W[a], alternative.rival_rows)
     return evidence

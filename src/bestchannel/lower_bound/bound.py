@@ -11,7 +11,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
 from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.proofs import Progress
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
 
@@ -55,17 +55,17 @@ def lower_bound(
     """
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
     named = _named(channels)
-    names, instance = list(named), Instance.of(list(named.values()))
-    time = characteristic_time(instance, rtol=rtol, progress=progress)
+    names, known = list(named), KnownChannels.of(list(named.values()))
+    time = characteristic_time(known, rtol=rtol, progress=progress)
     nats = kl_nats(delta)
     return LowerBound(
         delta=delta,
-        best=None if instance.best is None else names[instance.best],
-        gaps=dict(zip(names, instance.gaps.tolist(), strict=True)),
+        best=None if known.best is None else names[known.best],
+        gaps=dict(zip(names, known.gaps.tolist(), strict=True)),
         characteristic_time=time,
         allocation=dict(zip(names, time.allocation, strict=True)),
-        gaussian=small_gap_time(instance),
-        theorem4=_theorem4(list(named.values()), instance.best, delta),
+        gaussian=small_gap_time(known),
+        theorem4=_theorem4(list(named.values()), known.best, delta),
         senses_lower_bound=time.lower * nats if nats > 0.0 else 0.0,
     )
 
@@ -83,7 +83,7 @@ def _named(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, 
     pairs = channels.items() if isinstance(channels, Mapping) else enumerate(channels)
     given: dict[Hashable, object] = dict(pairs)
     if not given:
-        raise InputError("a lower bound wants at least one channel; none was given")
+        raise InputError("a lower bound requires at least one channel; none was given")
     return {
         name: channel if isinstance(channel, Channel) else Channel.from_rows(channel, name=str(name))
         for name, channel in given.items()

@@ -52,7 +52,7 @@ class Leader:
         tree.fill_curve(self.curve, W.copy(), P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
 
     def prove(
-        self, W: Floats, w: Floats, guess: Floats, target: float, *, most_cells: int, alarm: bool = True
+        self, W: Floats, w: Floats, guess: Floats, target: float, *, most_boxes: int, alarm: bool = True
     ) -> Proof:
         """A lower bound of Z against the rival with rows W and weights w, up to the target.
 
@@ -63,10 +63,10 @@ class Leader:
         answer = capacity(guess, tol=1e-6)
         price = self._price(answer)
         n, m = W.shape
-        desk, cells = tree.new_desk(n, m), tree.new_cells(most_cells, n, m)
+        work, boxes = tree.new_workspace(n, m), tree.new_boxes(most_boxes, n, m)
         rival = tree.new_side(W, w)
-        end, bound, _ = tree.certify(rival, self.curve, cells, desk, price, np.array(answer.output), target, alarm)
-        doubt = self._met(desk.v, desk.P) if end == tree.VIOLATED else None
+        end, bound, _ = tree.certify(rival, self.curve, boxes, work, price, np.array(answer.output), target, alarm)
+        doubt = self._met(work.v, work.P) if end == tree.VIOLATED else None
         return Proof(max(bound, 0.0), end == tree.PROVED, doubt)
 
     def _price(self, answer: Capacity) -> float:

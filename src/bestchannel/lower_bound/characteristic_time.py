@@ -22,7 +22,7 @@ from bestchannel.lower_bound.alternatives import Alternative, Position, alternat
 from bestchannel.lower_bound.certificate import Proof
 from bestchannel.lower_bound.cutting_planes import CuttingPlanes, Solution
 from bestchannel.lower_bound.gaussian import input_deviations, small_gap_time
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.proofs import FIRST_LOOK, LONG_LOOK, Attempts, Claim, Progress
 
 MOST_ROUNDS, MOST_STEPS = 12, 80
@@ -30,10 +30,10 @@ CLOSE = 1.5
 """Alternatives up to this much dearer than a rival's cheapest one become cuts as well."""
 
 LEAST_WORTH = 3e-14
-"""Nats a sense below which rounding swallows every proof: a gap of about 1e-7 nat."""
+"""Nats per sense below which rounding swallows every proof: a gap of about 1e-7 nat."""
 
-PLAY_SHARE, PROOF_SHARE, GIFT_SHARE = 0.25, 0.45, 0.2
-"""Of the accuracy asked for: what the game may leave open, what the proof may, and the smallest gifts to all rivals."""
+PLAY_SHARE, PROOF_SHARE, SURPLUS_SHARE = 0.25, 0.45, 0.2
+"""Of the accuracy asked for: what the game may leave open, what the proof may, and the least surplus of all rivals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class CharacteristicTime:
 
 
 def characteristic_time(
-    instance: Instance, *, rtol: float = 0.01, progress: Progress | None = None
+    known: KnownChannels, *, rtol: float = 0.01, progress: Progress | None = None
 ) -> CharacteristicTime:
     """T* between two proved bounds, at most about `rtol` apart where that is within reach.
 
@@ -67,35 +67,35 @@ def characteristic_time(
 
     >>> from bestchannel.channels import Channel
     >>> pair = [Channel.from_rows([[1 - p, p], [p, 1 - p]]) for p in (0.1, 0.2)]
-    >>> T = characteristic_time(Instance.of(pair))
+    >>> T = characteristic_time(KnownChannels.of(pair))
     >>> T.lower < 100.08 < T.upper < 1.01 * T.lower
     True
     """
     rtol = number_in(rtol, "rtol", low=1e-4, high=1.0, low_open=False)
-    if instance.best is None or not instance.rivals:
-        nothing = tuple(frozen(np.zeros(len(W))) for W in instance.W)
-        T = math.inf if instance.best is None else 0.0
+    if known.best is None or not known.rivals:
+        nothing = tuple(frozen(np.zeros(len(W))) for W in known.W)
+        T = math.inf if known.best is None else 0.0
         return CharacteristicTime(T, T, nothing, (), ())
-    return _Search(instance, rtol, progress).run()
+    return _Search(known, rtol, progress).run()
 
 
 class _Search:
     """Weights against alternatives until they meet, then proofs; what a proof finds missing joins the game."""
 
-    def __init__(self, instance: Instance, rtol: float, progress: Progress | None) -> None:
-        self.instance = instance
+    def __init__(self, known: KnownChannels, rtol: float, progress: Progress | None) -> None:
+        self.known = known
         self.rtol = rtol
         self.progress = progress or (lambda _done, _total: None)
-        self.game = CuttingPlanes(instance.n_rows)
+        self.game = CuttingPlanes(known.n_rows)
         self.alternatives: list[Alternative] = []
-        self.starts = {a: first_positions(instance, a) for a in instance.rivals}
-        self.positions: dict[int, list[Position]] = {a: [] for a in instance.rivals}
+        self.starts = {a: first_positions(known, a) for a in known.rivals}
+        self.positions: dict[int, list[Position]] = {a: [] for a in known.rivals}
         self.proved = 0.0
         self.allocation: Floats | None = None
 
     def run(self) -> CharacteristicTime:
-        """Play and prove, first with few cells, which finds most of what is missing, then with all."""
-        weights = first_weights(self.instance)
+        """Play and prove, first with few boxes, which finds most of what is missing, then with all."""
+        weights = first_weights(self.known)
         solution = self.play(weights)
         for attempts in (FIRST_LOOK, LONG_LOOK):
             for _ in range(MOST_ROUNDS):
@@ -106,10 +106,10 @@ class _Search:
 
     def play(self, weights: Floats) -> Solution:
         """Improve the weights until they are worth what the game is, to within the accuracy."""
-        positions = {a: self.positions[a] + self.starts[a] for a in self.instance.rivals}
+        positions = {a: self.positions[a] + self.starts[a] for a in self.known.rivals}
         for _ in range(MOST_STEPS):
             weights = self.game.try_weights(weights)
-            for a in self.instance.rivals:
+            for a in self.known.rivals:
                 self.meet(a, weights, positions[a])
             solution = self.game.solve()
             if self.game.best[1] >= solution.value * (1.0 - PLAY_SHARE * self.rtol):
@@ -120,7 +120,7 @@ class _Search:
 
     def meet(self, rival: int, weights: Floats, positions: list[Position]) -> None:
         """Find what costs least to make the rival as good, and let it join the game."""
-        found = respond(self.instance, rival, weights, positions)
+        found = respond(self.known, rival, weights, positions)
         assert found, "every search from every start failed"
         self.positions[rival] = [at for _, at in found]
         self.join(rival, [at for cost, at in found if cost <= CLOSE * found[0][0]])
@@ -129,17 +129,17 @@ class _Search:
         """Make these positions alternatives, and let them join the game."""
         near = [alternative_at(rival, at) for at in positions]
         self.alternatives += near
-        self.game.add_cuts(np.array([cut_of(self.instance, each) for each in near]))
+        self.game.add_cuts(np.array([cut_of(self.known, each) for each in near]))
 
     def prove(self, attempts: Attempts) -> bool:
-        """Prove what the best weights are worth, with gifts to the rivals; whether an alternative was missing."""
+        """Prove what the best weights are worth, with a surplus for the rivals; whether an alternative was missing."""
         weights, worth = self.game.best
         if worth < LEAST_WORTH:
             return False
         target = worth * (1.0 - PROOF_SHARE * self.rtol)
         guesses = {a: positions[0].v for a, positions in self.positions.items()}
-        gift = GIFT_SHARE * self.rtol / len(guesses)
-        proofs = Claim(self.instance, weights, target, gift, guesses).prove(attempts, self.progress)
+        surplus = SURPLUS_SHARE * self.rtol / len(guesses)
+        proofs = Claim(self.known, weights, target, surplus, guesses).prove(attempts, self.progress)
         self.keep(weights, proofs)
         missing = {a: proof.doubt for a, proof in proofs.items() if proof.doubt is not None}
         for a, position in missing.items():
@@ -148,10 +148,10 @@ class _Search:
         return bool(missing)
 
     def keep(self, weights: Floats, proofs: dict[int, Proof]) -> None:
-        """Remember the weights with their gifts and what they are proved to be worth, if that is the most so far."""
+        """Remember the weights with the surplus and what they are proved to be worth, if that is the most so far."""
         given = weights.copy()
         for a, proof in proofs.items():
-            given[self.instance.blocks[a]] *= proof.raised
+            given[self.known.blocks[a]] *= proof.raised
         total = float(given.sum())
         least = min(proof.bound for proof in proofs.values()) / total
         if least > self.proved:
@@ -164,15 +164,15 @@ class _Search:
         return CharacteristicTime(
             1.0 / solution.value,
             1.0 / self.proved if self.proved > 0.0 else math.inf,
-            tuple(frozen(weights[block].copy()) for block in self.instance.blocks),
+            tuple(frozen(weights[block].copy()) for block in self.known.blocks),
             tuple(self.alternatives[i] for i in used),
             tuple(solution.mixture[used].tolist()),
         )
 
 
-def first_weights(instance: Instance) -> Floats:
+def first_weights(known: KnownChannels) -> Floats:
     """Half even, half as for small gaps."""
-    deviations = [input_deviations(W, C) for W, C in zip(instance.W, instance.capacities, strict=True)]
-    shares = small_gap_time(instance).shares
+    deviations = [input_deviations(W, C) for W, C in zip(known.W, known.capacities, strict=True)]
+    shares = small_gap_time(known).shares
     small = [share * each / max(each.sum(), 1e-300) for share, each in zip(shares, deviations, strict=True)]
-    return 0.5 / instance.n_rows + 0.5 * np.concatenate(small)
+    return 0.5 / known.n_rows + 0.5 * np.concatenate(small)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 
 HALVINGS = 200
 
@@ -32,11 +32,11 @@ class GaussianTime:
     shares: Floats
 
 
-def small_gap_time(instance: Instance) -> GaussianTime:
+def small_gap_time(known: KnownChannels) -> GaussianTime:
     """The approximation of T* for the best channel and those that could be better."""
-    sigmas = np.array([input_deviations(W, C).sum() for W, C in zip(instance.W, instance.capacities, strict=True)])
-    players = [instance.leader, *instance.rivals]
-    answer = gaussian_time(instance.gaps_nats[players], sigmas[players], 0)
+    sigmas = np.array([input_deviations(W, C).sum() for W, C in zip(known.W, known.capacities, strict=True)])
+    players = [known.leader, *known.rivals]
+    answer = gaussian_time(known.gaps_nats[players], sigmas[players], 0)
     shares = np.zeros(len(sigmas))
     shares[players] = answer.shares
     return GaussianTime(answer.time, shares)

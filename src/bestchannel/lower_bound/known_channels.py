@@ -19,15 +19,15 @@ CAPACITY_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class KnownChannels:
     """The rows of every channel, summing to 1, and their capacities."""
 
     W: tuple[Floats, ...]
     capacities: tuple[Capacity, ...]
 
     @classmethod
-    def of(cls, channels: Sequence[Channel]) -> Instance:
-        """The instance of these channels, their capacities solved together."""
+    def of(cls, channels: Sequence[Channel]) -> KnownChannels:
+        """These channels, their capacities solved together."""
         answers = capacities_by_name(
             {str(j): channel for j, channel in enumerate(channels)}, tol=CAPACITY_TOLERANCE, rtol=1e-9
         )

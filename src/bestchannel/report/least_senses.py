@@ -10,7 +10,7 @@ import numpy as np
 from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import kl_nats, lower_bound
 from bestchannel.lower_bound.gaussian import small_gap_time
-from bestchannel.lower_bound.known_channels import Instance
+from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.report.numerals import whole
 from bestchannel.report.summary import Measured, Summary
 
@@ -78,7 +78,7 @@ def _certified(channels: list[Channel], delta: float) -> LeastSenses:
 
 
 def _approximated(channels: list[Channel], delta: float) -> LeastSenses:
-    time = small_gap_time(Instance.of(channels)).time
+    time = small_gap_time(KnownChannels.of(channels)).time
     if not 0.0 < time < math.inf:
         return LeastSenses(None, False, "The approximation for small gaps says nothing about these estimates.")
     return LeastSenses(

@@ -1,17 +1,17 @@
 # mypy: ignore-errors
-"""A model from above of the bound of one cell, built of the answers that it has met (numba).
+"""A model from above of the bound of one box, built of the answers that it has met (numba).
 
 For an input P and rows v the value at the price s and the output Q is
 
     φ(s) + Σ_x w_x D(W_x‖v_x) - s Σ_x P_x D(v_x‖Q) = φ(s) + cost - s (inner - Σ_y (Pv)_y log Q_y),
 
-inner = Σ_x P_x Σ_y v_x log v_x. The bound of a cell is the largest over (s, Q) of the smallest over
-the (P, v) of the cell. With finitely many answers in place of the cell, the order may be changed:
+inner = Σ_x P_x Σ_y v_x log v_x. The bound of a box is the largest over (s, Q) of the smallest over
+the (P, v) of the box. With finitely many answers in place of the box, the order may be changed:
 
     min over mixtures α of  Σ_j α_j cost_j + F(I(α)),   I(α) = Σ_j α_j inner_j - Σ_y q_y log q_y,  q = Σ_j α_j (Pv)_j,
 
 with F the leader's cost of a capacity. That is convex in α, and its solution says which (s, Q) to
-try next: s = -F'(I) and Q = q. It is at least the bound of the cell, so that a cell whose model
+try next: s = -F'(I) and Q = q. It is at least the bound of the box, so that a box whose model
 falls below what is wanted must be cut. An interior point solves it, like `capacity.lanes`.
 """
 

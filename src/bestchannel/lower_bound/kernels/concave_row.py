@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """One row of a rival moved away from the output Q, the part of the bounds that is not convex (numba).
 
-    repelled    min_v  w D(W‖v) - t D(v‖Q),  low ≤ v ≤ high
+    difference    min_v  w D(W‖v) - t D(v‖Q),  low ≤ v ≤ high
 
 A letter's share is convex up to v_y = a_y/t and concave beyond, a = wW, so that its minimum over a
 range is known; a range where the multiplier of Σ_y v_y = 1 leaves a gap is cut in two. Everything in nats.
@@ -46,7 +46,7 @@ def _difference_with_log(c):
 
 
 @inner
-def _repelled_value(a, t, beta, v):
+def _letter_value(a, t, beta, v):
     """-a log v - t v log v + β v."""
     if v > 0.0:
         return -(a + t * v) * math.log(v) + beta * v
@@ -54,7 +54,7 @@ def _repelled_value(a, t, beta, v):
 
 
 @inner
-def _repelled_letter(a, t, beta, low, high):
+def _least_letter(a, t, beta, low, high):
     """argmin of -a log v - t v log v + β v over [low, high]: convex up to v = a/t, concave beyond."""
     edge = a / t
     top = min(edge, high)
@@ -66,17 +66,17 @@ def _repelled_letter(a, t, beta, low, high):
         v = min(max(v, low), top)
     if high <= edge:
         return v
-    return v if _repelled_value(a, t, beta, v) <= _repelled_value(a, t, beta, high) else high
+    return v if _letter_value(a, t, beta, v) <= _letter_value(a, t, beta, high) else high
 
 
 @inner
-def _repelled_letters(a, t, log_Q, nu, low, high, v):
+def _least_letters(a, t, log_Q, nu, low, high, v):
     """Fill v with the letters at ν; their value, their sum and how fast it falls with ν."""
     value, total, slope = -nu, 0.0, 0.0
     for y in range(len(a)):
         beta = t * log_Q[y] + nu
-        v[y] = _repelled_letter(a[y], t, beta, low[y], high[y])
-        value += _repelled_value(a[y], t, beta, v[y])
+        v[y] = _least_letter(a[y], t, beta, low[y], high[y])
+        value += _letter_value(a[y], t, beta, v[y])
         total += v[y]
         if v[y] > low[y] and v[y] < high[y] and a[y] > t * v[y]:
             slope += v[y] * v[y] / (a[y] - t * v[y])
@@ -84,19 +84,19 @@ def _repelled_letters(a, t, log_Q, nu, low, high, v):
 
 
 @inner
-def _repelled_bound(a, w, t, log_Q, low, high, v, other):
-    """A lower bound of the repelled minimum without base, and in v a law near it.
+def _dual_bound(a, w, t, log_Q, low, high, v, other):
+    """A lower bound of the least difference, without base, and in v a law near it.
 
     Where the letters jump past the sum 1, v mixes the two sides: the bound is then one on the
     convex hull, and v costs more than it.
     """
-    t = max(t, NEGLIGIBLE * w)  # more repulsion only lowers the value
+    t = max(t, NEGLIGIBLE * w)  # a larger t only lowers the value
     nu, below, above, step = w + t, -INFINITY, INFINITY, 0.5 * (w + t)
     for y in range(len(a)):
         nu += t * a[y] / w * (log_of(a[y] / w) - log_Q[y])
     best = -INFINITY
     for _ in range(MOST_STEPS):
-        value, total, slope = _repelled_letters(a, t, log_Q, nu, low, high, v)
+        value, total, slope = _least_letters(a, t, log_Q, nu, low, high, v)
         best = raised(best, value)
         if abs(total - 1.0) < 1e-10:
             return best
@@ -105,8 +105,8 @@ def _repelled_bound(a, w, t, log_Q, low, high, v, other):
             break
         nu = next_multiplier(nu, below, above, total, slope, step)
         step *= 2.0
-    _, more, _ = _repelled_letters(a, t, log_Q, below, low, high, v)
-    _, less, _ = _repelled_letters(a, t, log_Q, above, low, high, other)
+    _, more, _ = _least_letters(a, t, log_Q, below, low, high, v)
+    _, less, _ = _least_letters(a, t, log_Q, above, low, high, other)
     share = min(max((1.0 - less) / (more - less), 0.0), 1.0) if more > less else 0.0
     for y in range(len(a)):
         v[y] = share * v[y] + (1.0 - share) * other[y]
@@ -114,7 +114,7 @@ def _repelled_bound(a, w, t, log_Q, low, high, v, other):
 
 
 @inner
-def repelled_cost(a, t, log_Q, v):
+def difference_cost(a, t, log_Q, v):
     """-Σ_y a_y log v_y - t D(v‖Q): what v costs, without base."""
     total = 0.0
     for y in range(len(a)):
@@ -167,15 +167,15 @@ def _halve(lows, highs, i, j, y, cut):
 
 
 @jit
-def repelled_row(a, w, t, log_Q, low, high, v, parts, tol):
+def divergence_difference_row(a, w, t, log_Q, low, high, v, parts, tol):
     """A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base, and in v a law that nearly has it.
 
     Ranges where the convex hull is more than `tol` too low are cut in two at the offending
     letter; parts[0], parts[1] and parts[2] hold the ends and the law of each part.
     """
     lows, highs, laws, bounds, other = parts[0], parts[1], parts[2], parts[3, :, 0], parts[4, 0]
-    bounds[0] = _repelled_bound(a, w, t, log_Q, low, high, v, other)
-    reached, count = repelled_cost(a, t, log_Q, v), 1
+    bounds[0] = _dual_bound(a, w, t, log_Q, low, high, v, other)
+    reached, count = difference_cost(a, t, log_Q, v), 1
     copy(low, lows[0])
     copy(high, highs[0])
     copy(v, laws[0])
@@ -189,8 +189,8 @@ def repelled_row(a, w, t, log_Q, low, high, v, parts, tol):
         for j in (i, count):
             bounds[j] = INFINITY
             if tighten(lows[j], highs[j]):
-                bounds[j] = raised(above, _repelled_bound(a, w, t, log_Q, lows[j], highs[j], laws[j], other))
-                cost = repelled_cost(a, t, log_Q, laws[j])
+                bounds[j] = raised(above, _dual_bound(a, w, t, log_Q, lows[j], highs[j], laws[j], other))
+                cost = difference_cost(a, t, log_Q, laws[j])
                 if cost < reached:
                     reached = cost
                     copy(laws[j], v)
@@ -199,5 +199,5 @@ def repelled_row(a, w, t, log_Q, low, high, v, parts, tol):
 
 
 def row_parts(m):
-    """Scratch for `repelled_row` with m letters."""
+    """Scratch for `divergence_difference_row` with m letters."""
     return np.empty((5, MOST_PARTS, m))

@@ -4,8 +4,8 @@
 A row with law W and weight w moves to v at the cost w D(W‖v). With a = wW this is
 base - Σ_y a_y log v_y, base = Σ_y a_y log W_y, the same for every v.
 
-    tilted      min_v  w D(W‖v) + ⟨h, v⟩
-    attracted   min_v  w D(W‖v) + t D(v‖Q)
+    tilted    min_v  w D(W‖v) + ⟨h, v⟩
+    sum       min_v  w D(W‖v) + t D(v‖Q)
 
 Each relaxes Σ_y v_y = 1 by a multiplier ν, after which the letters separate. Any ν gives a lower
 bound; the best one makes the letters sum to 1. Everything in nats.
@@ -21,7 +21,7 @@ INFINITY = math.inf
 MOST_STEPS = 100
 TINY = 1e-300
 NEGLIGIBLE = 1e-14
-"""Attraction or repulsion t, relative to the weight of the row, below which it moves nothing."""
+"""A weight t, relative to the one of the row, below which D(v‖Q) moves nothing."""
 
 
 @inner
@@ -111,7 +111,7 @@ def _sum_with_log(c):
 
 
 @jit
-def attracted_row(a, w, t, log_Q, v):
+def divergence_sum_row(a, w, t, log_Q, v):
     """Fill v with argmin w D(W‖v) + t D(v‖Q), t ≥ 0."""
     if t <= NEGLIGIBLE * w:
         for y in range(len(a)):

@@ -16,7 +16,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.compiled import inner, jit
-from bestchannel.lower_bound.kernels.convex_row import TINY, attracted_row, copy, log_of, tilted_row
+from bestchannel.lower_bound.kernels.convex_row import TINY, copy, divergence_sum_row, log_of, tilted_row
 
 INPUT_RATE = 1.5
 """Exponent of the steps of Blahut and Arimoto: 1 is theirs, and below 2 they converge."""
@@ -96,7 +96,7 @@ def leader_step(side, s, u, P, Q, new):
     information, slope = 0.0, 0.0
     for x in range(n):
         t = s * P[x]
-        attracted_row(side.a[x], side.w[x], t, log_Q, new[x])
+        divergence_sum_row(side.a[x], side.w[x], t, log_Q, new[x])
         for y in range(m):
             h[y] = P[x] * (log_of(new[x, y]) - log_Q[y])
             weights[y] = new[x, y] * new[x, y] / max(side.a[x, y] + t * new[x, y], TINY)

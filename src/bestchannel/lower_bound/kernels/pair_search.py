@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     Q_v: Floats
 
 
-class Rows(NamedTuple):
+class PairRows(NamedTuple):
     """Room for rows of the leader and of the rival, [x, y] or [low or high price, x, y]."""
 
     u: Floats
@@ -129,8 +129,8 @@ def local_pair(leader, rival, s, at, new, kept, most, tol):
 def search_pair(leader, rival, s, u, P_u, v, P_v, most, tol):
     """`local_pair` with room made for it; overwrites u, P_u, v and P_v."""
     at = Pair(u, P_u, np.empty(u.shape[1]), v, P_v, np.empty(v.shape[1]))
-    kept = Rows(np.empty((2, *u.shape)), np.empty((2, *v.shape)))
-    return local_pair(leader, rival, s, at, Rows(np.empty_like(u), np.empty_like(v)), kept, most, tol)
+    kept = PairRows(np.empty((2, *u.shape)), np.empty((2, *v.shape)))
+    return local_pair(leader, rival, s, at, PairRows(np.empty_like(u), np.empty_like(v)), kept, most, tol)
 
 
 def warm_up():
