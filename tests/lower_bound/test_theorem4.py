@@ -207,7 +207,7 @@ def test_relaxed_upper_end_is_infinite_where_rows_agree_one_by_one():
 
 
 def test_rival_with_another_alphabet_is_refused():
-    with pytest.raises(InputError, match=r'channel "BEC\(0.1\)" has 2 inputs and 3 outputs, .* wants 2 and 2'):
+    with pytest.raises(InputError, match=r'channel "BEC\(0.1\)" has 2 inputs and 3 outputs, .* requires 2 and 2'):
         theorem4([bsc(0.1), bec(0.1)], 0, 0.01)
 
 
