@@ -175,7 +175,7 @@ def test_no_folder_that_can_be_written_means_compiling_at_every_start(tmp_path):
     for environment in ({"NUMBA_CACHE_DIR": ""}, {"NUMBA_CACHE_DIR": nowhere}, {"NUMBA_CACHE_DIR": __file__}):
         result, said = fresh_process(package, HOME=nowhere, XDG_CACHE_HOME=nowhere, **environment)
         assert result == 8.0
-        assert "at every start, as no folder for them can be written (NUMBA_CACHE_DIR may name one)" in said
+        assert "at every start, as no folder for them can be written (NUMBA_CACHE_DIR names one)" in said
 
 
 # Without a compiler.
@@ -247,4 +247,4 @@ def test_announcement_says_how_long_by_what_is_left_to_load(monkeypatch, caplog)
     announcement = compiled._Announcement()
     announcement.loaded, announcement.loading = {"a"}, "b"
     announcement(kept=True)
-    assert caplog.messages == ["compiling kernels for this machine, once: 6 to 13 s, by how many are needed"]
+    assert caplog.messages == ["compiling kernels for this machine, once: 6 to 13 s of processor time"]

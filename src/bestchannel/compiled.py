@@ -49,6 +49,13 @@ class Kernels:
         return _loaded(self.module)
 
 
+def load_room(room: str) -> None:
+    """Load all kernels of a room, such as "bestchannel.evidence"."""
+    for name, kernels in REGISTRY.items():
+        if name.startswith(room):
+            kernels()
+
+
 @functools.cache
 def _loaded(name: str) -> ModuleType:
     _announcement.loading = name
@@ -60,24 +67,36 @@ def _loaded(name: str) -> ModuleType:
 
 
 class _Announcement:
-    """One line on the logger, once a process, when something is compiled: why one waits, and about how long."""
+    """One line on the logger, once per process, when something is compiled: why one waits, and about how long."""
 
     def __init__(self) -> None:
         self.loading = ""
         self.loaded: set[str] = set()
         self.made = False
+        self.kept = True
 
     def __call__(self, kept: bool) -> None:
+        self.kept = self.kept and kept
         if self.made:
             return
         self.made = True
         left = {kernels.module: kernels.seconds for kernels in REGISTRY.values() if kernels.module not in self.loaded}
-        least, most = left.get(self.loading, 1), sum(left.values())
-        why = "once" if kept else "at every start, as no folder for them can be written (NUMBA_CACHE_DIR may name one)"
-        logger.warning(f"compiling kernels for this machine, {why}: {least} to {most} s, by how many are needed")
+        least, most = left.get(self.loading, 1), max(sum(left.values()), 2)
+        often = "once" if kept else "at every start, as no folder for them can be written (NUMBA_CACHE_DIR names one)"
+        logger.warning(f"compiling kernels for this machine, {often}: {least} to {most} s of processor time")
 
 
 _announcement = _Announcement()
+
+
+def leave_announcing_to_the_parent() -> None:
+    """In a process of a pool: compile without a word."""
+    _announcement.made = True
+
+
+def can_keep() -> bool:
+    """Whether there was a folder for all that this process has compiled."""
+    return _announcement.kept
 
 
 def entry(signature: str) -> Callable[[Callable[..., Any]], Any]:

@@ -68,6 +68,7 @@ class KernelCache:
                 self._files.save_overload(sig, cres)
             except OSError:
                 self._files = None
+                self._announce(False)
 
     def flush(self):
         """Forget what is on disk."""

@@ -19,6 +19,7 @@ from bestchannel.cli import (
     study_command,
     terminal,
     verify_command,
+    warm_up_command,
 )
 
 
@@ -59,6 +60,7 @@ reproduce_command.register(app)
 run_command.register(app)
 study_command.register(app)
 verify_command.register(app)
+warm_up_command.register(app)
 
 
 def main() -> None:

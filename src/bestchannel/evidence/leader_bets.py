@@ -107,7 +107,7 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
 
 @dataclass(frozen=True)
 class LeaderCurve:
-    """Where bets push the leader: at rates[i] nats per sense its rows are worth levels[i], which costs costs[i] nats."""
+    """Where bets push the leader: at rates[i] nats per sense its rows are worth levels[i], at costs[i] nats."""
 
     rates: Floats
     levels: Floats

@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from multiprocessing.connection import wait as wait_for
 
-from bestchannel.compiled import usable_cores
+from bestchannel.compiled import leave_announcing_to_the_parent, load_room, usable_cores
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study.journal import Journal
@@ -115,6 +115,7 @@ def _alone(study: Study, missing: deque[Piece], store: Store) -> None:
 
 def _pooled(study: Study, missing: deque[Piece], store: Store, workers: int) -> None:
     """The same over processes, which are spawned: compiled code with threads does not survive a fork."""
+    load_room("bestchannel.evidence")  # here, where it is compiled and announced once
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(study,)) as pool:
         running: dict[Future[list[Run]], Piece] = {}
@@ -148,6 +149,7 @@ def _begin(study: Study) -> None:
     """Prepare a process: Ctrl-C is the parent's to handle, and without a parent there is no use in going on."""
     global _study
     _study = study
+    leave_announcing_to_the_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
