@@ -15,9 +15,6 @@ from bestchannel.runs import Replay, Simulation, identify_durably, under_its_con
 from bestchannel.runs.results import as_document
 from bestchannel.sensing import Recording, Simulator
 
-SHOWN = 12
-"""Candidates that are named where nothing was decided."""
-
 
 def register(app: typer.Typer) -> None:
     """Add the verb to the command line."""
@@ -107,7 +104,8 @@ def finish(result: Identification, json: bool) -> None:
     if json:
         terminal.print_json(as_document(result))
     else:
-        _show(result)
+        for line in str(result).splitlines():
+            terminal.say(line)
     if not result.decided:
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
@@ -144,14 +142,3 @@ def _say_what_is_missing(sensor: Simulator | Recording, policy: Policy) -> None:
         sensor(request)
     except OutOfSensesError as error:
         terminal.note(str(error))
-
-
-def _show(result: Identification) -> None:
-    if result.decided:
-        terminal.say(f"best: {result.best}")
-    else:
-        few, rest = result.candidates[:SHOWN], len(result.candidates) - SHOWN
-        terminal.say(f"undecided between {', '.join(map(str, few))}" + (f" and {rest} others" if rest > 0 else ""))
-    terminal.say(f"after {result.senses:,} senses in {result.rounds} rounds of {result.policy}")
-    if result.decided:
-        terminal.say(result.guarantee)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bestchannel.arrays import Integers
+from bestchannel.display import Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.policy import Alphabet, Policy, Stakes
 from bestchannel.policies.request import Observation, Request
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MOST_NAMED = 12
+"""Candidates that are named where nothing was decided."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Status:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class Step(Valued):
     """One answered request, what the policy had staked on its answer beforehand, and where the answer left it."""
 
     request: Request
@@ -58,7 +65,7 @@ class Party:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
 
     `options` are those that the policy was made with beyond delta and epsilon. Steps number the channels as here.
@@ -70,11 +77,39 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Identification:
-    """The outcome: the best channel or "undecided", what it cost, what it promises, and its record.
+class Identification(Shown):
+    """The outcome of an identification: the best channel or "undecided", its cost, its promise, its record.
 
-    `best` is the key of the channel in the collection that the sensor was given (its name or
-    its position), None while undecided. `candidates` are the keys of the channels not ruled out.
+    Attributes
+    ----------
+    best
+        The key of the named channel in the collection that the sensor was given (its name or its position), None while
+        undecided.
+    decided
+        Whether a channel is named.
+    senses
+        How many senses were taken.
+    rounds
+        How many rounds the policy finished.
+    policy
+        The name of the policy.
+    delta, epsilon
+        The error probability, and the accuracy in bits, that the policy was made with.
+    guarantee
+        What the name promises, and where the proof is, in one sentence.
+    candidates
+        The keys of the channels that are not ruled out.
+    audit
+        All that the outcome follows from: what was asked, staked and told, step by step; `verify` checks it.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}, rng=1)
+    >>> result = bc.identify(sensor, bc.NaiveChanSel(sensor.alphabets, delta=0.1, epsilon=0.2))
+    >>> str(result).splitlines()[:2]
+    ['best: good', 'after 363,459,060 senses in 1 rounds of naive']
+
     """
 
     best: Any
@@ -87,6 +122,36 @@ class Identification:
     guarantee: str
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
+
+    def to_frame(self) -> DataFrame:
+        """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the number of the request; evidence is missing where the policy weighs none.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> sensor = bc.Simulator([[[1, 0], [0, 1]], [[0.6, 0.4], [0.4, 0.6]]], rng=1)
+        >>> bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.1)).to_frame().index.name
+        'request'
+
+        """
+        return frame_of(self)
+
+    def __str__(self) -> str:
+        few, rest = self.candidates[:MOST_NAMED], len(self.candidates) - MOST_NAMED
+        others = f" and {rest} others" if rest > 0 else ""
+        found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
+        cost = f"after {self.senses:,} senses in {self.rounds} rounds of {self.policy}"
+        return "\n".join(on_one_line(line) for line in (found, cost, *([self.guarantee] if self.decided else [])))
 
 
 class Transcript:
