@@ -13,7 +13,7 @@ import bestchannel
 SOURCE = Path(bestchannel.__file__).parent
 
 LAYERS = [
-    {"errors", "arrays", "display"},
+    {"errors", "arrays", "display", "promises"},
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
     {"policies", "lower_bound", "verification"},

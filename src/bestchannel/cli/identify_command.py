@@ -11,7 +11,7 @@ from bestchannel.cli import live, options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, OutOfSensesError, Policy, identify, make_policy
-from bestchannel.runs import Replay, Simulation, identify_durably, under_its_condition
+from bestchannel.runs import Replay, Simulation, identify_durably
 from bestchannel.runs.results import as_document
 from bestchannel.sensing import Recording, Simulator
 
@@ -84,8 +84,7 @@ def carry_out(
     """Identify with progress, durably where there is a run, and print the result."""
     with live.watched(sensor.parties) as watch:
         if run is None:
-            outcome = identify(sensor, policy, max_senses=max_senses, progress=watch)
-            result = under_its_condition(outcome, getattr(sensor, "inferred_outputs", False))
+            result = identify(sensor, policy, max_senses=max_senses, progress=watch)
         else:
             record = source.record(run)
             result = identify_durably(sensor, policy, run, source=record, max_senses=max_senses, progress=watch)

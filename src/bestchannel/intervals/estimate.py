@@ -22,6 +22,7 @@ from bestchannel.intervals.normal_approximation import asymptotic_interval
 from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
 from bestchannel.intervals.upper_end import upper_end
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge, sentence
+from bestchannel.promises import conditional, confidence
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -148,7 +149,8 @@ def estimate(
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
-    lower_j <= C(W_j) <= upper_j for all j at once with probability at least 1 - δ.
+    lower_j <= C(W_j) <= upper_j for all j at once with probability at least 1 - δ; `bestchannel explain estimate`
+    has the theorem and its proof.
 
     Parameters
     ----------
@@ -236,8 +238,8 @@ def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) ->
 
 
 def _guarantee(delta: float, inferred_outputs: bool) -> str:
-    condition = ", conditional on the observed alphabet" if inferred_outputs else ""
-    return (
-        f"with probability at least {1 - delta:.12g} every capacity is between its lower and upper end,"
-        f" at all times and under any adaptive sensing{condition}"
+    words = (
+        f"with probability at least {confidence(delta)} every capacity is between its lower and upper end,"
+        " at all times and under any adaptive sensing [bestchannel explain estimate]"
     )
+    return conditional(words, inferred_outputs)

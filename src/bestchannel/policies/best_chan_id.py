@@ -43,7 +43,7 @@ class BestChanID(Policy):
     @property
     def guarantee(self) -> str:
         """See `Policy`."""
-        return self._promise("the best", "Th. 1")
+        return self._paper_promise("Th. 1")
 
     @property
     def options(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def identify(
     sensor
         What answers a request with counts: a `Simulator`, a `Recording`, or any callable from a `Request` to a mapping
         from channel numbers to whole numbers of shape (n_inputs, n_outputs). Its attribute `parties`, where it has
-        one, says what channels and letters are called.
+        one, says what channels and letters are called; `inferred_outputs`, that the outputs are only those seen.
     policy
         What decides where to sense, made for the alphabets of the sensor.
     max_senses
@@ -63,12 +63,14 @@ def identify(
     >>> sensor = bc.Simulator({"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}, rng=1)
     >>> result = identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05))
     >>> result.best, result.guarantee
-    ('good', 'the named channel is the best with probability at least 0.95 [docs/theory/adaptive.md]')
+    ('good', 'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]')
 
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
-    transcript = Transcript(policy, _channels(sensor, policy))
+    transcript = Transcript(
+        policy, _channels(sensor, policy), inferred_outputs=getattr(sensor, "inferred_outputs", False)
+    )
     while (request := policy.ask()) is not None:
         if max_senses is not None and transcript.senses + request.total > max_senses:
             break

@@ -29,4 +29,4 @@ class PacPolicy(Policy):
     @property
     def guarantee(self) -> str:
         """See `Policy`."""
-        return self._promise(f"within {self.epsilon:g} bit of the best", self.theorem)
+        return self._paper_promise(self.theorem)

@@ -21,6 +21,7 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
+from bestchannel.promises import promise
 
 Alphabet = tuple[int, int]
 Senses = dict[int, tuple[int, ...]]
@@ -105,12 +106,16 @@ class Policy(ABC):
     def _script(self) -> Script:
         """The policy itself."""
 
-    def _promise(self, what: str, theorem: str) -> str:
-        """The guarantee of a policy of the paper in one sentence."""
-        proof = f"[EBWGW24, {theorem}]"
+    def _promise(self, proof: str) -> str:
+        """The guarantee in one sentence, with what is compared and where the proof is."""
+        P = self.functional.P if isinstance(self.functional, InformationAt) else None
+        return promise(self.delta, self.epsilon, P, proof)
+
+    def _paper_promise(self, theorem: str) -> str:
+        """The guarantee of a policy of the paper."""
         if isinstance(self.functional, InformationAt):
-            proof = "[EBWGW24, Remark 1, stated and not proved for inputs that are planned]"
-        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+            theorem = "Remark 1, stated and not proved for inputs that are planned"
+        return self._promise(f"EBWGW24, {theorem}; bestchannel explain {self.name}")
 
     def _worthless(self, channels: Iterable[int]) -> bool:
         """Whether every one of the channels has a single input or output, and so the same value 0."""

@@ -12,6 +12,7 @@ from bestchannel.arrays import Integers
 from bestchannel.display import Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.policy import Alphabet, Policy, Stakes
 from bestchannel.policies.request import Observation, Request
+from bestchannel.promises import conditional
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -155,10 +156,14 @@ class Identification(Shown):
 
 
 class Transcript:
-    """A policy with everything that it was asked and told so far."""
+    """A policy with everything that it was asked and told so far.
 
-    def __init__(self, policy: Policy, channels: Sequence[Party]) -> None:
+    `inferred_outputs` says that the outputs of the channels are only those that were seen; the guarantee then says so.
+    """
+
+    def __init__(self, policy: Policy, channels: Sequence[Party], *, inferred_outputs: bool = False) -> None:
         self.policy = policy
+        self.inferred_outputs = inferred_outputs
         self.channels = tuple(channels)
         self.steps: list[Step] = []
         self.senses = 0
@@ -186,7 +191,7 @@ class Transcript:
             policy=policy.name,
             delta=policy.delta,
             epsilon=policy.epsilon,
-            guarantee=policy.guarantee,
+            guarantee=conditional(policy.guarantee, self.inferred_outputs),
             candidates=tuple(self.channels[channel].key for channel in policy.candidates),
             audit=Audit(self.channels, policy.options, tuple(self.steps)),
         )

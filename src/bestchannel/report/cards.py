@@ -19,7 +19,7 @@ from bestchannel.report.numerals import bits, several, whole
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise
 from bestchannel.report.tables import interval_cells, table
-from bestchannel.report.wording import brief, named, promise, spent, verdict
+from bestchannel.report.wording import brief, named, promise, sentence, spent, verdict
 
 MOST_ROWS = 8
 MOST_CELLS = 4096
@@ -51,7 +51,7 @@ def estimate_card(result: Estimate) -> str:
     found = sorted(result.channels, key=lambda channel: -channel.capacity)
     return framed(
         tag("h2", _sentence(result)),
-        tag("p", f"{result.guarantee[:1].upper()}{result.guarantee[1:]}."),
+        tag("p", sentence(result.guarantee)),
         *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
     )
 

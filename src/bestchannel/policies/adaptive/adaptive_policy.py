@@ -87,9 +87,8 @@ class Adaptive(Policy):
     @property
     def guarantee(self) -> str:
         """See `Policy`."""
-        what = f"within {self.epsilon:g} bit of the best" if self.epsilon else "the best"
-        proof = "[docs/theory/adaptive.md]" if self.threshold == "proved" else "[calibrated by simulation, not proved]"
-        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+        proved = self.threshold == "proved"
+        return self._promise("bestchannel explain adaptive" if proved else "calibrated by simulation, not proved")
 
     @property
     def options(self) -> dict[str, Any]:
