@@ -43,7 +43,6 @@ class Capacity(Shown, Valued):
     >>> C = bc.capacity([[0.9, 0.1], [0.1, 0.9]])
     >>> C.lower <= C.value <= C.upper, round(float(C), 9)
     (True, 0.531004406)
-
     """
 
     lower: float
@@ -92,12 +91,11 @@ class Capacities(Shown, Valued):
     Examples
     --------
     >>> import bestchannel as bc
-    >>> C = bc.capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]])
+    >>> C = bc.capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
     >>> C.value.round(6).tolist(), C.at(0).converged
-    ([1.0, 0.0], True)
-    >>> str(C)[:42]
-    '2 capacities from 0 to 1 bits per channel '
-
+    ([1.0, 0.531004], True)
+    >>> str(C)[:46]
+    '2 capacities from 0.531004 to 1 bits per chann'
     """
 
     lower: Floats
@@ -140,7 +138,6 @@ class Capacities(Shown, Valued):
         >>> import bestchannel as bc
         >>> bc.capacities([[[1.0, 0.0], [0.0, 1.0]]]).at(0).input.tolist()
         [0.5, 0.5]
-
         """
         return Capacity(
             float(self.lower[index]),
@@ -168,7 +165,6 @@ class Capacities(Shown, Valued):
         >>> import bestchannel as bc
         >>> bc.capacities([[[1.0, 0.0], [0.0, 1.0]]]).to_frame().columns.tolist()
         ['value', 'lower', 'upper', 'converged']
-
         """
         return frame_of(self)
 

@@ -52,7 +52,6 @@ class Channel(Shown):
     link    0    1
     0     0.9  0.1
     1     0.1  0.9
-
     """
 
     W: Floats
@@ -119,7 +118,6 @@ class Channel(Shown):
         --------
         >>> Channel.from_rows([[0.9, 0.3], [0.5, 0.5]], normalize=True).W.tolist()
         [[0.75, 0.25], [0.5, 0.5]]
-
         """
         return cls(rows, name=name, inputs=inputs, outputs=outputs, normalize=normalize)
 

@@ -92,7 +92,6 @@ class Estimate(Shown):
     channel  senses  capacity   lower   upper
     >>> result["good"].senses
     2000
-
     """
 
     delta: float
@@ -128,7 +127,6 @@ class Estimate(Shown):
         >>> import bestchannel as bc
         >>> bc.estimate({"link": [[95, 5], [5, 95]]}).to_frame().index.tolist()
         ['link']
-
         """
         return frame_of(self)
 
@@ -183,7 +181,6 @@ def estimate(
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.61, 0.82)
-
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)

@@ -50,7 +50,6 @@ class LowerBound(Shown, Valued):
     >>> bound = bc.lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
     >>> str(bound).splitlines()[0]
     'best: a'
-
     """
 
     delta: float
@@ -80,7 +79,6 @@ class LowerBound(Shown, Valued):
         >>> import bestchannel as bc
         >>> bc.lower_bound({"a": [[1, 0], [0, 1]], "b": [[0.9, 0.1], [0.1, 0.9]]}, 0.01).to_frame().columns.tolist()
         ['gap', 'share']
-
         """
         return frame_of(self)
 
@@ -146,7 +144,6 @@ def lower_bound(
     >>> bound = lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
     >>> bound.best, round(bound.senses_lower_bound / 450, 1)
     ('a', 1.0)
-
     """
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
     named = _named(channels)

@@ -64,7 +64,6 @@ def identify(
     >>> result = identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05))
     >>> result.best, result.guarantee
     ('good', 'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]')
-
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")

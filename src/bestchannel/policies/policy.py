@@ -122,11 +122,43 @@ class Policy(ABC):
         return all(min(self.alphabets[channel]) == 1 for channel in channels)
 
     def ask(self) -> Request | None:
-        """The open request, the same until it is answered; None when the policy is done."""
+        """The open request, the same until it is answered; None when the policy is done.
+
+        Returns
+        -------
+        Request or None
+            What to sense next.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> policy = bc.Adaptive([(2, 2), (2, 2)], delta=0.05)
+        >>> policy.ask() is policy.ask(), policy.ask().total
+        (True, 24)
+        """
         return self._open
 
     def tell(self, observation: Observation) -> None:
-        """Answer the open request. An observation that does not answer it is refused and changes nothing."""
+        """Answer the open request.
+
+        Parameters
+        ----------
+        observation
+            The counts of all senses that the request asks for.
+
+        Raises
+        ------
+        InputError
+            Where no request is open, or the observation does not answer it; then nothing changes.
+
+        Examples
+        --------
+        >>> import bestchannel as bc, numpy as np
+        >>> policy = bc.Adaptive([(2, 2), (2, 2)], delta=0.05)
+        >>> policy.tell(bc.Observation(1, {0: np.array([[6, 0], [0, 6]]), 1: np.array([[3, 3], [3, 3]])}))
+        >>> policy.ask().number, policy.leader
+        (2, 0)
+        """
         if self._open is None:
             raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
         counts = checked_counts(self._open, observation, self.alphabets)

@@ -35,7 +35,6 @@ class Request:
     16
     >>> print(request)
     request 1: channel 0: 6, 6; channel 2: 4, 0
-
     """
 
     number: int
@@ -70,7 +69,6 @@ class Observation(Valued):
     --------
     >>> print(Observation(1, {0: np.array([[5, 1], [0, 6]])}))
     answer to request 1: channel 0: [[5, 1], [0, 6]]
-
     """
 
     request: int

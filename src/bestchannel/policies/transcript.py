@@ -110,7 +110,6 @@ class Identification(Shown):
     >>> result = bc.identify(sensor, bc.NaiveChanSel(sensor.alphabets, delta=0.1, epsilon=0.2))
     >>> str(result).splitlines()[:2]
     ['best: good', 'after 363,459,060 senses in 1 rounds of naive']
-
     """
 
     best: Any
@@ -143,7 +142,6 @@ class Identification(Shown):
         >>> sensor = bc.Simulator([[[1, 0], [0, 1]], [[0.6, 0.4], [0.4, 0.6]]], rng=1)
         >>> bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.1)).to_frame().index.name
         'request'
-
         """
         return frame_of(self)
 
