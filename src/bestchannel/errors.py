@@ -30,7 +30,7 @@ class InputError(BestChannelError, ValueError):
     --------
     >>> import bestchannel as bc
     >>> try:
-    ...     bc.capacity([[0.9, 0.1], [0.5, 0.6]])
+    ...     bc.Channel([[0.9, 0.1], [0.5, 0.6]])
     ... except ValueError as error:
     ...     print(str(error)[:75])
     row x=1 of the channel must sum to 1 within 1e-09; it sums to 1.1 (normaliz

@@ -39,8 +39,8 @@ class Capacity(Shown, Valued):
 
     Examples
     --------
-    >>> import bestchannel as bc
-    >>> C = bc.capacity([[0.9, 0.1], [0.1, 0.9]])
+    >>> from bestchannel.capacity import capacity
+    >>> C = capacity([[0.9, 0.1], [0.1, 0.9]])
     >>> C.lower <= C.value <= C.upper, round(float(C), 9)
     (True, 0.531004406)
     """
@@ -90,8 +90,8 @@ class Capacities(Shown, Valued):
 
     Examples
     --------
-    >>> import bestchannel as bc
-    >>> C = bc.capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
+    >>> from bestchannel.capacity import capacities
+    >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
     >>> C.value.round(6).tolist(), C.at(0).converged
     ([1.0, 0.531004], True)
     >>> str(C)[:46]
@@ -135,8 +135,8 @@ class Capacities(Shown, Valued):
 
         Examples
         --------
-        >>> import bestchannel as bc
-        >>> bc.capacities([[[1.0, 0.0], [0.0, 1.0]]]).at(0).input.tolist()
+        >>> from bestchannel.capacity import capacities
+        >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).at(0).input.tolist()
         [0.5, 0.5]
         """
         return Capacity(
@@ -162,8 +162,8 @@ class Capacities(Shown, Valued):
 
         Examples
         --------
-        >>> import bestchannel as bc
-        >>> bc.capacities([[[1.0, 0.0], [0.0, 1.0]]]).to_frame().columns.tolist()
+        >>> from bestchannel.capacity import capacities
+        >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).to_frame().columns.tolist()
         ['value', 'lower', 'upper', 'converged']
         """
         return frame_of(self)

@@ -46,8 +46,7 @@ class LowerBound(Shown, Valued):
 
     Examples
     --------
-    >>> import bestchannel as bc
-    >>> bound = bc.lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
+    >>> bound = lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
     >>> str(bound).splitlines()[0]
     'best: a'
     """
@@ -76,8 +75,7 @@ class LowerBound(Shown, Valued):
 
         Examples
         --------
-        >>> import bestchannel as bc
-        >>> bc.lower_bound({"a": [[1, 0], [0, 1]], "b": [[0.9, 0.1], [0.1, 0.9]]}, 0.01).to_frame().columns.tolist()
+        >>> lower_bound({"a": [[1, 0], [0, 1]], "b": [[0.9, 0.1], [0.1, 0.9]]}, 0.01).to_frame().columns.tolist()
         ['gap', 'share']
         """
         return frame_of(self)
