@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+Frame: TypeAlias = "DataFrame"
+"""A pandas data frame, which only the presentation layer imports."""
 
 
 @singledispatch
@@ -24,7 +27,7 @@ def card_of(result: object) -> str | None:
 
 
 @singledispatch
-def frame_of(result: object) -> DataFrame:
+def frame_of(result: object) -> Frame:
     """The table inside the result as a data frame."""
     raise NotImplementedError(f"no table is registered for {type(result).__name__}")
 

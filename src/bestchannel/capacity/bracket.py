@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
-from bestchannel.display import Shown, Valued, frame_of
+from bestchannel.display import Frame, Shown, Valued, frame_of
 from bestchannel.information import NATS_PER_BIT
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 EPS = float(np.finfo(float).eps)
 
@@ -147,7 +143,7 @@ class Capacities(Shown, Valued):
             self.output[index],
         )
 
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Frame:
         """One row per channel, indexed by its place in the stack: value, lower, upper in bits, and converged.
 
         Returns

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bestchannel.arrays import number_in
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
-from bestchannel.display import Shown, frame_of, on_one_line, text_table
+from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
 from bestchannel.intervals.normal_approximation import asymptotic_interval
@@ -23,9 +22,6 @@ from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, pr
 from bestchannel.intervals.upper_end import upper_end
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge, sentence
 from bestchannel.promises import conditional, confidence
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
@@ -109,7 +105,7 @@ class Estimate(Shown):
                 return channel
         raise KeyError(name)
 
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: senses, capacity, and both intervals, in bits.
 
         Returns

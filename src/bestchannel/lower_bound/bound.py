@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels import Channel
-from bestchannel.display import Shown, Valued, frame_of, on_one_line
+from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
 from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
 from bestchannel.lower_bound.known_channels import Instance
 from bestchannel.lower_bound.proofs import Progress
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ class LowerBound(Shown, Valued):
     theorem4: Theorem4 | None
     senses_lower_bound: float
 
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: gap in bits, and the share of an oracle's senses.
 
         Returns

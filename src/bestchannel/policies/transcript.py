@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Integers
-from bestchannel.display import Shown, Valued, frame_of, on_one_line
+from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.policy import Alphabet, Policy, Stakes
 from bestchannel.policies.request import Observation, Request
 from bestchannel.promises import conditional
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MOST_NAMED = 12
 """Candidates that are named where nothing was decided."""
@@ -123,7 +120,7 @@ class Identification(Shown):
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
 
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Frame:
         """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
 
         Returns

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bestchannel.capacity import Capacities
+from bestchannel.display import Frame
 from bestchannel.errors import MissingExtraError
 from bestchannel.intervals import Estimate
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification, Status
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
-
-def capacities_frame(result: Capacities) -> DataFrame:
+def capacities_frame(result: Capacities) -> Frame:
     """One row per channel of the stack, in its order."""
     columns = {name: getattr(result, name).ravel() for name in ("value", "lower", "upper", "converged")}
     frame = _frame(columns, range(result.lower.size), "channel")
@@ -25,7 +23,7 @@ def capacities_frame(result: Capacities) -> DataFrame:
     return frame if len(places) < 2 else frame.set_index(list(places))
 
 
-def estimate_frame(result: Estimate) -> DataFrame:
+def estimate_frame(result: Estimate) -> Frame:
     """One row per channel, in the order of the counts."""
     rows = [
         {
@@ -38,20 +36,20 @@ def estimate_frame(result: Estimate) -> DataFrame:
         }
         for c in result.channels
     ]
-    return _frame(_columns(rows), [c.name for c in result.channels], "channel")
+    return _frame(rows, [c.name for c in result.channels], "channel")
 
 
-def bound_frame(result: LowerBound) -> DataFrame:
+def bound_frame(result: LowerBound) -> Frame:
     """One row per channel, in the order in which they were given."""
     rows = [{"gap": gap, "share": float(result.allocation[name].sum())} for name, gap in result.gaps.items()]
-    return _frame(_columns(rows), result.gaps, "channel")
+    return _frame(rows, result.gaps, "channel")
 
 
-def identification_frame(result: Identification) -> DataFrame:
+def identification_frame(result: Identification) -> Frame:
     """One row per answered request."""
     keys = [party.key for party in result.audit.channels]
     rows = [_course_row(step.status, keys) for step in result.audit.steps]
-    return _frame(_columns(rows), [step.request.number for step in result.audit.steps], "request")
+    return _frame(rows, [step.request.number for step in result.audit.steps], "request")
 
 
 def _course_row(status: Status, keys: list[Any]) -> dict[str, Any]:
@@ -67,13 +65,9 @@ def _course_row(status: Status, keys: list[Any]) -> dict[str, Any]:
     }
 
 
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-
-
-def _frame(columns: Mapping[str, Any], index: Iterable[Any], name: str) -> DataFrame:
+def _frame(content: Mapping[str, Any] | list[dict[str, Any]], index: Iterable[Any], name: str) -> Frame:
     try:
         import pandas
     except ImportError:
         raise MissingExtraError("a data frame", "frames") from None
-    return pandas.DataFrame(columns, index=pandas.Index(list(index), name=name, tupleize_cols=False))
+    return pandas.DataFrame(content, index=pandas.Index(list(index), name=name, tupleize_cols=False))
