@@ -13,7 +13,7 @@ import bestchannel
 SOURCE = Path(bestchannel.__file__).parent
 
 LAYERS = [
-    {"errors", "arrays", "compiled", "kernel_cache"},
+    {"errors", "arrays", "compiled", "kernel_cache", "display", "promises"},
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
     {"policies", "lower_bound", "verification"},
@@ -54,13 +54,23 @@ def modules(source):
 def imported(name, tree, package):
     """The absolute names that a module imports, wherever in it, and how it writes them."""
     here = [package, *name.split(".")][:-1]
-    for node in ast.walk(tree):
+    for node in ast.walk(at_run_time(tree)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = here[: len(here) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def at_run_time(tree):
+    """The tree without what stands under `if TYPE_CHECKING:`, which only a type checker reads."""
+
+    class Runs(ast.NodeTransformer):
+        def visit_If(self, node):
+            return ast.Pass() if dotted(node.test) == "TYPE_CHECKING" else node
+
+    return Runs().visit(tree)
 
 
 def members_imported(name, tree, package):
@@ -269,6 +279,11 @@ def test_the_check_catches_an_import_in_the_wrong_direction(tmp_path, files, fau
 def test_the_check_catches_what_reaches_outside(tmp_path, member, text, fault):
     found = faults_of_purity(tree_of(tmp_path, {f"{member}.py": text}))
     assert f"{member.replace('/', '.')} {fault}" in found
+
+
+def test_the_check_lets_types_be_named_that_are_not_imported(tmp_path):
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pandas import DataFrame\nif True:\n    import polars"
+    assert faults_of_purity(tree_of(tmp_path, {SOLVE: text})) == ["capacity.solve imports polars"]
 
 
 def test_the_check_lets_the_upper_layers_reach_outside(tmp_path):

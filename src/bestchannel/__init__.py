@@ -17,7 +17,7 @@ from bestchannel.policies import (
     Request,
     identify,
 )
-from bestchannel.report import notebook as _notebook  # noqa: F401  gives results `_repr_html_`
+from bestchannel.report import notebook as _notebook  # noqa: F401  draws and tabulates results
 from bestchannel.sensing import Recording, Simulator
 
 __version__ = "0.2.0"

@@ -42,8 +42,27 @@ def divergences_nats(W: Floats, Q: Floats) -> Floats:
 
 
 def mutual_information(input: object, channel: object) -> float:
-    """I(P; W) = sum_x P_x D(W_x || PW), in bits: what the input distribution P sends through W.
+    """What the input distribution P sends through W: I(P; W) = sum_x P_x D(W_x || PW), in bits per channel use.
 
+    Parameters
+    ----------
+    input
+        P, probabilities of shape (n_inputs,).
+    channel
+        A `Channel`, or rows of probabilities of shape (n_inputs, n_outputs).
+
+    Returns
+    -------
+    float
+        I(P; W) in bits, accurate also where it is tiny.
+
+    Raises
+    ------
+    InputError
+        Where P is no distribution over the inputs, or the rows are no channel.
+
+    Examples
+    --------
     >>> mutual_information([0.5, 0.5], [[1, 0], [0, 1]])
     1.0
     """

@@ -498,7 +498,7 @@ def test_input_distribution_for_channels_of_different_inputs_is_refused(factory)
 
 @every_policy
 def test_guarantee_names_its_proof(factory):
-    assert re.search(r"\[(EBWGW24, .+|docs/theory/\w+\.md)\]$", factory([(2, 2)] * 2).guarantee)
+    assert re.search(r"\[(EBWGW24, .+; )?bestchannel explain [a-z-]+\]$", factory([(2, 2)] * 2).guarantee)
 
 
 @parametrize(PAPER_FIXED_INPUT_POLICIES)

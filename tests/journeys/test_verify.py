@@ -40,7 +40,7 @@ def test_json_says_what_was_checked(folder):
         "valid": True,
         "checks": ["structure", "adaptive"],
         "failure": None,
-        "claim": "fibre is the best with probability at least 0.99",
+        "claim": "fibre is the best with an error probability of at most 0.01",
     }
 
 

@@ -4,10 +4,13 @@ import sys
 import numpy as np
 import pytest
 
-from bestchannel.capacity import capacity
+from bestchannel.capacity import capacities, capacity
 from bestchannel.channels import Channel
+from bestchannel.display import Shown
 from bestchannel.intervals import estimate
-from bestchannel.report.notebook import FACES
+from bestchannel.lower_bound.bound import lower_bound
+from bestchannel.report import cards
+from bestchannel.report.notebook import CARDS
 from tests.report.examples import alone, decided, hostile_names, large, undecided, unsensed
 from tests.report.reading import Page
 
@@ -26,6 +29,10 @@ COUNTS = {"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]}
         estimate({"<b>": [[5, 5], [5, 5]]}),
         capacity([[0.9, 0.1], [0.2, 0.8]]),
         capacity(np.eye(40)),
+        capacities(np.eye(2)),
+        capacities(np.full((3, 50, 2, 2), 0.5)),
+        lower_bound({"<b>": [[0.9, 0.1], [0.1, 0.9]], "c": [[0.8, 0.2], [0.2, 0.8]]}, 0.05),
+        lower_bound([[[0.9, 0.1], [0.1, 0.9]]] * 2, 0.05),
         Channel.from_rows(np.eye(3), name="<script>"),
         Channel.from_rows(np.full((100, 30), 1 / 30)),
         Channel.from_rows(np.full((300, 200), 1 / 200)),
@@ -39,9 +46,15 @@ def test_a_notebook_gets_a_small_piece_of_sound_html(value):
     assert len(source.encode()) < 100_000
 
 
-def test_every_face_is_reached_by_the_method_that_notebooks_call():
-    for kind, face in FACES.items():
-        assert kind._repr_html_ is face
+@pytest.mark.parametrize(("kind", "name"), [*CARDS.items()], ids=lambda value: getattr(value, "__name__", ""))
+def test_every_card_is_there_and_reached_by_the_method_that_notebooks_call(kind, name):
+    assert callable(getattr(cards, name))
+    assert "_repr_html_" in dir(kind)
+    assert "_repr_html_" not in vars(kind), "a class was patched from outside"
+
+
+def test_what_nothing_is_registered_for_is_left_to_its_text():
+    assert Shown()._repr_html_() is None
 
 
 def test_importing_the_package_is_enough():
@@ -76,3 +89,18 @@ def test_a_capacity_shows_its_bracket():
 
 def test_many_large_channels_are_not_estimated_for_a_glance():
     assert "the report has the rest" in large(24, 16)._repr_html_()
+
+
+def test_capacities_show_their_range_and_first_brackets():
+    answer = capacities(np.full((3, 50, 2, 2), 0.5))
+    words = Page(answer._repr_html_()).words
+    assert str(answer) in words
+    assert "0, 15" in words
+    assert "and 134 more channels" in words
+
+
+def test_a_lower_bound_shows_what_its_text_says():
+    bound = lower_bound({"cable": [[0.9, 0.1], [0.1, 0.9]], "radio": [[0.8, 0.2], [0.2, 0.8]]}, 0.05)
+    words = Page(bound._repr_html_()).words
+    assert words.startswith("best: cable")
+    assert all(line in words for line in str(bound).splitlines())

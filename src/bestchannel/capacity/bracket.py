@@ -9,20 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
+from bestchannel.display import Frame, Shown, Valued, frame_of
 from bestchannel.information import NATS_PER_BIT
 
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, eq=False)
-class Capacity:
-    """lower <= C <= upper, in bits per channel use.
+@dataclass(frozen=True, eq=False, repr=False)
+class Capacity(Shown, Valued):
+    """A capacity between two proved bounds: lower <= C <= upper, in bits per channel use.
 
-    `input` is an input distribution that achieves `lower`, `output` an output distribution
-    that proves `upper`. `converged` says whether the gap met the tolerances. With `rigorous`
-    the bracket was evaluated in ball arithmetic and holds for the exact binary values of
-    the rows, each divided by its sum; without, its ends were moved outwards by an estimate
-    of the rounding error.
+    Attributes
+    ----------
+    lower, upper
+        The ends of the bracket, in bits.
+    converged
+        Whether the bracket is as narrow as the tolerances asked for; it is valid in either case.
+    input
+        An input distribution that achieves `lower`, shape (n_inputs,).
+    output
+        An output distribution that proves `upper`, shape (n_outputs,).
+    rigorous
+        Whether the bracket was evaluated in ball arithmetic, and so holds for the exact binary values of the rows,
+        each divided by its sum; otherwise its ends were moved outwards by an estimate of the rounding error.
+
+    Examples
+    --------
+    >>> from bestchannel.capacity import capacity
+    >>> C = capacity([[0.9, 0.1], [0.1, 0.9]])
+    >>> C.lower <= C.value <= C.upper, round(float(C), 9)
+    (True, 0.531004406)
     """
 
     lower: float
@@ -33,16 +49,49 @@ class Capacity:
     rigorous: bool = False
 
     @property
+    def value(self) -> float:
+        """(lower + upper)/2, in bits: the capacity, wrong by half the gap at most."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
     def gap(self) -> float:
         """upper - lower, in bits."""
         return self.upper - self.lower
 
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Capacity({self.value!r}, lower={self.lower!r}, upper={self.upper!r}, converged={self.converged})"
+
+    def __str__(self) -> str:
+        wide = "" if self.converged else "; wider than asked"
+        return f"{self.value:.12g} bits per channel use, between {self.lower!r} and {self.upper!r}{wide}"
+
 
 @dataclass(frozen=True, eq=False)
-class Capacities:
-    """`Capacity` for a stack of channels: the same fields as arrays with the stack's leading shape.
+class Capacities(Shown, Valued):
+    """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
-    `input` and `output` have one more axis, over the symbols.
+    Attributes
+    ----------
+    lower, upper
+        The ends of the brackets, in bits; shape (...).
+    converged
+        Whether each bracket is as narrow as the tolerances asked for; shape (...).
+    input
+        Input distributions that achieve `lower`, shape (..., n_inputs).
+    output
+        Output distributions that prove `upper`, shape (..., n_outputs).
+
+    Examples
+    --------
+    >>> from bestchannel.capacity import capacities
+    >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
+    >>> C.value.round(6).tolist(), C.at(0).converged
+    ([1.0, 0.531004], True)
+    >>> str(C)[:46]
+    '2 capacities from 0.531004 to 1 bits per chann'
     """
 
     lower: Floats
@@ -52,12 +101,40 @@ class Capacities:
     output: Floats
 
     @property
+    def value(self) -> Floats:
+        """(lower + upper)/2, in bits, shape (...)."""
+        middle: Floats = 0.5 * (self.lower + self.upper)
+        return middle
+
+    @property
     def gap(self) -> Floats:
-        """upper - lower, in bits."""
+        """upper - lower, in bits, shape (...)."""
         return self.upper - self.lower
 
     def at(self, index: int | tuple[int, ...]) -> Capacity:
-        """The answer for one channel of the stack."""
+        """The answer for one channel of the stack.
+
+        Parameters
+        ----------
+        index
+            The place of the channel in the leading shape of the stack.
+
+        Returns
+        -------
+        Capacity
+            Its bracket and distributions.
+
+        Raises
+        ------
+        IndexError
+            Where the stack has no such place.
+
+        Examples
+        --------
+        >>> from bestchannel.capacity import capacities
+        >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).at(0).input.tolist()
+        [0.5, 0.5]
+        """
         return Capacity(
             float(self.lower[index]),
             float(self.upper[index]),
@@ -65,6 +142,33 @@ class Capacities:
             self.input[index],
             self.output[index],
         )
+
+    def to_frame(self) -> Frame:
+        """One row per channel, indexed by its place in the stack: value, lower, upper in bits, and converged.
+
+        Returns
+        -------
+        pandas.DataFrame
+            In the order of the stack; the index has one level for each leading axis.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> from bestchannel.capacity import capacities
+        >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).to_frame().columns.tolist()
+        ['value', 'lower', 'upper', 'converged']
+        """
+        return frame_of(self)
+
+    def __str__(self) -> str:
+        span = f"from {self.value.min():.6g} to {self.value.max():.6g} bits per channel use"
+        wide = np.count_nonzero(~self.converged)
+        missed = f"; {wide} wider than asked" if wide else ""
+        return f"{self.lower.size} capacities {span}, no bracket wider than {self.gap.max():.1g}{missed}"
 
 
 @dataclass(frozen=True)

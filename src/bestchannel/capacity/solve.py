@@ -24,15 +24,40 @@ def capacity(
     normalize: bool = False,
     rigorous: bool = False,
 ) -> Capacity:
-    """C = max_P I(P; W), in bits per channel use, between two proved bounds.
+    """The largest rate at which W carries data: C = max_P I(P; W), in bits per channel use, between two proved bounds.
 
-    For any input distribution P with output Q = PW,  I(P; W) <= C <= max_x D(W_x || Q)
-    [Gal68, Th. 4.5.1]. The answer is that pair at a P where both nearly agree:
-    upper - lower <= tol, and also <= rtol * upper where `rtol` is given.
+    For any input distribution P with output Q = PW,  I(P; W) <= C <= max_x D(W_x || Q) [Gal68, Th. 4.5.1]. The answer
+    is that pair at a P where both nearly agree.
 
-    With `cost` (a number for each input) and `budget`, P is restricted to
-    sum_x P_x cost_x <= budget. With `rigorous` the bracket is evaluated in ball arithmetic.
+    Parameters
+    ----------
+    channel_or_rows
+        A `Channel`, or rows of probabilities of shape (n_inputs, n_outputs).
+    tol
+        The widest bracket that is asked for, in bits: upper - lower <= tol.
+    rtol
+        The widest bracket relative to the capacity, in (0, 1]: also upper - lower <= rtol * upper.
+    cost, budget
+        Restrict P to sum_x P_x cost_x <= budget; cost has shape (n_inputs,) and the unit of the budget.
+    normalize
+        Divide each row by its sum instead of refusing a sum other than 1.
+    rigorous
+        Evaluate the bracket in ball arithmetic, which requires the extra `rigorous`.
 
+    Returns
+    -------
+    Capacity
+        The bracket in bits, and the distributions that prove it.
+
+    Raises
+    ------
+    InputError
+        Where the rows are no channel, or a tolerance, the cost or the budget is out of range.
+    MissingExtraError
+        Where `rigorous` is asked for and python-flint is not installed.
+
+    Examples
+    --------
     >>> C = capacity([[0.9, 0.1], [0.1, 0.9]])
     >>> round(C.lower, 9), round(C.upper, 9)
     (0.531004406, 0.531004406)
@@ -61,11 +86,37 @@ def pseudo_capacity(
     normalize: bool = False,
     rigorous: bool = False,
 ) -> Capacity:
-    """C_eta = min over Q >= eta of max_x D(W_x || Q), in bits [EBWGW24, eq. (2)].
+    """The capacity with a floor under the output: C_eta = min_{Q >= eta} max_x D(W_x || Q), in bits [EBWGW24, eq. (2)].
 
-    The output distribution is kept at or above eta, 0 < eta <= 1/(2 n_outputs), so that
-    0 <= C_eta - C <= -log2(1 - eta n_outputs). `output` is the minimising Q, which need not be
-    the output of any input, and `input` the P with sum_x P_x D(W_x || Q) = `lower`.
+    0 <= C_eta - C <= -log2(1 - eta n_outputs).
+
+    Parameters
+    ----------
+    channel_or_rows
+        A `Channel`, or rows of probabilities of shape (n_inputs, n_outputs).
+    eta
+        The least probability of an output, in (0, 1/(2 n_outputs)].
+    tol, rtol, normalize, rigorous
+        As in `capacity`.
+
+    Returns
+    -------
+    Capacity
+        The bracket in bits; `output` is the minimising Q, which need not be the output of any input, and `input` the P
+        with sum_x P_x D(W_x || Q) = `lower`.
+
+    Raises
+    ------
+    InputError
+        Where the rows are no channel, or eta or a tolerance is out of range.
+    MissingExtraError
+        Where `rigorous` is asked for and python-flint is not installed.
+
+    Examples
+    --------
+    >>> C_eta = pseudo_capacity([[1.0, 0.0], [0.5, 0.5]], eta=0.25)
+    >>> round(C_eta.value, 6), round(float(capacity([[1.0, 0.0], [0.5, 0.5]])), 6)
+    (0.415037, 0.321928)
     """
     W = _probabilities(channel_or_rows, normalize)
     eta = number_in(eta, "eta (the least probability of an output)", low=0.0, high=1.0 / (2 * W.shape[1]))
@@ -81,10 +132,35 @@ def capacities(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Capacities:
-    """`capacity` of every channel of a stack (..., n_inputs, n_outputs), in parallel.
+    """The capacity of every channel of a stack, in bits per channel use, in parallel.
 
-    `workers` threads share the stack (default: every core this process may use); they change
-    the time, never the answer. `progress(done, total)` is called as channels are finished.
+    Parameters
+    ----------
+    stack
+        Rows of probabilities of shape (..., n_inputs, n_outputs).
+    tol, rtol, normalize
+        As in `capacity`.
+    workers
+        How many threads share the stack; None takes every core that this process may use. They change the time, never
+        the answer.
+    progress
+        Called with (done, total) as channels are finished.
+
+    Returns
+    -------
+    Capacities
+        The brackets in bits as arrays of shape (...), and the distributions that prove them.
+
+    Raises
+    ------
+    InputError
+        Where the stack has another shape, one of its channels is refused, or an option is out of range.
+
+    Examples
+    --------
+    >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
+    >>> C.value.round(6).tolist()
+    [1.0, 0.531004]
     """
     tolerance = _tolerance(tol, rtol)
     array = numeric_array(stack, "the stack")

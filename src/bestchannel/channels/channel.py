@@ -3,34 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
 from bestchannel.arrays import Floats, frozen, probability_rows
+from bestchannel.display import Shown, text_table
 from bestchannel.errors import InputError
 
+MOST_PRINTED = 1024
+"""Probabilities of a channel that `str` writes out."""
 
-@dataclass(frozen=True, eq=False)
-class Channel:
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Channel(Shown):
     """A discrete memoryless channel: input x gives output y with probability W[x, y].
 
-    Build one with `Channel.from_rows`, which validates; the fields are read-only.
+    Validated and read-only. Two channels are equal if their matrices, labels and names are, to the bit.
 
-    >>> bsc = Channel.from_rows([[0.9, 0.1], [0.1, 0.9]], name="link")
+    Parameters
+    ----------
+    W
+        Rows of probabilities, shape (n_inputs, n_outputs); each row sums to 1 within 1e-9.
+    name
+        What the channel is called in messages, tables and files.
+    inputs, outputs
+        Distinct labels of the input and of the output symbols; "0", "1", … where none are given.
+    normalize
+        Divide each row by its sum instead of refusing a sum other than 1.
+
+    Attributes
+    ----------
+    rescaled
+        The largest |row sum - 1| that `normalize` removed; 0 means that the rows are the caller's to the bit.
+
+    Raises
+    ------
+    InputError
+        Where the rows are no probabilities or the labels do not fit; the message names the cell at fault.
+
+    Examples
+    --------
+    >>> bsc = Channel([[0.9, 0.1], [0.1, 0.9]], name="link")
     >>> bsc.n_inputs, bsc.n_outputs, bsc.outputs
     (2, 2, ('0', '1'))
-
-    `rescaled` is the largest |row sum - 1| that `normalize` removed; 0 means that the
-    rows are the caller's to the bit.
+    >>> print(bsc)
+    link    0    1
+    0     0.9  0.1
+    1     0.1  0.9
     """
 
     W: Floats
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    name: str = ""
-    rescaled: float = 0.0
+    name: str
+    rescaled: float = field(init=False)
+
+    def __init__(
+        self,
+        W: object,
+        *,
+        name: str = "",
+        inputs: Iterable[object] | None = None,
+        outputs: Iterable[object] | None = None,
+        normalize: bool = False,
+    ) -> None:
+        where = f'channel "{name}"' if name else "the channel"
+        rows, rescaled = probability_rows(W, where, normalize=normalize)
+        self.__setstate__(
+            {
+                "W": rows,
+                "inputs": _labels(inputs, rows.shape[0], f"inputs of {where}"),
+                "outputs": _labels(outputs, rows.shape[1], f"outputs of {where}"),
+                "name": name,
+                "rescaled": rescaled,
+            }
+        )
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        frozen(self.W)  # a copy of a read-only array is not read-only by itself
 
     @classmethod
     def from_rows(
@@ -42,16 +95,31 @@ class Channel:
         outputs: Iterable[object] | None = None,
         normalize: bool = False,
     ) -> Self:
-        """The channel with these rows of probabilities, or an `InputError` naming the cell at fault."""
-        where = f'channel "{name}"' if name else "the channel"
-        W, rescaled = probability_rows(rows, where, normalize=normalize)
-        return cls(
-            frozen(W),
-            _labels(inputs, W.shape[0], f"inputs of {where}"),
-            _labels(outputs, W.shape[1], f"outputs of {where}"),
-            name,
-            rescaled,
-        )
+        """The channel with these rows of probabilities: `Channel(rows, …)` by another name.
+
+        Parameters
+        ----------
+        rows
+            As `W` of `Channel`: shape (n_inputs, n_outputs), each row summing to 1 within 1e-9.
+        name, inputs, outputs, normalize
+            As in `Channel`.
+
+        Returns
+        -------
+        Channel
+            Validated and read-only.
+
+        Raises
+        ------
+        InputError
+            As `Channel`.
+
+        Examples
+        --------
+        >>> Channel.from_rows([[0.9, 0.3], [0.5, 0.5]], normalize=True).W.tolist()
+        [[0.75, 0.25], [0.5, 0.5]]
+        """
+        return cls(rows, name=name, inputs=inputs, outputs=outputs, normalize=normalize)
 
     @property
     def n_inputs(self) -> int:
@@ -77,6 +145,12 @@ class Channel:
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
         return f"Channel({title}{self.n_inputs} inputs, {self.n_outputs} outputs)"
+
+    def __str__(self) -> str:
+        if self.W.size > MOST_PRINTED:
+            return repr(self)
+        rows = zip(self.inputs, self.W.tolist(), strict=True)
+        return text_table([self.name, *self.outputs], [[label, *(f"{w:.6g}" for w in row)] for label, row in rows])
 
 
 def as_channel(channel_or_rows: object, *, normalize: bool = False) -> Channel:

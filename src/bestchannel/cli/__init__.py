@@ -11,6 +11,7 @@ from bestchannel.cli import (
     bound_command,
     capacity_command,
     estimate_command,
+    explain_command,
     identify_command,
     plan_command,
     report_command,
@@ -53,6 +54,7 @@ def _bestchannel(
 bound_command.register(app)
 capacity_command.register(app)
 estimate_command.register(app)
+explain_command.register(app)
 identify_command.register(app)
 plan_command.register(app)
 report_command.register(app)

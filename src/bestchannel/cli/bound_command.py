@@ -76,7 +76,7 @@ def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
     terminal.console().print(_table(channels, answer))
     if len(channels) > MOST_ROWS:
         terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
-    for line in _lines(answer):
+    for line in str(answer).splitlines():
         terminal.say(line)
 
 
@@ -98,27 +98,3 @@ def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
             " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else "",
         )
     return table
-
-
-def _lines(answer: LowerBound) -> list[str]:
-    T, theorem4 = answer.characteristic_time, answer.theorem4
-    best = f"best: {answer.best}" if answer.best is not None else "no best: the largest capacities cannot be told apart"
-    return [
-        best,
-        f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat",
-        f"every policy needs on average, δ = {answer.delta:g}: at least {_number(answer.senses_lower_bound)} senses",
-        "Theorem 4: "
-        + (f"{_between(theorem4.lower, theorem4.upper)} senses" if theorem4 else "does not apply to these channels"),
-        f"T* for small gaps (Gaussian, an approximation): {_number(answer.gaussian.time)} senses per nat",
-    ]
-
-
-def _between(low: float, high: float) -> str:
-    return _number(low) if low == high else f"{_number(low)} … {_number(high)}"
-
-
-def _number(value: float) -> str:
-    """Five digits at least, in full up to ten."""
-    if math.isinf(value):
-        return "infinite"
-    return f"{value:,.0f}" if 1e4 <= value < 1e10 else f"{value:.5g}"

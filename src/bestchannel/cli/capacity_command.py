@@ -102,13 +102,12 @@ def _show(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> N
     table.add_column("", no_wrap=True)
     for name in names:
         channel, answer = channels[name], answers[name]
-        middle = (answer.lower + answer.upper) / 2
         table.add_row(
             terminal.name(name, bold=name == best and len(answers) > 1),
             f"{channel.n_inputs}×{channel.n_outputs}",
-            digits(middle, answer.gap / 2),
+            digits(answer.value, answer.gap / 2),
             f"{answer.gap / 2:.1e}",
-            "█" * round(24 * middle / widest) or "▏",
+            "█" * round(24 * answer.value / widest) or "▏",
         )
     terminal.console().print(table)
     if len(names) < len(answers):

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_counts
-from bestchannel.intervals import Estimate, Verdict
+from bestchannel.intervals import Estimate
 from bestchannel.intervals import estimate as estimated
+from bestchannel.intervals.verdict import sentence
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
@@ -85,22 +86,7 @@ def _show(result: Estimate) -> None:
     terminal.console().print(table)
     if len(shown) < len(channels):
         terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
-    terminal.say(_sentence(result.verdict, len(channels)))
+    terminal.say(sentence(result.verdict, len(channels)))
     if not result.verdict.decided:
-        terminal.say(f"by the normal intervals, not proved: {_sentence(result.asymptotic_verdict, len(channels))}")
+        terminal.say(f"by the normal intervals, not proved: {sentence(result.asymptotic_verdict, len(channels))}")
     terminal.say(result.guarantee)
-
-
-def _sentence(verdict: Verdict, n_channels: int) -> str:
-    if n_channels == 1:
-        return "one channel, nothing to decide"
-    if verdict.decided:
-        return f"best: {verdict.best}"
-    more = (
-        "no forecast of the senses it takes"
-        if verdict.more_senses is None
-        else f"about {verdict.more_senses:,} more senses"
-    )
-    few = ", ".join(verdict.candidates[:6])
-    rest = f" and {len(verdict.candidates) - 6} others" if len(verdict.candidates) > 6 else ""
-    return f"undecided between {few}{rest}; {more}"

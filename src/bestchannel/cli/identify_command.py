@@ -11,12 +11,9 @@ from bestchannel.cli import live, options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, OutOfSensesError, Policy, identify, make_policy
-from bestchannel.runs import Replay, Simulation, identify_durably, under_its_condition
+from bestchannel.runs import Replay, Simulation, identify_durably
 from bestchannel.runs.results import as_document
 from bestchannel.sensing import Recording, Simulator
-
-SHOWN = 12
-"""Candidates that are named where nothing was decided."""
 
 
 def register(app: typer.Typer) -> None:
@@ -87,8 +84,7 @@ def carry_out(
     """Identify with progress, durably where there is a run, and print the result."""
     with live.watched(sensor.parties) as watch:
         if run is None:
-            outcome = identify(sensor, policy, max_senses=max_senses, progress=watch)
-            result = under_its_condition(outcome, getattr(sensor, "inferred_outputs", False))
+            result = identify(sensor, policy, max_senses=max_senses, progress=watch)
         else:
             record = source.record(run)
             result = identify_durably(sensor, policy, run, source=record, max_senses=max_senses, progress=watch)
@@ -107,7 +103,8 @@ def finish(result: Identification, json: bool) -> None:
     if json:
         terminal.print_json(as_document(result))
     else:
-        _show(result)
+        for line in str(result).splitlines():
+            terminal.say(line)
     if not result.decided:
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
@@ -144,14 +141,3 @@ def _say_what_is_missing(sensor: Simulator | Recording, policy: Policy) -> None:
         sensor(request)
     except OutOfSensesError as error:
         terminal.note(str(error))
-
-
-def _show(result: Identification) -> None:
-    if result.decided:
-        terminal.say(f"best: {result.best}")
-    else:
-        few, rest = result.candidates[:SHOWN], len(result.candidates) - SHOWN
-        terminal.say(f"undecided between {', '.join(map(str, few))}" + (f" and {rest} others" if rest > 0 else ""))
-    terminal.say(f"after {result.senses:,} senses in {result.rounds} rounds of {result.policy}")
-    if result.decided:
-        terminal.say(result.guarantee)

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from bestchannel.counts.disk import on_one_line
+from bestchannel.display import on_one_line
 from bestchannel.errors import BestChannelError
 from bestchannel.runs import NotWrittenError
 

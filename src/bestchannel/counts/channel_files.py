@@ -32,9 +32,39 @@ def read_channels(
 ) -> dict[str, Channel]:
     """The channels of a .json, .csv, .npz or .parquet file by name, in the order of the file.
 
-    `normalize` divides each row by its sum; `transpose` says that the columns of the
-    matrices are the inputs; `columns` renames the columns of a long form, as in
-    `{"channel": "link", "x": "sent", "y": "got", "p": "probability"}`.
+    Parameters
+    ----------
+    path
+        The file; its ending says what it holds. "-" is no file here: pass a path.
+    normalize
+        Divide each row by its sum instead of refusing a sum other than 1.
+    transpose
+        That the columns of the matrices are the inputs.
+    columns
+        What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"}.
+
+    Returns
+    -------
+    dict[str, Channel]
+        With the labels of the file.
+
+    Raises
+    ------
+    InputError
+        Where the file is not such a file; the message names the file, the channel, the row and the value.
+    MissingFileError
+        Where there is no such file; a `FileNotFoundError` too.
+    MissingExtraError
+        Where a .parquet file is read without pyarrow.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "links.json")
+    ...     _ = path.write_text('{"channels": {"cable": [[0.9, 0.1], [0.1, 0.9]]}}')
+    ...     read_channels(path)
+    {'cable': Channel('cable', 2 inputs, 2 outputs)}
     """
     path = Path(path)
     with errors_naming(path):

@@ -26,13 +26,46 @@ def read_counts(
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
-    """The counts of a text (.csv, .tsv, .txt), .parquet, .npz, .mat or .json file by channel, in the order of the file.
+    r"""The counts in a text (.csv, .tsv, .txt), .parquet, .npz, .mat or .json file by channel, in its order.
 
-    Rows have the columns x, y and perhaps channel and count; without count a row is one sense,
-    without channel all rows are one channel, named after the file. Rows of one cell add up, and a
-    cell without a row counts 0. `outputs` declares the outputs of every channel; `transpose` says
-    that the columns of the matrices are the inputs; `columns` renames the columns of rows; `progress` is
-    told how many bytes of how many are read.
+    Rows have the columns x, y and perhaps channel and count; without count a row is one sense, without channel all
+    rows are one channel, named after the file. Rows of one (channel, x, y) add up; what has no row counts 0.
+
+    Parameters
+    ----------
+    path
+        The file; its ending says what it holds.
+    outputs
+        The outputs that every channel can give, seen or not.
+    transpose
+        That the columns of the matrices are the inputs.
+    columns
+        What the columns of rows are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
+    progress
+        Called with (bytes read, bytes in all).
+
+    Returns
+    -------
+    dict[str, LabelledCounts]
+        `counts` of shape (n_inputs, n_outputs) with the labels of inputs and outputs; `estimate` takes it.
+
+    Raises
+    ------
+    InputError
+        Where the file holds no counts; the message names the file, the line and the value.
+    MissingFileError
+        Where there is no such file; a `FileNotFoundError` too.
+    MissingExtraError
+        Where a .parquet file is read without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "counts.csv")
+    ...     _ = path.write_text("channel,x,y,count\ncable,0,0,9\ncable,0,1,1\ncable,1,1,10\n")
+    ...     read_counts(path)["cable"].counts.tolist()
+    [[9, 1], [0, 10]]
     """
     path = Path(path)
     with errors_naming(path):

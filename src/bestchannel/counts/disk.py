@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
+from bestchannel.display import on_one_line
 from bestchannel.errors import InputError, MissingFileError
 
 
@@ -19,11 +20,6 @@ def errors_naming(path: Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(on_one_line(f"{path}: {error}")) from None
-
-
-def on_one_line(text: str) -> str:
-    """The text with line ends and control characters spelled out: a file may hold any, and terminals obey some."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def open_bytes(path: Path) -> BufferedReader:

@@ -38,10 +38,41 @@ def read_trials(
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Trials:
-    """The trials of a log, a row a sense: text or Parquet with the columns channel, x, y, or `(input, output)` lines.
+    r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
 
-    `outputs` declares the outputs of every channel, `columns` renames the columns, and `progress` is told how
-    many bytes of how many are read.
+    Parameters
+    ----------
+    path
+        The file; text may also have lines `(input, output)`.
+    outputs
+        The outputs that every channel can give, seen or not.
+    columns
+        What the columns are called, as {"channel": "link", "x": "sent", "y": "got"}.
+    progress
+        Called with (bytes read, bytes in all).
+
+    Returns
+    -------
+    Trials
+        The outputs of every input of every channel, in the order of the log; `Recording` takes it.
+
+    Raises
+    ------
+    InputError
+        Where the file is no log of trials; the message names the file, the line and the value.
+    MissingFileError
+        Where there is no such file; a `FileNotFoundError` too.
+    MissingExtraError
+        Where a .parquet file is read without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("channel,x,y\ncable,0,0\ncable,1,1\ncable,0,1\n")
+    ...     read_trials(path).outputs[0][0].tolist()
+    [0, 1]
     """
     path = Path(path)
     with errors_naming(path):

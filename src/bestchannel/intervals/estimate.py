@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from bestchannel.arrays import number_in
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
+from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
 from bestchannel.intervals.normal_approximation import asymptotic_interval
 from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
 from bestchannel.intervals.upper_end import upper_end
-from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge
+from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge, sentence
+from bestchannel.promises import conditional, confidence
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
@@ -58,11 +60,34 @@ class ChannelEstimate:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Shown):
     """Capacities with intervals that hold for all channels at once, and the verdict that follows.
 
-    `differences` are the leader's capacity less each rival's; they are all above -ε exactly when the
-    verdict is decided. `asymptotic_verdict` applies the same rule to the intervals that are not proved.
+    Attributes
+    ----------
+    delta
+        The largest probability that any interval is wrong.
+    epsilon
+        Within how many bits of the best a channel may be called the best.
+    guarantee
+        What is proved, in one sentence.
+    verdict
+        Which channel is the best by the proved intervals: `decided`, `best`, `candidates`, `more_senses`, `leader`.
+    asymptotic_verdict
+        The same rule applied to the normal intervals, which are not proved.
+    channels
+        One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
+    differences
+        The leader's capacity less each rival's, in bits; all are above -ε exactly when the verdict is decided.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> result = bc.estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
+    >>> print(str(result).splitlines()[0])
+    channel  senses  capacity   lower   upper
+    >>> result["good"].senses
+    2000
     """
 
     delta: float
@@ -74,11 +99,38 @@ class Estimate:
     differences: tuple[Difference, ...]
 
     def __getitem__(self, name: str) -> ChannelEstimate:
-        """The estimate of the channel with this name."""
+        """The estimate of the channel with this name, or a `KeyError`."""
         for channel in self.channels:
             if channel.name == name:
                 return channel
         raise KeyError(name)
+
+    def to_frame(self) -> Frame:
+        """One row per channel, indexed by its name: senses, capacity, and both intervals, in bits.
+
+        Returns
+        -------
+        pandas.DataFrame
+            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.estimate({"link": [[95, 5], [5, 95]]}).to_frame().index.tolist()
+        ['link']
+        """
+        return frame_of(self)
+
+    def __str__(self) -> str:
+        heads = ["channel", "senses", "capacity", "lower", "upper"]
+        rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
+        words = on_one_line(sentence(self.verdict, len(self.channels)))
+        return f"{text_table(heads, rows)}\n{words}\n{self.guarantee}"
 
 
 def estimate(
@@ -89,15 +141,39 @@ def estimate(
     outputs: Sequence[str] | None = None,
     inferred_outputs: bool = False,
 ) -> Estimate:
-    """The capacity of every channel from counts[name][x][y], and which channel has the largest.
+    """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
-    `counts` may also be a frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without
-    count and a row a sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; or what
-    `read_counts` gives. `delta` is the largest probability that any interval is wrong, `epsilon` the bits within
-    which a channel may be called the best. `outputs` declares the outputs that every channel can give; where rows
-    are counted without it, or `inferred_outputs` says so, the outputs are those that happened to be seen, which
-    the guarantee then says too.
+    lower_j <= C(W_j) <= upper_j for all j at once with probability at least 1 - δ; `bestchannel explain estimate`
+    has the theorem and its proof.
 
+    Parameters
+    ----------
+    counts
+        A mapping from names to whole numbers of shape (n_inputs, n_outputs): how often input x gave output y. Or a
+        frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without count and one row per
+        sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; what `read_counts` gives.
+    delta
+        δ, the largest probability that any interval is wrong, in [1e-300, 1).
+    epsilon
+        Within how many bits of the best a channel may be called the best, at least 0.
+    outputs
+        The outputs that every channel can give, seen or not, where counts have labels.
+    inferred_outputs
+        That the outputs are only those that happened to be seen, which the guarantee then says too; so it is anyway
+        where labelled rows are counted without `outputs`.
+
+    Returns
+    -------
+    Estimate
+        Capacities and intervals in bits per channel use, the verdict, and the guarantee.
+
+    Raises
+    ------
+    InputError
+        Where counts are no whole numbers >= 0, a channel has none, or δ or ε is out of range.
+
+    Examples
+    --------
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.61, 0.82)
@@ -155,8 +231,8 @@ def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) ->
 
 
 def _guarantee(delta: float, inferred_outputs: bool) -> str:
-    condition = ", conditional on the observed alphabet" if inferred_outputs else ""
-    return (
-        f"with probability at least {1 - delta:.12g} every capacity is between its lower and upper end,"
-        f" at all times and under any adaptive sensing{condition}"
+    words = (
+        f"with probability at least {confidence(delta)} every capacity is between its lower and upper end,"
+        " at all times and under any adaptive sensing [bestchannel explain estimate]"
     )
+    return conditional(words, inferred_outputs)

@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+MOST_NAMED = 6
+"""Candidates that a sentence names."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -39,6 +42,19 @@ class Verdict:
     candidates: tuple[str, ...]
     more_senses: int | None
     leader: str
+
+
+def sentence(verdict: Verdict, n_channels: int) -> str:
+    """What the verdict on so many channels says."""
+    if n_channels == 1:
+        return "one channel, nothing to decide"
+    if verdict.decided:
+        return f"best: {verdict.best}"
+    senses = verdict.more_senses
+    more = "no forecast of the senses it takes" if senses is None else f"about {senses:,} more senses"
+    few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
+    others = f" and {rest} others" if rest > 0 else ""
+    return f"undecided between {', '.join(few)}{others}; {more}"
 
 
 def differences(standings: Sequence[Standing]) -> tuple[Difference, ...]:

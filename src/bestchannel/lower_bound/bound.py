@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels import Channel
+from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
 from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
@@ -17,14 +18,33 @@ from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
 
 
 @dataclass(frozen=True, eq=False)
-class LowerBound:
-    """How hard it is to name the best of these channels with an error probability of at most `delta`.
+class LowerBound(Shown, Valued):
+    """What every policy must spend to name the best of these channels with error probability at most δ.
 
-    `best` is None, and the bound infinite, where the largest capacities cannot be told apart.
-    `gaps` are C_best - C_j in bits, `senses_lower_bound` is T*.lower · kl(δ, 1-δ), and
-    `allocation` is the share of the senses that each input of each channel gets from an oracle.
-    `theorem4` is None where it does not apply: one channel, a tie, or different alphabets.
-    Times are in senses per nat.
+    Attributes
+    ----------
+    delta
+        δ.
+    best
+        The name of the channel of largest capacity; None, and the bound infinite, where it cannot be told.
+    gaps
+        C_best - C_j by name, in bits.
+    characteristic_time
+        T* as a bracket `lower` <= T* <= `upper`, in senses per nat, with what proves both ends.
+    allocation
+        For each name the shares of all senses that an oracle gives to its inputs, shape (n_inputs,).
+    gaussian
+        T* for small gaps, in senses per nat; an approximation.
+    theorem4
+        The bound of [EBWGW24, Thm. 4] as a bracket, in senses; None for one channel, a tie, or different alphabets.
+    senses_lower_bound
+        T*.lower · kl(δ, 1-δ), in senses, on average.
+
+    Examples
+    --------
+    >>> bound = lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
+    >>> str(bound).splitlines()[0]
+    'best: a'
     """
 
     delta: float
@@ -36,6 +56,52 @@ class LowerBound:
     theorem4: Theorem4 | None
     senses_lower_bound: float
 
+    def to_frame(self) -> Frame:
+        """One row per channel, indexed by its name: gap in bits, and the share of an oracle's senses.
+
+        Returns
+        -------
+        pandas.DataFrame
+            In the order in which the channels were given.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> lower_bound({"a": [[1, 0], [0, 1]], "b": [[0.9, 0.1], [0.1, 0.9]]}, 0.01).to_frame().columns.tolist()
+        ['gap', 'share']
+        """
+        return frame_of(self)
+
+    def __str__(self) -> str:
+        T, theorem = self.characteristic_time, self.theorem4
+        unknown = "no best: the largest capacities cannot be told apart"
+        least = _number(self.senses_lower_bound)
+        bracket = f"{_between(theorem.lower, theorem.upper)} senses" if theorem else "does not apply to these channels"
+        return "\n".join(
+            [
+                unknown if self.best is None else f"best: {on_one_line(str(self.best))}",
+                f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat",
+                f"every policy needs on average, δ = {self.delta:g}: at least {least} senses",
+                f"Theorem 4: {bracket}",
+                f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat",
+            ]
+        )
+
+
+def _between(low: float, high: float) -> str:
+    return _number(low) if low == high else f"{_number(low)} … {_number(high)}"
+
+
+def _number(value: float) -> str:
+    """Five digits at least, in full up to ten."""
+    if math.isinf(value):
+        return "infinite"
+    return f"{value:,.0f}" if 1e4 <= value < 1e10 else f"{value:.5g}"
+
 
 def lower_bound(
     channels: Mapping[str, object] | Sequence[object],
@@ -44,11 +110,31 @@ def lower_bound(
     rtol: float = 0.01,
     progress: Progress | None = None,
 ) -> LowerBound:
-    """E[τ] ≥ T* kl(δ, 1-δ) for every policy that errs with probability at most δ, whatever the channels [GK16].
+    """What every policy must spend: E[τ] ≥ T* kl(δ, 1-δ) where it errs with probability at most δ everywhere [GK16].
 
-    `channels` is a mapping from names to channels or rows, or a sequence, then named 0, 1, ….
-    T* comes as a bracket, about `rtol` wide where that is within reach.
+    Parameters
+    ----------
+    channels
+        A mapping from names to channels or rows of probabilities, or a sequence of them, then named 0, 1, …
+    delta
+        δ, the error probability of the policies, in (0, 1).
+    rtol
+        How wide the bracket of T* may be relative to T*, where that is within reach.
+    progress
+        Called with (done, total) as proofs are finished.
 
+    Returns
+    -------
+    LowerBound
+        T* in senses per nat, the bound in senses, and where an oracle would sense.
+
+    Raises
+    ------
+    InputError
+        Where there is no channel, or a channel or δ is refused.
+
+    Examples
+    --------
     >>> bound = lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
     >>> bound.best, round(bound.senses_lower_bound / 450, 1)
     ('a', 1.0)

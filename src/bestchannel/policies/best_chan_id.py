@@ -17,11 +17,32 @@ SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
 
 
 class BestChanID(Policy):
-    """Gap elimination; names the channel of largest capacity with probability 1 - delta.
+    """Gap elimination: names the channel of largest capacity with probability at least 1 - δ [EBWGW24, Alg. 1, Th. 1].
 
-    `subroutine` ("naive" or "median") finds the nearly best channel of each round. It gets
-    samples of its own: the proof that the best channel survives wants them independent.
     With exact ties the rounds never end; whoever runs the policy limits its senses.
+
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    delta
+        δ, the largest probability of a wrong name, in (0, 1).
+    subroutine
+        What finds the nearly best channel of each round, "naive" or "median". It gets samples of its own: the proof
+        that the best channel survives requires them to be independent.
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities [EBWGW24, Remark 1].
+
+    Raises
+    ------
+    InputError
+        Where an alphabet, δ, the subroutine or the distribution is refused.
+
+    Examples
+    --------
+    >>> policy = BestChanID([(2, 2), (2, 3)], delta=0.05)
+    >>> policy.ask().number, policy.candidates, policy.recommendation
+    (1, (0, 1), None)
     """
 
     name = "best-chan-id"
@@ -42,12 +63,12 @@ class BestChanID(Policy):
 
     @property
     def guarantee(self) -> str:
-        """See `Policy`."""
-        return self._promise("the best", "Th. 1")
+        """What the recommendation promises, and where the proof is."""
+        return self._paper_promise("Th. 1")
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `Policy`."""
+        """The subroutine, and the fixed input distribution where there is one."""
         return {"subroutine": self.subroutine, **super().options}
 
     @property

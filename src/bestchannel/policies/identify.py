@@ -32,15 +32,44 @@ def identify(
 ) -> Identification:
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
 
-    A sensor that runs out (`OutOfSensesError`) ends it undecided, unless it could not even answer
-    the first request.
+    Parameters
+    ----------
+    sensor
+        What answers a request with counts: a `Simulator`, a `Recording`, or any callable from a `Request` to a mapping
+        from channel numbers to whole numbers of shape (n_inputs, n_outputs). Its attribute `parties`, where it has
+        one, says what channels and letters are called; `inferred_outputs`, that the outputs are only those seen.
+    policy
+        What decides where to sense, made for the alphabets of the sensor.
+    max_senses
+        Stop undecided rather than take more senses than this; None sets no limit.
+    progress
+        Called with the `Status` after every answer.
 
-    `progress(status)` is called after every answer. A sensor with an attribute `parties`
-    (as `Simulator` has) says what its channels and their letters are called.
+    Returns
+    -------
+    Identification
+        The named channel, or None and what is left; also where the sensor ran out after the first request.
+
+    Raises
+    ------
+    InputError
+        Where the sensor's channels or answers do not fit the policy, or `max_senses` is no whole number >= 0.
+    OutOfSensesError
+        Where a recording cannot answer even the first request; an `InputError` too.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}, rng=1)
+    >>> result = identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05))
+    >>> result.best, result.guarantee
+    ('good', 'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]')
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
-    transcript = Transcript(policy, _channels(sensor, policy))
+    transcript = Transcript(
+        policy, _channels(sensor, policy), inferred_outputs=getattr(sensor, "inferred_outputs", False)
+    )
     while (request := policy.ask()) is not None:
         if max_senses is not None and transcript.senses + request.total > max_senses:
             break

@@ -11,7 +11,30 @@ from bestchannel.policies.policy import Counts, Estimates, Policy, Script, Sense
 
 
 class MedianChanEl(PacPolicy):
-    """Halves the candidates each round; names one within epsilon bits of the best with probability 1 - delta."""
+    """Halving: names a channel within ε bits of the best with probability at least 1 - δ [EBWGW24, Alg. 3].
+
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    epsilon
+        ε, the accuracy in bits, above 0.
+    delta
+        δ, the largest probability of a worse name, in (0, 1).
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities [EBWGW24, Remark 1].
+
+    Raises
+    ------
+    InputError
+        Where an alphabet, ε, δ or the distribution is refused.
+
+    Examples
+    --------
+    >>> policy = MedianChanEl([(2, 2), (2, 2)], epsilon=0.2, delta=0.05)
+    >>> policy.ask().number, policy.candidates, policy.recommendation
+    (1, (0, 1), None)
+    """
 
     name = "median"
     theorem = "Th. 3"

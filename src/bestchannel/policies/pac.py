@@ -28,5 +28,5 @@ class PacPolicy(Policy):
 
     @property
     def guarantee(self) -> str:
-        """See `Policy`."""
-        return self._promise(f"within {self.epsilon:g} bit of the best", self.theorem)
+        """What the recommendation promises, and where the proof is."""
+        return self._paper_promise(self.theorem)

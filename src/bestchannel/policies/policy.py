@@ -21,6 +21,7 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
+from bestchannel.promises import promise
 
 Alphabet = tuple[int, int]
 Senses = dict[int, tuple[int, ...]]
@@ -105,23 +106,59 @@ class Policy(ABC):
     def _script(self) -> Script:
         """The policy itself."""
 
-    def _promise(self, what: str, theorem: str) -> str:
-        """The guarantee of a policy of the paper in one sentence."""
-        proof = f"[EBWGW24, {theorem}]"
+    def _promise(self, proof: str) -> str:
+        """The guarantee in one sentence, with what is compared and where the proof is."""
+        P = self.functional.P if isinstance(self.functional, InformationAt) else None
+        return promise(self.delta, self.epsilon, P, proof)
+
+    def _paper_promise(self, theorem: str) -> str:
+        """The guarantee of a policy of the paper."""
         if isinstance(self.functional, InformationAt):
-            proof = "[EBWGW24, Remark 1, stated and not proved for inputs that are planned]"
-        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+            theorem = "Remark 1, stated and not proved for inputs that are planned"
+        return self._promise(f"EBWGW24, {theorem}; bestchannel explain {self.name}")
 
     def _worthless(self, channels: Iterable[int]) -> bool:
         """Whether every one of the channels has a single input or output, and so the same value 0."""
         return all(min(self.alphabets[channel]) == 1 for channel in channels)
 
     def ask(self) -> Request | None:
-        """The open request, the same until it is answered; None when the policy is done."""
+        """The open request, the same until it is answered; None when the policy is done.
+
+        Returns
+        -------
+        Request or None
+            What to sense next.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> policy = bc.Adaptive([(2, 2), (2, 2)], delta=0.05)
+        >>> policy.ask() is policy.ask(), policy.ask().total
+        (True, 24)
+        """
         return self._open
 
     def tell(self, observation: Observation) -> None:
-        """Answer the open request. An observation that does not answer it is refused and changes nothing."""
+        """Answer the open request.
+
+        Parameters
+        ----------
+        observation
+            The counts of all senses that the request asks for.
+
+        Raises
+        ------
+        InputError
+            Where no request is open, or the observation does not answer it; then nothing changes.
+
+        Examples
+        --------
+        >>> import bestchannel as bc, numpy as np
+        >>> policy = bc.Adaptive([(2, 2), (2, 2)], delta=0.05)
+        >>> policy.tell(bc.Observation(1, {0: np.array([[6, 0], [0, 6]]), 1: np.array([[3, 3], [3, 3]])}))
+        >>> policy.ask().number, policy.leader
+        (2, 0)
+        """
         if self._open is None:
             raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
         counts = checked_counts(self._open, observation, self.alphabets)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
-from bestchannel.arrays import Integers, numeric_array
+from bestchannel.arrays import FrozenMapping, Integers, numeric_array
+from bestchannel.display import Valued
 from bestchannel.errors import InputError
 
 MOST_SENSES = 2**63 - 1
@@ -17,26 +17,66 @@ MOST_SENSES = 2**63 - 1
 
 @dataclass(frozen=True)
 class Request:
-    """How often to sense each input of some channels: `senses[channel][x]` times. Answered as a whole."""
+    """How often to sense each input of some channels: input x of channel j senses[j][x] times.
+
+    A request is answered as a whole, by an `Observation`; a policy makes it and a sensor reads it.
+
+    Parameters
+    ----------
+    number
+        Its place among the requests of the policy, from 1.
+    senses
+        For the number j of each channel that is sensed, a whole number of senses of each of its inputs.
+
+    Examples
+    --------
+    >>> request = Request(1, {0: (6, 6), 2: (4, 0)})
+    >>> request.total
+    16
+    >>> print(request)
+    request 1: channel 0: 6, 6; channel 2: 4, 0
+    """
 
     number: int
     senses: Mapping[int, tuple[int, ...]]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "senses", MappingProxyType(dict(self.senses)))
+        object.__setattr__(self, "senses", FrozenMapping(self.senses))
 
     @property
     def total(self) -> int:
         """All senses of the request."""
         return sum(map(sum, self.senses.values()))
 
+    def __str__(self) -> str:
+        asked = (f"channel {j}: {', '.join(map(str, senses))}" for j, senses in self.senses.items())
+        return f"request {self.number}: {'; '.join(asked)}"
+
 
 @dataclass(frozen=True, eq=False)
-class Observation:
-    """The answer to a request: `counts[channel][x, y]` of its senses gave output y."""
+class Observation(Valued):
+    """The answer to a request: counts[j][x, y] of the senses of input x of channel j gave output y.
+
+    Parameters
+    ----------
+    request
+        The number of the request that is answered.
+    counts
+        For the number of each channel that was asked for, whole numbers of shape (n_inputs, n_outputs) whose rows add
+        up to the senses asked for.
+
+    Examples
+    --------
+    >>> print(Observation(1, {0: np.array([[5, 1], [0, 6]])}))
+    answer to request 1: channel 0: [[5, 1], [0, 6]]
+    """
 
     request: int
     counts: Mapping[int, Integers]
+
+    def __str__(self) -> str:
+        told = (f"channel {j}: {np.asarray(table).tolist()}" for j, table in self.counts.items())
+        return f"answer to request {self.request}: {'; '.join(told)}"
 
 
 def checked_counts(

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Integers
+from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.policy import Alphabet, Policy, Stakes
 from bestchannel.policies.request import Observation, Request
+from bestchannel.promises import conditional
+
+MOST_NAMED = 12
+"""Candidates that are named where nothing was decided."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Status:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class Step(Valued):
     """One answered request, what the policy had staked on its answer beforehand, and where the answer left it."""
 
     request: Request
@@ -58,7 +63,7 @@ class Party:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
 
     `options` are those that the policy was made with beyond delta and epsilon. Steps number the channels as here.
@@ -70,11 +75,38 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Identification:
-    """The outcome: the best channel or "undecided", what it cost, what it promises, and its record.
+class Identification(Shown):
+    """The outcome of an identification: the best channel or "undecided", its cost, its promise, its record.
 
-    `best` is the key of the channel in the collection that the sensor was given (its name or
-    its position), None while undecided. `candidates` are the keys of the channels not ruled out.
+    Attributes
+    ----------
+    best
+        The key of the named channel in the collection that the sensor was given (its name or its position), None while
+        undecided.
+    decided
+        Whether a channel is named.
+    senses
+        How many senses were taken.
+    rounds
+        How many rounds the policy finished.
+    policy
+        The name of the policy.
+    delta, epsilon
+        The error probability, and the accuracy in bits, that the policy was made with.
+    guarantee
+        What the name promises, and where the proof is, in one sentence.
+    candidates
+        The keys of the channels that are not ruled out.
+    audit
+        All that the outcome follows from: what was asked, staked and told, step by step; `verify` checks it.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}, rng=1)
+    >>> result = bc.identify(sensor, bc.NaiveChanSel(sensor.alphabets, delta=0.1, epsilon=0.2))
+    >>> str(result).splitlines()[:2]
+    ['best: good', 'after 363,459,060 senses in 1 rounds of naive']
     """
 
     best: Any
@@ -88,12 +120,45 @@ class Identification:
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
 
+    def to_frame(self) -> Frame:
+        """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the number of the request; evidence is missing where the policy weighs none.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> sensor = bc.Simulator([[[1, 0], [0, 1]], [[0.6, 0.4], [0.4, 0.6]]], rng=1)
+        >>> bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.1)).to_frame().index.name
+        'request'
+        """
+        return frame_of(self)
+
+    def __str__(self) -> str:
+        few, rest = self.candidates[:MOST_NAMED], len(self.candidates) - MOST_NAMED
+        others = f" and {rest} others" if rest > 0 else ""
+        found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
+        cost = f"after {self.senses:,} senses in {self.rounds} rounds of {self.policy}"
+        return "\n".join(on_one_line(line) for line in (found, cost, *([self.guarantee] if self.decided else [])))
+
 
 class Transcript:
-    """A policy with everything that it was asked and told so far."""
+    """A policy with everything that it was asked and told so far.
 
-    def __init__(self, policy: Policy, channels: Sequence[Party]) -> None:
+    `inferred_outputs` says that the outputs of the channels are only those that were seen; the guarantee then says so.
+    """
+
+    def __init__(self, policy: Policy, channels: Sequence[Party], *, inferred_outputs: bool = False) -> None:
         self.policy = policy
+        self.inferred_outputs = inferred_outputs
         self.channels = tuple(channels)
         self.steps: list[Step] = []
         self.senses = 0
@@ -121,7 +186,7 @@ class Transcript:
             policy=policy.name,
             delta=policy.delta,
             epsilon=policy.epsilon,
-            guarantee=policy.guarantee,
+            guarantee=conditional(policy.guarantee, self.inferred_outputs),
             candidates=tuple(self.channels[channel].key for channel in policy.candidates),
             audit=Audit(self.channels, policy.options, tuple(self.steps)),
         )

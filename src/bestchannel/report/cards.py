@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from bestchannel.capacity import Capacity
+import numpy as np
+
+from bestchannel.capacity import Capacities, Capacity
 from bestchannel.channels import Channel
 from bestchannel.intervals import Estimate
+from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification
 from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.interval_figure import Row, interval_figure, legend
@@ -15,7 +19,7 @@ from bestchannel.report.numerals import bits, several, whole
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise
 from bestchannel.report.tables import interval_cells, table
-from bestchannel.report.wording import brief, named, promise, spent, verdict
+from bestchannel.report.wording import brief, named, promise, sentence, spent, verdict
 
 MOST_ROWS = 8
 MOST_CELLS = 4096
@@ -45,10 +49,9 @@ def identification_card(result: Identification) -> str:
 def estimate_card(result: Estimate) -> str:
     """The verdict and its guarantee; the best capacities with their intervals."""
     found = sorted(result.channels, key=lambda channel: -channel.capacity)
-    sentence = _sentence(result)
     return framed(
-        tag("h2", sentence),
-        tag("p", f"{result.guarantee[:1].upper()}{result.guarantee[1:]}."),
+        tag("h2", _sentence(result)),
+        tag("p", sentence(result.guarantee)),
         *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
     )
 
@@ -60,10 +63,39 @@ def capacity_card(answer: Capacity) -> str:
     rest = tag("p", several(len(P) - len(shown), "more input"), class_="note") if len(P) > len(shown) else ""
     met = "" if answer.converged else "; wider than asked"
     return framed(
-        tag("h2", f"{bits(answer.lower)} bits per channel use"),
+        tag("h2", f"{bits(answer.value)} bits per channel use"),
         tag("p", f"{answer.lower:.12g} ≤ C ≤ {answer.upper:.12g}{met}."),
         table("An input distribution that achieves the lower end", ["input", "probability"], shown),
         rest,
+    )
+
+
+def capacities_card(answer: Capacities) -> str:
+    """The range of the capacities, and the first brackets."""
+    places = list(islice(np.ndindex(answer.lower.shape), 2 * MOST_ROWS))
+    found = [(place, answer.at(place)) for place in places]
+    rows = [[", ".join(map(str, place)), *(f"{v:.9f}" for v in (C.value, C.lower, C.upper))] for place, C in found]
+    rest = answer.lower.size - len(rows)
+    return framed(
+        tag("h2", several(answer.lower.size, "channel")),
+        tag("p", f"{answer}."),
+        table("Bits per channel use", ["channel", "capacity", "lower", "upper"], rows),
+        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else "",
+    )
+
+
+def bound_card(answer: LowerBound) -> str:
+    """The bound, and the smallest gaps with what an oracle would sense."""
+    best, *lines = str(answer).splitlines()
+    names = sorted(answer.gaps, key=lambda name: answer.gaps[name])
+    shown = names[: 2 * MOST_ROWS]
+    rows = [[brief(str(n)), f"{answer.gaps[n]:.6g}", f"{answer.allocation[n].sum():.1%}"] for n in shown]
+    rest = len(names) - len(shown)
+    return framed(
+        tag("h2", brief(best)),
+        *(tag("p", line) for line in lines),
+        table("The smallest gaps", ["channel", "gap, bits", "share of an oracle's senses"], rows),
+        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else "",
     )
 
 

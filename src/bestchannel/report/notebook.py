@@ -1,49 +1,45 @@
-"""Notebooks: results show themselves as cards.
+"""Notebooks and data frames: what the results of the lower layers ask for is registered here.
 
-A notebook asks an object for `_repr_html_`. The results live in layers that know nothing of pages, so this module,
-which the face of the package imports, gives their classes that method. What draws is imported when first asked for.
+The face of the package imports this module, and what draws is imported when first asked for.
 """
 
 from __future__ import annotations
 
-from bestchannel.capacity import Capacity
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from bestchannel.capacity import Capacities, Capacity
 from bestchannel.channels import Channel
+from bestchannel.display import card_of, frame_of
 from bestchannel.intervals import Estimate
+from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification
 
-METHOD = "_repr_html_"
-
-
-def _of_identification(result: Identification) -> str:
-    from bestchannel.report.cards import identification_card
-
-    return identification_card(result)
-
-
-def _of_estimate(result: Estimate) -> str:
-    from bestchannel.report.cards import estimate_card
-
-    return estimate_card(result)
-
-
-def _of_capacity(answer: Capacity) -> str:
-    from bestchannel.report.cards import capacity_card
-
-    return capacity_card(answer)
-
-
-def _of_channel(channel: Channel) -> str:
-    from bestchannel.report.cards import channel_card
-
-    return channel_card(channel)
-
-
-FACES = {
-    Identification: _of_identification,
-    Estimate: _of_estimate,
-    Capacity: _of_capacity,
-    Channel: _of_channel,
+CARDS: dict[type, str] = {
+    Capacities: "capacities_card",
+    Capacity: "capacity_card",
+    Channel: "channel_card",
+    Estimate: "estimate_card",
+    Identification: "identification_card",
+    LowerBound: "bound_card",
 }
+"""What draws each result, in `report.cards`."""
 
-for _kind, _face in FACES.items():
-    setattr(_kind, METHOD, _face)
+FRAMES: dict[type, str] = {
+    Capacities: "capacities_frame",
+    Estimate: "estimate_frame",
+    Identification: "identification_frame",
+    LowerBound: "bound_frame",
+}
+"""What tabulates each result, in `report.result_frames`."""
+
+
+def _later(module: str, name: str) -> Callable[[Any], Any]:
+    return lambda result: getattr(import_module(f"bestchannel.report.{module}"), name)(result)
+
+
+for _kind, _name in CARDS.items():
+    card_of.register(_kind, _later("cards", _name))
+for _kind, _name in FRAMES.items():
+    frame_of.register(_kind, _later("result_frames", _name))

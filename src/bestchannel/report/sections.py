@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from bestchannel.promises import confidence, worth
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
@@ -51,7 +52,7 @@ def _facts(summary: Summary) -> list[tuple[object, ...]]:
         found = first.estimate
         words = f"capacity of {brief(first.name, 18)}"
         facts.append((words, bits(found.capacity), _aside(f"bits, {found.lower:.3f} … {found.upper:.3f}")))
-    facts.append(("confidence", f"{1 - result.delta:.12g}", _aside(f"δ = {result.delta:g}")))
+    facts.append(("confidence", confidence(result.delta), _aside(f"δ = {result.delta:g}")))
     return facts
 
 
@@ -66,8 +67,8 @@ def capacities(summary: Summary) -> Html:
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
     return section(
         "Capacities",
-        f"Bits per channel use. With probability at least {1 - summary.result.delta:g} every proved interval holds,"
-        f" however the senses were chosen.{_pairs(summary)}",
+        f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
+        f" holds, however the senses were chosen.{_pairs(summary)}",
         _other_value(summary),
         legend(),
         interval_figure(shown, marked, "Capacities with their intervals"),
@@ -86,8 +87,7 @@ def _other_value(summary: Summary) -> Html:
     P = summary.input_distribution
     if P is None:
         return joined([])
-    words = f"The policy compared I(P;W) at P = ({', '.join(f'{p:g}' for p in P)}), and not the capacities shown here."
-    return tag("p", words)
+    return tag("p", f"The policy compared {worth(P)}, and not the capacities shown here.")
 
 
 def _more(rest: Sequence[object], what: str, content: Callable[[], Html]) -> Html:

@@ -56,14 +56,24 @@ def verdict(summary: Summary) -> str:
 def promise(summary: Summary) -> str:
     """What the verdict is worth, or what is missing to one."""
     if summary.result.decided:
-        words, _, reference = summary.result.guarantee.partition(" [")
-        see = f" See {reference.removesuffix(']')}." if reference else ""
-        return f"{words[:1].upper()}{words[1:]}.{see}"
+        return sentence(summary.result.guarantee)
     if not summary.course:
         return "Nothing has been sensed yet."
     if summary.more_senses is None:
         return "The policy gives no forecast of the senses that it would still take."
     return f"About {whole(summary.more_senses)} more senses would decide."
+
+
+def sentence(guarantee: str) -> str:
+    """The guarantee as a sentence, followed by where its proof is.
+
+    >>> sentence("it is so [bestchannel explain adaptive], conditional on this")
+    'It is so, conditional on this. See bestchannel explain adaptive.'
+    """
+    words, _, rest = guarantee.partition(" [")
+    reference, _, condition = rest.partition("]")
+    see = f" See {reference}." if reference else ""
+    return f"{words[:1].upper()}{words[1:]}{condition}.{see}"
 
 
 def spent(summary: Summary) -> str:

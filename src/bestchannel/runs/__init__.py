@@ -2,7 +2,7 @@
 
 from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, resume
 from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, begin, open_run, read_run, view
-from bestchannel.runs.sources import Replay, Simulation, source_of, under_its_condition
+from bestchannel.runs.sources import Replay, Simulation, source_of
 from bestchannel.runs.store import InUseError, NotWrittenError
 
 __all__ = [
@@ -22,6 +22,5 @@ __all__ = [
     "remembering",
     "resume",
     "source_of",
-    "under_its_condition",
     "view",
 ]

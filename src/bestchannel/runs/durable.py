@@ -19,7 +19,7 @@ from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings
-from bestchannel.runs.sources import source_of, under_its_condition
+from bestchannel.runs.sources import source_of
 from bestchannel.sensing import Recording
 
 Progress = Callable[[Status], None]
@@ -37,6 +37,7 @@ class RememberingSensor:
 
     def __init__(self, sensor: Sensor, run: store.Store) -> None:
         self.parties = run.history.settings.parties
+        self.inferred_outputs = run.history.settings.inferred_outputs
         self._sensor, self._run = sensor, run
         _continue(sensor, run.history)
 
@@ -120,8 +121,7 @@ def identify_durably(
     refuse_limit(max_senses)
     with remembering(sensor, policy, path, source=source) as durable:
         durable.limit(max_senses)
-        result = identify(durable, policy, max_senses=durable.max_senses, progress=progress)
-    return under_its_condition(result, getattr(sensor, "inferred_outputs", False))
+        return identify(durable, policy, max_senses=durable.max_senses, progress=progress)
 
 
 def resume(

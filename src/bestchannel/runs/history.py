@@ -111,7 +111,8 @@ class History:
 
     def replay(self) -> Transcript:
         """A fresh policy, told everything that the log has."""
-        transcript = Transcript(self.settings.new_policy(), self.settings.parties)
+        settings = self.settings
+        transcript = Transcript(settings.new_policy(), settings.parties, inferred_outputs=settings.inferred_outputs)
         for number, answer in self.answers.items():
             request = self.confirm(number, transcript.policy.ask())
             transcript.tell(request, answer.counts)

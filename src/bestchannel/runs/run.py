@@ -15,7 +15,7 @@ from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
 from bestchannel.runs.history import History, asked_record, told_record
 from bestchannel.runs.settings import LABORATORY, Settings
-from bestchannel.runs.sources import RECORDING, SIMULATION, under_its_condition
+from bestchannel.runs.sources import RECORDING, SIMULATION
 
 OPEN, LIMITED, DECIDED, UNDECIDED = "open", "limited", "decided", "undecided"
 """A request waits for its answer; it would pass the limit of senses; a channel is named; the policy gave up."""
@@ -55,7 +55,7 @@ class Run:
 
     def outcome(self) -> Identification:
         """What the run has come to so far."""
-        return under_its_condition(self._transcript.outcome(), self.settings.inferred_outputs)
+        return self._transcript.outcome()
 
 
 @dataclass(frozen=True)

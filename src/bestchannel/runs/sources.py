@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError, MissingFileError
-from bestchannel.policies import Identification, Party
+from bestchannel.policies import Party
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
 
@@ -71,13 +71,6 @@ def source_of(settings: Settings, run: Path) -> Simulation | Replay:
             raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
         return Replay(trials, stored["outputs"], stored["columns"])
     raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {stored['kind']} run")
-
-
-def under_its_condition(result: Identification, inferred_outputs: bool) -> Identification:
-    """The result, with a guarantee that says so where the outputs of the channels are only those that were seen."""
-    if not inferred_outputs:
-        return result
-    return replace(result, guarantee=f"{result.guarantee}, conditional on the observed alphabet")
 
 
 def _channel(party: Party, rows: object) -> Channel:

@@ -85,6 +85,4 @@ def as_instance(W: Floats) -> Instance:
 
 
 def _capacities(W: Floats) -> Floats:
-    answer = capacities(W, workers=1)
-    middle: Floats = (answer.lower + answer.upper) / 2
-    return middle
+    return capacities(W, workers=1).value

@@ -18,14 +18,36 @@ from bestchannel.policies import OutOfSensesError, Party, Request
 
 
 class Recording:
-    """Answers requests from a trial log: the trials of each input in their order, none twice.
+    """Senses that were recorded before: the trials of each input in their order, none twice.
 
-    `trials` maps each channel to its (x, y) pairs, in the order in which they were recorded, or is
-    a sequence of such, a data frame (pandas, polars, pyarrow) with the columns x, y and perhaps channel, or what
-    `read_trials` gives. `alphabets` gives (n_inputs, n_outputs) of each channel where pairs may not show every
-    letter, `outputs` the labels of the outputs where a frame may not. `inferred_outputs` says that the outputs of a
-    channel are those that happened to be recorded.
+    Called with a `Request` it returns a mapping from channel numbers to counts of shape (n_inputs, n_outputs), or
+    raises `OutOfSensesError` and uses no trial.
 
+    Parameters
+    ----------
+    trials
+        A mapping from names to pairs (x, y) of whole numbers in the order in which they were recorded, or a sequence
+        of such; a data frame (pandas, polars, pyarrow) with the columns x, y and perhaps channel; what `read_trials`
+        gives.
+    alphabets
+        (n_inputs, n_outputs) of each channel, where pairs may not show every letter.
+    outputs
+        The labels of the outputs, where a frame may not show every one.
+
+    Attributes
+    ----------
+    parties
+        What every channel and its letters are called.
+    inferred_outputs
+        Whether the outputs are only those that happened to be recorded, which a guarantee then says.
+
+    Raises
+    ------
+    InputError
+        Where the trials are no pairs, or do not fit what is declared.
+
+    Examples
+    --------
     >>> recording = Recording({"link": [(0, 0), (1, 1), (0, 1)]})
     >>> recording(Request(1, {0: (2, 1)}))[0].tolist()
     [[1, 1], [0, 1]]
@@ -64,7 +86,32 @@ class Recording:
         columns: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Recording:
-        """The trials of a file, with the options of `read_trials`."""
+        r"""The recording in a file.
+
+        Parameters
+        ----------
+        path, outputs, columns, progress
+            As in `read_trials`.
+
+        Returns
+        -------
+        Recording
+            At its beginning.
+
+        Raises
+        ------
+        InputError, MissingFileError, MissingExtraError
+            As `read_trials`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "log.csv")
+        ...     _ = path.write_text("channel,x,y\ncable,0,0\ncable,1,1\n")
+        ...     Recording.from_file(path, outputs=["0", "1", "lost"]).alphabets
+        [(2, 3)]
+        """
         return cls(read_trials(path, outputs=outputs, columns=columns, progress=progress))
 
     @property
@@ -74,12 +121,12 @@ class Recording:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as the policies require it."""
         return [(len(party.inputs), len(party.outputs)) for party in self.parties]
 
     @property
     def counts(self) -> dict[Hashable, Integers]:
-        """counts[x, y] of every channel over all trials, used or not."""
+        """counts[x, y] of every channel over all trials, used or not; shape (n_inputs, n_outputs)."""
         return {
             party.key: np.array([np.bincount(outputs, minlength=len(party.outputs)) for outputs in rows])
             for party, rows in zip(self.parties, self._outputs, strict=True)

@@ -13,10 +13,29 @@ from bestchannel.policies import Party, Request
 
 
 class Simulator:
-    """Answers requests with multinomial counts: one draw a (channel, input), however many senses.
+    """Simulated senses of known channels: multinomial counts, one draw per (channel, input), however many senses.
 
-    `channels` is a mapping from names to channels, or a sequence; `rng` a generator or a seed.
+    Called with a `Request` it returns a mapping from channel numbers to counts of shape (n_inputs, n_outputs).
 
+    Parameters
+    ----------
+    channels
+        A mapping from names to channels or rows of probabilities, or a sequence of them, then named 0, 1, …
+    rng
+        The generator that draws, or its seed.
+
+    Attributes
+    ----------
+    keys
+        What every channel is called.
+
+    Raises
+    ------
+    InputError
+        Where there is no channel, or one is refused.
+
+    Examples
+    --------
     >>> sensor = Simulator([[[0.9, 0.1], [0.1, 0.9]]], rng=1)
     >>> int(sensor(Request(1, {0: (10**18, 5)}))[0].sum())
     1000000000000000005
@@ -38,7 +57,7 @@ class Simulator:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as the policies require it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
     @property

@@ -62,5 +62,7 @@ def _checks(record: Record) -> list[tuple[str, Callable[[Record], None]]]:
 def _claim(record: Record) -> str:
     if record.best is None:
         return "undecided: nothing is claimed"
-    what = f"within {record.epsilon:g} bit of the best" if record.epsilon else "the best"
-    return f"{record.names[record.best]} is {what} with probability at least {1.0 - record.delta:g}"
+    P = None if record.fixed_input is None else record.fixed_input.tolist()
+    largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
+    what = f"is within {record.epsilon!r} bit of {largest}" if record.epsilon else f"{'has' if P else 'is'} {largest}"
+    return f"{record.names[record.best]} {what} with an error probability of at most {record.delta!r}"

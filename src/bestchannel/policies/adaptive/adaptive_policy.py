@@ -55,14 +55,36 @@ Sizes = dict[int, tuple[float, float]]
 
 
 class Adaptive(Policy):
-    """Names the best channel with probability 1 - delta, at a cost near the least possible.
+    """Names the best channel with probability at least 1 - δ, at a cost near the least possible.
 
-    With `epsilon` > 0 (bits) a channel within epsilon of the best may be named. Bets against
-    every rival are fixed before each request; a rival is ruled out once they have multiplied
-    their stake by 1/delta. The proof is in docs/theory/adaptive.md.
+    Bets against every rival are fixed before each request; a rival is ruled out once they have multiplied their stake
+    by 1/δ. `bestchannel explain adaptive` has the theorem and its proof.
 
-    `sampling` names the rule that says where to sense (`policies.adaptive.sampling`). The `threshold`
-    "calibrated" goes by normal approximations instead of bets: fewer senses, and no proof.
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    delta
+        δ, the largest probability of a wrong name, in (0, 1).
+    epsilon
+        Within how many bits of the best the named channel may be, at least 0.
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities.
+    sampling
+        The rule that says where to sense: "fewest", or one to compare it with (`policies.adaptive.sampling`).
+    threshold
+        When to stop: "proved", or "calibrated" by normal approximations, with fewer senses and no proof.
+
+    Raises
+    ------
+    InputError
+        Where an alphabet or an option is refused.
+
+    Examples
+    --------
+    >>> policy = Adaptive([(2, 2), (2, 2)], delta=0.05)
+    >>> print(policy.ask())
+    request 1: channel 0: 6, 6; channel 1: 6, 6
     """
 
     name = "adaptive"
@@ -86,14 +108,13 @@ class Adaptive(Policy):
 
     @property
     def guarantee(self) -> str:
-        """See `Policy`."""
-        what = f"within {self.epsilon:g} bit of the best" if self.epsilon else "the best"
-        proof = "[docs/theory/adaptive.md]" if self.threshold == "proved" else "[calibrated by simulation, not proved]"
-        return f"the named channel is {what} with probability at least {1 - self.delta:g} {proof}"
+        """What the recommendation promises, and where the proof is."""
+        proved = self.threshold == "proved"
+        return self._promise("bestchannel explain adaptive" if proved else "calibrated by simulation, not proved")
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `Policy`."""
+        """Sampling rule and threshold, and the fixed input distribution where there is one."""
         return {"sampling": self.sampling, "threshold": self.threshold, **super().options}
 
     def _script(self) -> Script:

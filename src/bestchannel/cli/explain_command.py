@@ -1,0 +1,108 @@
+"""`bestchannel explain TOPIC`: what is promised, and the theorem with its proof, from the pages of the package."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bestchannel.cli import options, terminal
+from bestchannel.errors import InputError
+
+TOPICS: dict[str, tuple[str, str]] = {
+    "adaptive": ("adaptive", "names the best channel with probability at least 1 - delta, whatever it senses"),
+    "best-chan-id": ("best-chan-id", "names the best channel with probability at least 1 - delta"),
+    "naive": ("naive-chan-sel", "names a channel within epsilon of the best with probability at least 1 - delta"),
+    "median": ("median-chan-el", "names a channel within epsilon of the best with probability at least 1 - delta"),
+    "estimate": ("intervals", "all intervals hold at once, at all times, with probability at least 1 - delta"),
+    "capacity": ("capacity", "lower <= C <= upper"),
+    "bound": ("characteristic-time", "no policy that errs with probability at most delta needs fewer senses"),
+    "theorem-4": ("theorem-4", "the paper's lower bound on the senses of every policy"),
+    "paper-bounds": ("bounds", "how far the capacity of an empirical channel is from the true one"),
+    "verify": ("certificate", "a record that is valid proves what it claims"),
+    "study": ("study", "what the numbers of a study are, and how sure they are"),
+}
+"""The page of each topic, and what it promises."""
+
+ENTRY = re.compile(r"^\*\*\[(\w+)\]\*\* .+$", re.MULTILINE)
+"""What the bibliography has for a key."""
+
+LINK = re.compile(r"\[([^][]+)\]\(((?:\.\./|[\w-]+/)*)([\w-]+)\.md(?:#[^)]*)?\)")
+"""The words of a link to another page, the folders on the way to it, and its name."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to the command line."""
+    app.command(name="explain", epilog="Example: bestchannel explain adaptive")(explain)
+
+
+@terminal.verb
+def explain(
+    topic: Annotated[
+        str | None, typer.Argument(help="What a guarantee cites; without one, the topics are listed.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Print what is promised, and the theorem with its proof."""
+    if topic is None:
+        _list_topics(json)
+        return
+    explanation = explained(topic)
+    if json:
+        terminal.print_json(explanation)
+    else:
+        first = f"{explanation['topic']}: {explanation['promise']}"
+        print("\n\n".join([first, explanation["text"], "## References", *explanation["references"].values()]))
+
+
+def explained(topic: str) -> dict[str, Any]:
+    """The page of a topic (or of the name that links give the page) with the works that it cites."""
+    pages = {page: name for name, (page, _) in TOPICS.items()}
+    name = topic if topic in TOPICS else pages.get(topic)
+    if name is None:
+        raise InputError(f"the topic must be one of {', '.join(TOPICS)}; it is {topic!r}")
+    page, promise = TOPICS[name]
+    text = LINK.sub(_here, _page(f"theory/{page}.md")).rstrip()
+    return {
+        "topic": name,
+        "title": text.partition("\n")[0].removeprefix("# "),
+        "promise": promise,
+        "text": text,
+        "references": _references(text),
+    }
+
+
+def _here(link: re.Match[str]) -> str:
+    """A link between pages as the command that prints the other one; other pages are not part of the package."""
+    words, folder, page = link.groups()
+    return words if folder else f"{words} (bestchannel explain {page})"
+
+
+def _references(text: str) -> dict[str, str]:
+    """What the bibliography has for the keys of the text, and for "the paper" of every page."""
+    entries = {entry[1]: entry[0] for entry in ENTRY.finditer(_page("bibliography.md"))}
+    return {key: entry for key, entry in entries.items() if key == "EBWGW24" or re.search(rf"\b{key}\b", text)}
+
+
+def _page(name: str) -> str:
+    return _pages().joinpath(name).read_text(encoding="utf-8")
+
+
+def _pages() -> Traversable:
+    """`bestchannel/pages` of an installed package; an editable install reads docs/ of its source."""
+    package = files("bestchannel")
+    installed = package.joinpath("pages")
+    return installed if installed.is_dir() else Path(str(package)).parents[1] / "docs"
+
+
+def _list_topics(json: bool) -> None:
+    if json:
+        terminal.print_json({"topics": [{"topic": name, "promise": words} for name, (_, words) in TOPICS.items()]})
+        return
+    width = max(map(len, TOPICS))
+    for name, (_, words) in TOPICS.items():
+        terminal.say(f"{name:{width}}  {words}")

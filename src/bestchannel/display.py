@@ -1,0 +1,86 @@
+"""How results are shown and compared: text, notebook cards, data frames, equality by value.
+
+Results live in layers that know neither pages nor data-frame libraries. They ask `card_of` and `frame_of`, in which the
+presentation layer registers what it can draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Frame: TypeAlias = "DataFrame"
+"""A pandas data frame, which only the presentation layer imports."""
+
+
+@singledispatch
+def card_of(result: object) -> str | None:
+    """The result as HTML; None where nothing is registered for its class, and the notebook shows its text."""
+    return None
+
+
+@singledispatch
+def frame_of(result: object) -> Frame:
+    """The table inside the result as a data frame."""
+    raise NotImplementedError(f"no table is registered for {type(result).__name__}")
+
+
+class Shown:
+    """A result that a notebook shows as a card."""
+
+    def _repr_html_(self) -> str | None:
+        return card_of(self)
+
+
+class Valued:
+    """A result that equals another one of its class with the same content, arrays entry by entry."""
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have no hash
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if type(other) is type(self) else NotImplemented
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values have the same content: arrays entry by entry, NaN equal to NaN.
+
+    >>> same({"P": np.array([0.5, np.nan])}, {"P": np.array([0.5, np.nan])})
+    True
+    """
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if is_dataclass(a):
+        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b or (a != a and b != b))
+
+
+def on_one_line(text: str) -> str:
+    """The text with line ends and control characters spelled out: a file may hold any, and terminals obey some."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def text_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The rows under their heads, the first column to the left and the others to the right.
+
+    >>> print(text_table(["channel", "bits"], [["cable", 0.5], ["radio", 0.25]]))
+    channel  bits
+    cable     0.5
+    radio    0.25
+    """
+    lines = [[on_one_line(str(cell)) for cell in row] for row in (heads, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+        for line in lines
+    )

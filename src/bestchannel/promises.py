@@ -1,0 +1,64 @@
+"""The words of every guarantee, so that Python, the command line and the report promise the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+MOST_DIGITS = 6
+"""Of a confidence that is written as one number."""
+
+MOST_PROBABILITIES = 16
+"""Of an input distribution that is written in full."""
+
+
+def exact(number: float) -> str:
+    """The number with all digits that it takes to tell it from its neighbours.
+
+    >>> exact(0.1), exact(1.0), exact(1e-8)
+    ('0.1', '1', '1e-08')
+    """
+    return repr(float(number)).removesuffix(".0")
+
+
+def confidence(delta: float) -> str:
+    """1 - δ without rounding: as one number where that is short, otherwise as the difference.
+
+    >>> confidence(0.05), confidence(1e-8)
+    ('0.95', '1 - 1e-08')
+    """
+    difference = str(1 - Decimal(exact(delta)))
+    return difference if len(difference) <= MOST_DIGITS + 2 else f"1 - {exact(delta)}"
+
+
+def worth(P: Sequence[float] | None) -> str:
+    """What channels are compared by: their capacity, or I(P;W) at one input distribution, which is named.
+
+    >>> worth(None), worth((0.5, 0.5))
+    ('capacity', 'I(P;W) at P = (0.5, 0.5)')
+    """
+    if P is None:
+        return "capacity"
+    shown = [exact(p) for p in P]
+    if len(shown) > MOST_PROBABILITIES:
+        shown = [*shown[: MOST_PROBABILITIES - 2], "…", f"{shown[-1]}: {len(P)} inputs"]
+    return f"I(P;W) at P = ({', '.join(shown)})"
+
+
+def promise(delta: float, epsilon: float, P: Sequence[float] | None, proof: str) -> str:
+    """What a policy promises of the channel that it names, and where the proof is.
+
+    >>> promise(0.05, 0.0, None, "bestchannel explain adaptive")
+    'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
+    """
+    largest = "the best" if P is None else f"the largest {worth(P)}"
+    if epsilon:
+        what = f"is within {exact(epsilon)} bit of {largest}"
+    else:
+        what = f"is {largest}" if P is None else f"has {largest}"
+    return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
+
+
+def conditional(guarantee: str, inferred_outputs: bool) -> str:
+    """The guarantee, with its condition where the outputs of the channels are only those that were seen."""
+    return f"{guarantee}, conditional on the observed alphabet" if inferred_outputs else guarantee

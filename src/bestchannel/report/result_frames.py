@@ -1,0 +1,73 @@
+"""Results as pandas data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bestchannel.capacity import Capacities
+from bestchannel.display import Frame
+from bestchannel.errors import MissingExtraError
+from bestchannel.intervals import Estimate
+from bestchannel.lower_bound.bound import LowerBound
+from bestchannel.policies import Identification, Status
+
+
+def capacities_frame(result: Capacities) -> Frame:
+    """One row per channel of the stack, in its order."""
+    columns = {name: getattr(result, name).ravel() for name in ("value", "lower", "upper", "converged")}
+    frame = _frame(columns, range(result.lower.size), "channel")
+    places = np.indices(result.lower.shape).reshape(result.lower.ndim, -1)
+    return frame if len(places) < 2 else frame.set_index(list(places))
+
+
+def estimate_frame(result: Estimate) -> Frame:
+    """One row per channel, in the order of the counts."""
+    rows = [
+        {
+            "senses": c.senses,
+            "capacity": c.capacity,
+            "lower": c.lower,
+            "upper": c.upper,
+            "asymptotic_lower": c.asymptotic.lower,
+            "asymptotic_upper": c.asymptotic.upper,
+        }
+        for c in result.channels
+    ]
+    return _frame(rows, [c.name for c in result.channels], "channel")
+
+
+def bound_frame(result: LowerBound) -> Frame:
+    """One row per channel, in the order in which they were given."""
+    rows = [{"gap": gap, "share": float(result.allocation[name].sum())} for name, gap in result.gaps.items()]
+    return _frame(rows, result.gaps, "channel")
+
+
+def identification_frame(result: Identification) -> Frame:
+    """One row per answered request."""
+    keys = [party.key for party in result.audit.channels]
+    rows = [_course_row(step.status, keys) for step in result.audit.steps]
+    return _frame(rows, [step.request.number for step in result.audit.steps], "request")
+
+
+def _course_row(status: Status, keys: list[Any]) -> dict[str, Any]:
+    """Where the step left the policy; the evidence is that against the rival which lacks most of its threshold."""
+    rival = min(status.evidence_nats, key=lambda j: status.evidence_nats[j] - status.threshold_nats[j], default=None)
+    return {
+        "senses": status.senses,
+        "channels_left": len(status.candidates),
+        "leader": None if status.leader is None else keys[status.leader],
+        "rival": None if rival is None else keys[rival],
+        "evidence_nats": None if rival is None else status.evidence_nats[rival],
+        "threshold_nats": None if rival is None else status.threshold_nats[rival],
+    }
+
+
+def _frame(content: Mapping[str, Any] | list[dict[str, Any]], index: Iterable[Any], name: str) -> Frame:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("a data frame", "frames") from None
+    return pandas.DataFrame(content, index=pandas.Index(list(index), name=name, tupleize_cols=False))

@@ -1,0 +1,61 @@
+"""`bestchannel explain` from outside: what guarantees cite is there."""
+
+import re
+
+import pytest
+
+import bestchannel as bc
+from bestchannel.cli.explain_command import TOPICS, explained
+from tests.journeys.command import bestchannel, result_of
+
+POLICIES = [
+    bc.Adaptive([(2, 2)] * 2, delta=0.1),
+    bc.BestChanID([(2, 2)] * 2, delta=0.1),
+    bc.BestChanID([(2, 2)] * 2, delta=0.1, input_distribution=(0.5, 0.5)),
+    bc.NaiveChanSel([(2, 2)] * 2, delta=0.1, epsilon=0.1),
+    bc.MedianChanEl([(2, 2)] * 2, delta=0.1, epsilon=0.1),
+]
+
+
+def test_without_a_topic_the_topics_are_listed():
+    run = bestchannel("explain")
+    assert run.returncode == 0
+    assert [line.split()[0] for line in run.stdout.splitlines()] == list(TOPICS)
+    assert [topic["topic"] for topic in result_of("explain")[1]["topics"]] == list(TOPICS)
+
+
+def test_explanation_has_promise_theorem_proof_and_references():
+    text = bestchannel("explain", "adaptive").stdout
+    assert text.startswith("adaptive: names the best channel with probability at least 1 - delta")
+    for part in ("## Theorem", "**Proof.**", "## References", "**[SF04]** N. Shulman"):
+        assert part in text
+
+
+def test_json_has_the_parts():
+    code, answer = result_of("explain", "estimate")
+    assert code == 0
+    assert answer.keys() == {"topic", "title", "promise", "text", "references"}
+    assert answer["title"].startswith("Intervals")
+    assert "EBWGW24" in answer["references"]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_has_its_page_and_every_link_in_it_is_another_topic(topic):
+    text = explained(topic)["text"]
+    assert ".md)" not in text
+    for other in re.findall(r"bestchannel explain ([a-z0-9-]+)", text):
+        assert explained(other)["text"]
+
+
+def test_what_guarantees_cite_is_a_topic():
+    cited = [re.search(r"bestchannel explain ([a-z-]+)\]", policy.guarantee)[1] for policy in POLICIES]
+    cited.append(re.search(r"bestchannel explain ([a-z-]+)\]", bc.estimate({"a": [[1, 2], [2, 1]]}).guarantee)[1])
+    assert set(cited) == {"adaptive", "best-chan-id", "naive", "median", "estimate"}
+    assert set(cited) <= set(TOPICS)
+
+
+def test_unknown_topic_is_refused_in_one_sentence():
+    run = bestchannel("explain", "magic")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith("error: the topic must be one of adaptive, best-chan-id, ")
+    assert run.stderr.endswith("; it is 'magic'\n")
