@@ -183,4 +183,4 @@ def test_want_of_memory_is_one_sentence_and_exit_code_1(monkeypatch):
     monkeypatch.setattr("bestchannel.cli.capacity_command.read_channels", huge)
     result = answered("capacity", "links.json")
     assert result.exit_code == 1
-    assert "this wants more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr
+    assert "this requires more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr

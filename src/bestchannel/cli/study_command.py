@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 @terminal.verb
 def study(
     spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one for each core")] = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -13,7 +13,7 @@ from bestchannel.policies import Party, Request
 
 
 class Simulator:
-    """Answers requests with multinomial counts: one draw a (channel, input), however many senses.
+    """Answers requests with multinomial counts: one draw for each (channel, input), however many senses.
 
     `channels` is a mapping from names to channels, or a sequence; `rng` a generator or a seed.
 
@@ -25,7 +25,7 @@ class Simulator:
     def __init__(self, channels: Mapping[str, object] | Sequence[object], *, rng: np.random.Generator | int) -> None:
         named = dict(channels) if isinstance(channels, Mapping) else dict(enumerate(channels))
         if not named:
-            raise InputError("a simulator wants at least one channel; none was given")
+            raise InputError("a simulator requires at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
@@ -38,7 +38,7 @@ class Simulator:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
     @property

@@ -66,7 +66,7 @@ def random_set(
     if not len(fitting):
         raise InputError(
             f"none of {DRAWS} random sets of {k} channels {n_inputs} x {n_outputs} has a gap of {gap:.4g} bits;"
-            " want another gap, or a concentration below 1"
+            " ask for another gap, or a concentration below 1"
         )
     return instance_of([Channel.from_rows(rows, normalize=True) for rows in W[sets[fitting[0]]]])
 

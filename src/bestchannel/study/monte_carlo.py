@@ -152,6 +152,6 @@ def _instance(source: Source, rng: np.random.Generator) -> Instance:
     if wanted is not None and not abs(gap - wanted) <= 2 * GAP_TOLERANCE * wanted:
         raise InputError(
             f"the family {source.family} of {source.name!r} cannot have a gap of {wanted:g} bits with its other"
-            f" numbers, it came out as {gap:g}; want a smaller gap"
+            f" numbers, it came out as {gap:g}; ask for a smaller gap"
         )
     return made

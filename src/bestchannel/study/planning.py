@@ -72,7 +72,7 @@ def plan(
     Simulated run i draws from child i of the seed; `progress(done, total)` counts them.
     """
     if len(channels) < 2:
-        raise InputError(f"a plan compares channels; it wants at least 2 of them and got {len(channels)}")
+        raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
     instance = instance_of(list(channels.values()))
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME

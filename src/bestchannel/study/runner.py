@@ -34,11 +34,11 @@ class WorkerLostError(BestChannelError, RuntimeError):
 
 
 def conduct(study: Study, journal: Journal, *, workers: int | None = None, progress: Progress | None = None) -> None:
-    """Make every run of the study that the journal lacks, on `workers` processes (by default one a core).
+    """Make every run of the study that the journal lacks, on `workers` processes (by default one for each core).
 
     `progress(done, total)` counts runs. KeyboardInterrupt is raised again once the pieces in
     progress have been stored: nothing is lost, and calling again continues. A script that calls
-    this with several workers wants `if __name__ == "__main__":`, as `multiprocessing` does.
+    this with several workers requires `if __name__ == "__main__":`, as `multiprocessing` does.
     """
     show = progress or (lambda _done, _total: None)
     _refuse_other_results(study, journal)
