@@ -160,17 +160,17 @@ SPOILED = {
     ),
     "no counts": (
         lambda o: Observation(o.request, None),
-        r"request \d+ wants an Observation with counts by channel; got Observation\(request=\d+, counts=None\)",
+        r"request \d+ requires an Observation with counts by channel; got Observation\(request=\d+, counts=None\)",
     ),
     "counts in a list": (
         lambda o: Observation(o.request, list(o.counts.values())),
-        r"request \d+ wants an Observation with counts by channel; got Observation\(",
+        r"request \d+ requires an Observation with counts by channel; got Observation\(",
     ),
     "counts without an Observation": (
         lambda o: o.counts,
-        r"request \d+ wants an Observation with counts by channel; got \{",
+        r"request \d+ requires an Observation with counts by channel; got \{",
     ),
-    "nothing": (lambda o: None, r"request \d+ wants an Observation with counts by channel; got None"),
+    "nothing": (lambda o: None, r"request \d+ requires an Observation with counts by channel; got None"),
     "no channel": (lambda o: Observation(o.request, {}), r"the answer to request \d+ misses channel \d+"),
     "floats": (
         lambda o: replaced(o, lambda table: table.astype(float)),
@@ -397,7 +397,7 @@ def test_limit_that_is_no_number_of_senses_is_refused(limit):
 @pytest.mark.parametrize("count", [3, 5])
 @every_policy
 def test_sensor_of_another_number_of_channels_is_refused(factory, count):
-    with pytest.raises(InputError, match=f"the policy wants {count} channels; the sensor has 4"):
+    with pytest.raises(InputError, match=f"the policy requires {count} channels; the sensor has 4"):
         identify(Simulator(BINARY, rng=1), factory([(2, 2)] * count))
 
 
@@ -408,7 +408,7 @@ def test_sensor_of_channels_of_another_size_is_refused(factory, alphabet, channe
     sensor = Spy(Simulator(channels, rng=1))
     sensor.parties = sensor.sensor.parties
     message = f"channel {sensor.parties[1].key!r} to be (n_inputs, n_outputs) = {alphabet}; the sensor's is (2, 3)"
-    with pytest.raises(InputError, match=re.escape(f"the policy wants {message}")):
+    with pytest.raises(InputError, match=re.escape(f"the policy requires {message}")):
         identify(sensor, factory([(2, 2), alphabet]))
     assert sensor.requests == []
 
@@ -446,7 +446,7 @@ def test_delta_that_is_no_number_is_refused(factory, delta):
 
 @every_policy
 def test_no_channels_are_refused(factory):
-    with pytest.raises(InputError, match="a policy wants at least one channel; alphabets is empty"):
+    with pytest.raises(InputError, match="a policy requires at least one channel; alphabets is empty"):
         factory([])
 
 
@@ -460,7 +460,7 @@ def test_alphabet_that_is_no_pair_of_sizes_is_refused(factory, alphabet):
 @pytest.mark.parametrize("alphabets", [2, None, [(2, 2), 2], [2, 2], (2, 2)])
 @every_policy
 def test_alphabets_that_are_no_pairs_are_refused(factory, alphabets):
-    message = f"alphabets must be pairs (n_inputs, n_outputs), one a channel; it is {alphabets!r}"
+    message = f"alphabets must be pairs (n_inputs, n_outputs), one for each channel; it is {alphabets!r}"
     with pytest.raises(InputError, match=re.escape(message)):
         factory(alphabets)
 
@@ -521,8 +521,8 @@ def test_accuracy_that_no_64_bit_count_reaches_is_refused(policy, epsilon, power
         policy([(2, 2)] * 2, epsilon=epsilon, delta=0.1)
     assert isinstance(refusal.value, InputError)
     sentence = re.fullmatch(
-        r"the policy wants some 10\^(\d+) senses of an input, and counts hold fewer than 10\^19;"
-        r" a larger epsilon wants fewer",
+        r"the policy requires some 10\^(\d+) senses of an input, and counts hold fewer than 10\^19;"
+        r" a larger epsilon requires fewer",
         str(refusal.value),
     )
     assert int(sentence[1]) in range(power, power + 3)

@@ -78,7 +78,7 @@ def test_sabotaged_policy_wants_a_fifth_of_the_evidence(tmp_path, threshold):
 
 
 REFUSED = {
-    "missing key": ("seed = 1\n", "", "seed is missing; a study wants it"),
+    "missing key": ("seed = 1\n", "", "seed is missing; a study requires it"),
     "unknown key": ("seed = 1", "seed = 1\nsede = 2", "sede = 2 means nothing here; leave it out"),
     "no whole number": ("runs = 10", "runs = 1.5", "runs must be a whole number >= 1; it is 1.5"),
     "truth as number": ("runs = 10", "runs = true", "runs must be a whole number >= 1; it is True"),
@@ -88,7 +88,7 @@ REFUSED = {
     "one table": ("[[policies]]", "[policies]", "policies must be one or more tables [[policies]]"),
     "unknown policy": ('"adaptive"', '"oracle"', "policies[0].policy = 'oracle': the policy must be one of adaptive"),
     "foreign option": ('"adaptive"', '"adaptive"\nsubroutine = "naive"', "the policy adaptive has no subroutine"),
-    "epsilon missing": ('"adaptive"', '"naive"', "the policy naive wants an epsilon"),
+    "epsilon missing": ('"adaptive"', '"naive"', "the policy naive requires the option epsilon"),
     "unknown option": ('"adaptive"', '"adaptive"\nspeed = 3', "policies[0].speed = 3 means nothing here; there are"),
     "hasty option": ('"adaptive"', '"hasty"\nsubroutine = "naive"', "policies[0].policy = 'hasty': "),
     "unknown family": ('"near-tie"', '"far-tie"', "instances[0].family must be one of random-binary, random"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
@@ -20,7 +19,7 @@ class BestChanID(Policy):
     """Gap elimination; names the channel of largest capacity with probability 1 - delta.
 
     `subroutine` ("naive" or "median") finds the nearly best channel of each round. It gets
-    samples of its own: the proof that the best channel survives wants them independent.
+    samples of its own: the proof that the best channel survives requires that they be independent.
     With exact ties the rounds never end; whoever runs the policy limits its senses.
     """
 
@@ -44,11 +43,6 @@ class BestChanID(Policy):
     def guarantee(self) -> str:
         """See `Policy`."""
         return self._promise("the best", "Th. 1")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """See `Policy`."""
-        return {"subroutine": self.subroutine, **super().options}
 
     @property
     def rounds(self) -> int:

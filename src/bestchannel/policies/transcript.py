@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from bestchannel.arrays import Integers
-from bestchannel.policies.policy import Alphabet, Policy, Stakes
-from bestchannel.policies.request import Observation, Request
+from bestchannel.policies.request import Request
+
+Alphabet = tuple[int, int]
+
+
+class Stakes(Protocol):
+    """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
 
 
 @dataclass(frozen=True)
@@ -87,55 +93,3 @@ class Identification:
     guarantee: str
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
-
-
-class Transcript:
-    """A policy with everything that it was asked and told so far."""
-
-    def __init__(self, policy: Policy, channels: Sequence[Party]) -> None:
-        self.policy = policy
-        self.channels = tuple(channels)
-        self.steps: list[Step] = []
-        self.senses = 0
-
-    def tell(self, request: Request, counts: Mapping[int, Integers]) -> Step:
-        """Answer the open request; refused counts change nothing."""
-        stakes = self.policy.stakes
-        self.policy.tell(Observation(request.number, counts))
-        self.senses += request.total
-        own = {
-            channel: np.array(table, dtype=np.int64) for channel, table in counts.items()
-        }  # the sensor may reuse its
-        step = Step(request, stakes, own, self._status())
-        self.steps.append(step)
-        return step
-
-    def outcome(self) -> Identification:
-        """What the policy has come to."""
-        policy, best = self.policy, self.policy.recommendation
-        return Identification(
-            best=None if best is None else self.channels[best].key,
-            decided=best is not None,
-            senses=self.senses,
-            rounds=policy.rounds,
-            policy=policy.name,
-            delta=policy.delta,
-            epsilon=policy.epsilon,
-            guarantee=policy.guarantee,
-            candidates=tuple(self.channels[channel].key for channel in policy.candidates),
-            audit=Audit(self.channels, policy.options, tuple(self.steps)),
-        )
-
-    def _status(self) -> Status:
-        policy, upcoming = self.policy, self.policy.ask()
-        return Status(
-            senses=self.senses,
-            requests=len(self.steps) + 1,
-            rounds=policy.rounds,
-            candidates=policy.candidates,
-            next_senses=upcoming.total if upcoming else 0,
-            leader=policy.leader,
-            evidence_nats=policy.evidence_nats,
-            threshold_nats=policy.threshold_nats,
-            more_senses=policy.more_senses,
-        )
