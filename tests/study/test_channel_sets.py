@@ -45,7 +45,7 @@ def test_random_set_has_the_alphabets_asked_for_and_without_a_gap_takes_what_com
 
 
 def test_random_gap_that_no_set_has_is_refused():
-    with pytest.raises(InputError, match="gap of 2 bits; want another gap, or a concentration below 1"):
+    with pytest.raises(InputError, match="gap of 2 bits; ask for another gap, or a concentration below 1"):
         random_set(rng(), k=3, n_inputs=8, n_outputs=8, gap=2.0)
 
 

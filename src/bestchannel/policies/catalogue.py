@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
@@ -14,7 +13,7 @@ from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.policies.best_chan_id import BestChanID
 from bestchannel.policies.median_chan_el import MedianChanEl
 from bestchannel.policies.naive_chan_sel import NaiveChanSel
-from bestchannel.policies.policy import Policy
+from bestchannel.policies.policy import Policy, keywords
 
 POLICIES: dict[str, type[Policy]] = {
     policy.name: policy for policy in (Adaptive, BestChanID, NaiveChanSel, MedianChanEl)
@@ -75,15 +74,14 @@ def _imported(module: str, path: str) -> object:
 
 
 def _refuse_other_options(policy: type[Policy], name: str, given: Mapping[str, Any]) -> None:
-    known = policy.option_names()
-    parameters = inspect.signature(policy).parameters
+    known = keywords(policy)
     foreign = sorted(given.keys() - set(known))
     if foreign:
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise InputError(f"the policy {name} has no option {foreign[0]}, {has}; leave it out or choose another policy")
-    for option in known:
-        if option not in given and parameters[option].default is inspect.Parameter.empty:
-            raise InputError(f"the policy {name} requires the option {option}; give it")
+    missing = [option for option, required in known.items() if required and option not in given]
+    if missing:
+        raise InputError(f"the policy {name} requires the option {missing[0]}; give it")
 
 
 def _refuse_unlike(policy: Policy, name: str, delta: float, given: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ import inspect
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
@@ -95,10 +96,7 @@ class Policy(ABC):
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """What can be said of the policy beyond its channels and delta: the other keywords of its `__init__`."""
-        if cls.__init__ is Policy.__init__:  # a policy that says nothing of options has none
-            return ()
-        named = (p.name for p in inspect.signature(cls).parameters.values() if p.kind is not p.VAR_KEYWORD)
-        return tuple(name for name in named if name not in ("alphabets", "delta"))
+        return tuple(keywords(cls))
 
     @property
     def senses(self) -> int:
@@ -179,6 +177,18 @@ class Policy(ABC):
             self._open = None  # undecided for good, as between channels of equal capacity
         else:
             self._open = Request(self._answered + 1, senses)
+
+
+@cache  # a study makes thousands of policies
+def keywords(policy: type[Policy]) -> dict[str, bool]:
+    """The options of a policy, and which of them it requires."""
+    if policy.__init__ is Policy.__init__:  # a policy that says nothing of options has none
+        return {}
+    return {
+        each.name: each.default is each.empty
+        for each in inspect.signature(policy).parameters.values()
+        if each.name not in ("alphabets", "delta") and each.kind is not each.VAR_KEYWORD
+    }
 
 
 def sensed_estimates(

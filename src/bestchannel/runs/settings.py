@@ -99,7 +99,7 @@ class Settings:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise InputError(
-                    f"the run was begun with {key} {_short(value)}, and now it is {_short(theirs.get(key))};"
+                    f"the run was begun with {key} {shown(value)}, and now it is {shown(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
 
@@ -118,6 +118,7 @@ def _comparable(settings: Settings) -> dict[str, Any]:
     return content | source
 
 
-def _short(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def shown(value: object) -> str:
+    """A value as a refusal shows it: its JSON, cut short."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
