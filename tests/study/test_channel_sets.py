@@ -5,8 +5,8 @@ import pytest
 
 from bestchannel import InputError, capacity
 from bestchannel.paper.z_vs_bsc import z_capacity
-from bestchannel.sensing.instances import GAP_TOLERANCE
-from bestchannel.study.channel_sets import FAMILIES, instance_of, random_set
+from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
+from bestchannel.study.channel_sets import FAMILIES, random_set
 
 HOSTILE = ["near-tie", "noiseless-rival", "useless-rivals", "z-against-bsc", "relabelled"]
 RANDOM = [("random-binary", {"k": 5}), ("random", {"k": 5, "n_inputs": 3, "n_outputs": 4})]
@@ -75,6 +75,6 @@ def test_relabelled_rivals_are_permutations_of_one_another_and_not_all_the_same(
 
 def test_instance_of_different_alphabets_has_the_capacities_of_its_channels():
     channels = FAMILIES["noiseless-rival"](rng()).channels
-    instance = instance_of(channels)
+    instance = Instance.of(channels)
     assert instance.alphabets == [(2, 2), (2, 2), (3, 3)]
     assert np.allclose(instance.capacities, [capacity(c).lower for c in channels], atol=1e-8)

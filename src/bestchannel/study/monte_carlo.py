@@ -23,7 +23,7 @@ from bestchannel.information import mutual_information
 from bestchannel.policies import Policy, identify
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
-from bestchannel.study.channel_sets import FAMILIES, instance_of
+from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1
@@ -148,7 +148,7 @@ def _generator(spec: Spec, *child: int) -> np.random.Generator:
 
 def _instance(source: Source, rng: np.random.Generator) -> Instance:
     if source.rows:
-        return instance_of([Channel.from_rows(rows, name=name) for name, rows in source.rows.items()])
+        return Instance.of([Channel.from_rows(rows, name=name) for name, rows in source.rows.items()])
     made = FAMILIES[source.family](rng, **source.numbers)
     gap, wanted = float(np.sort(made.gaps)[1]), source.numbers.get("gap")
     if wanted is not None and not abs(gap - wanted) <= 2 * GAP_TOLERANCE * wanted:

@@ -19,7 +19,6 @@ from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
-from bestchannel.study.channel_sets import instance_of
 from bestchannel.study.monte_carlo import SAME
 
 Progress = Callable[[int, int], None]
@@ -73,7 +72,7 @@ def plan(
     """
     if len(channels) < 2:
         raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
-    instance = instance_of(list(channels.values()))
+    instance = Instance.of(list(channels.values()))
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME
     return Plan(
