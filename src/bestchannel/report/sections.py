@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from bestchannel.policies.catalogue import POLICIES
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
@@ -196,7 +197,11 @@ def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str
         ("guarantee", result.guarantee),
         *origin,
         ("data", tag("code", f"sha256:{summary.fingerprint}")),
-        *([("check", tag("code", "bestchannel verify RESULT.json"))] if result.decided else []),
+        *(
+            [("check", tag("code", "bestchannel verify RESULT.json"))]
+            if result.decided and result.policy in POLICIES
+            else []
+        ),
         ("made by", f"bestchannel {version}"),
     ]
     listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")
