@@ -114,16 +114,11 @@ def with_policy(command: Callable[..., None]) -> Callable[..., None]:
     def run(**arguments: Any) -> None:
         command(policy=describes_policy(**{key: arguments.pop(key) for key in ours}), **arguments)
 
-    before, after = _around("policy", [p.replace(kind=p.KEYWORD_ONLY) for p in theirs.values()])
-    parameters = [*before, *(p.replace(kind=p.KEYWORD_ONLY) for p in ours.values()), *after]
+    listed = [each for p in theirs.values() for each in (ours.values() if p.name == "policy" else [p])]
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in listed]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
-
-
-def _around(name: str, parameters: list[inspect.Parameter]) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
-    at = [parameter.name for parameter in parameters].index(name)
-    return parameters[:at], parameters[at + 1 :]
 
 
 def parse_pairs(texts: Iterable[str]) -> dict[str, Any]:

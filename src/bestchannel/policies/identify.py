@@ -11,6 +11,9 @@ from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.transcript import Audit, Identification, Party, Status
 
+Watch = Callable[[Status], None]
+"""What is called after every answer."""
+
 
 class OutOfSensesError(InputError):
     """A sensor that cannot answer a request: a recording that is too short."""
@@ -28,7 +31,7 @@ def identify(
     policy: Policy,
     *,
     max_senses: int | None = None,
-    progress: Callable[[Status], None] | None = None,
+    progress: Watch | None = None,
 ) -> Identification:
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
 

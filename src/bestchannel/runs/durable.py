@@ -7,21 +7,20 @@ not there. A run that is reopened has its policy replayed by the log, so that on
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Party, Policy, Request, Sensor, Status, identify
+from bestchannel.policies import Identification, Party, Policy, Request, Sensor, identify
+from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import sources, store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording
-
-Progress = Callable[[Status], None]
 
 PYTHON: Mapping[str, Any] = {"kind": "sensor"}
 """The source of a run that a Python program answers."""
@@ -108,7 +107,7 @@ def identify_durably(
     *,
     source: Mapping[str, Any] = PYTHON,
     max_senses: int | None = None,
-    progress: Progress | None = None,
+    progress: Watch | None = None,
 ) -> Identification:
     """`identify`, kept in this file: a new run, or one begun with the same policy and channels, to go on with.
 
@@ -134,7 +133,7 @@ def reopened(
 
 
 def resume(
-    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Progress | None = None
+    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Watch | None = None
 ) -> Identification:
     """Go on with a simulated or replayed run, to the verdict that it would have reached without a pause."""
     with reopened(path) as (durable, policy):
@@ -142,7 +141,7 @@ def resume(
 
 
 def carried_on(
-    durable: RememberingSensor, policy: Policy, *, max_senses: int | None = None, progress: Progress | None = None
+    durable: RememberingSensor, policy: Policy, *, max_senses: int | None = None, progress: Watch | None = None
 ) -> Identification:
     """`identify`, within the limit that the run has or now gets."""
     durable.limit(max_senses)

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
+from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_text import finite, json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Audit, Identification, Party, Request, Status, Step
@@ -67,12 +66,6 @@ def read_result(path: Path) -> Identification:
     """The result in a file."""
     with errors_naming(path):
         return from_document(json_of(read_bytes(path)))
-
-
-def write_result(path: Path, result: Identification) -> None:
-    """Write the result to a file, as a whole or not at all."""
-    with errors_naming(path):
-        write_bytes(path, (json.dumps(as_document(result), allow_nan=False, ensure_ascii=False) + "\n").encode())
 
 
 def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
