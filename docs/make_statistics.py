@@ -22,10 +22,11 @@ from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
-from bestchannel.study.statistics import Summary, summaries
+from bestchannel.study.statistics import ConditionSummary, summaries
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
+sys.path.append(str(ROOT))  # the sabotaged twin stands among the tests
 STUDIES = ("efficiency", "letters", "paper", "rules", "sabotaged", "hostile")
 
 FALSE_ALARM = 1e-6
@@ -33,10 +34,10 @@ FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A summary, the runs that the cell is to have, and the processor time of one request."""
+class Row:
+    """A summary, the runs that the condition is to have, and the processor time of one request."""
 
-    summary: Summary
+    summary: ConditionSummary
     wanted: int
     milliseconds: float
 
@@ -50,7 +51,7 @@ def main() -> None:
                 _run(name, arguments.workers)
     except KeyboardInterrupt:
         print("interrupted; the same command continues", file=sys.stderr)
-    PAGE.write_text(_page({name: _cells(name) for name in STUDIES}), encoding="utf-8")
+    PAGE.write_text(_page({name: _rows(name) for name in STUDIES}), encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -83,17 +84,17 @@ def _journal(name: str) -> Path:
     return folder / f"{name}.db"
 
 
-def _cells(name: str) -> list[Cell]:
+def _rows(name: str) -> list[Row]:
     """What has been run of a study so far."""
     spec = read_spec(ROOT / "studies" / f"{name}.toml")
     study = Study.of(spec)
     with opened(_journal(name), spec) as journal:
         runs = journal.runs()
         found = summaries(study, journal)
-    numbers = sorted({run.cell for run in runs})
+    numbers = sorted({run.condition for run in runs})
     return [
-        Cell(summary, study.cells[number].source.runs, _milliseconds([run for run in runs if run.cell == number]))
-        for number, summary in zip(numbers, found, strict=True)
+        Row(summary, study.conditions[i].source.runs, _milliseconds([run for run in runs if run.condition == i]))
+        for i, summary in zip(numbers, found, strict=True)
     ]
 
 
@@ -101,7 +102,7 @@ def _milliseconds(runs: Sequence) -> float:
     return 1e3 * sum(run.seconds for run in runs) / max(1, sum(run.rounds for run in runs))
 
 
-def _page(cells: dict[str, list[Cell]]) -> str:
+def _page(rows: dict[str, list[Row]]) -> str:
     return "\n".join(
         [
             "# Statistics",
@@ -117,88 +118,88 @@ def _page(cells: dict[str, list[Cell]]) -> str:
             "Random binary channels. The bound is T*·kl(δ, 1-δ) with the proved lower end of T*; each run is divided by"
             " the bound of its own set of channels. q95 ÷ median is that of the worst set.",
             "",
-            *_table(cells["efficiency"], EFFICIENCY),
+            *_table(rows["efficiency"], EFFICIENCY),
             "",
             "## More letters",
             "",
-            *_table(cells["letters"], EFFICIENCY),
+            *_table(rows["letters"], EFFICIENCY),
             "",
             "## The paper's algorithm on the same channels",
             "",
-            *_table(cells["paper"], PAPER),
+            *_table(rows["paper"], PAPER),
             "",
             "## Sampling rules, and the threshold without a proof",
             "",
             "The rules share the stop of `adaptive`, whose own rule is `fewest`. Undecided runs were given up after"
             " 200,000 senses.",
             "",
-            *_table(cells["rules"], RULES),
+            *_table(rows["rules"], RULES),
             "",
             "## Wrong answers on hostile channels",
             "",
             "A policy that keeps its promise has more errors than allowed with probability 10⁻⁶. The upper limit of the"
             " error probability is exact, at confidence 95 %. Runs that reach their limit of senses are undecided.",
             "",
-            *_table(cells["hostile"], ERRORS),
+            *_table(rows["hostile"], ERRORS),
             "",
             "A twin that is content with a fifth of the calibrated, unproved threshold, on the same channels:",
             "",
-            *_table(cells["sabotaged"], ERRORS),
+            *_table(rows["sabotaged"], ERRORS),
             "",
         ]
     )
 
 
-def _allowed(summary: Summary) -> int:
+def _allowed(summary: ConditionSummary) -> int:
     return int(binom.isf(FALSE_ALARM, summary.runs, summary.delta))
 
 
-def _runs(cell: Cell) -> str:
-    return f"{cell.summary.runs:,}" + ("" if cell.summary.runs == cell.wanted else f" of {cell.wanted:,} so far")
+def _runs(row: Row) -> str:
+    return f"{row.summary.runs:,}" + ("" if row.summary.runs == row.wanted else f" of {row.wanted:,} so far")
 
 
 def _with_error(value: float | None, error: float | None, digits: str) -> str:
     return "" if value is None or error is None else f"{value:{digits}} ± {error:{digits}}"
 
 
-Columns = dict[str, Callable[[Cell], str]]
+Columns = dict[str, Callable[[Row], str]]
 
 FIRST: Columns = {
-    "channels": lambda cell: cell.summary.instance,
-    "δ": lambda cell: f"{cell.summary.delta:g}",
+    "channels": lambda row: row.summary.instance,
+    "δ": lambda row: f"{row.summary.delta:g}",
     "runs": _runs,
 }
 EFFICIENCY: Columns = FIRST | {
-    "mean senses": lambda cell: _with_error(cell.summary.mean_senses, cell.summary.standard_error, ",.0f"),
-    "÷ bound": lambda cell: _with_error(cell.summary.ratio, cell.summary.ratio_standard_error, ".2f"),
-    "q95 ÷ median": lambda cell: "" if cell.summary.tail is None else f"{cell.summary.tail:.2f}",
-    "most ÷ median": lambda cell: f"{cell.summary.most / cell.summary.median:.2f}",
-    "wrong": lambda cell: f"{cell.summary.wrong}",
-    "ms a request": lambda cell: f"{cell.milliseconds:.2f}",
+    "mean senses": lambda row: _with_error(row.summary.mean_senses, row.summary.standard_error, ",.0f"),
+    "÷ bound": lambda row: _with_error(row.summary.ratio, row.summary.ratio_standard_error, ".2f"),
+    "q95 ÷ median": lambda row: "" if row.summary.tail is None else f"{row.summary.tail:.2f}",
+    "most ÷ median": lambda row: f"{row.summary.most / row.summary.median:.2f}",
+    "wrong": lambda row: f"{row.summary.wrong}",
+    "ms a request": lambda row: f"{row.milliseconds:.2f}",
 }
 PAPER: Columns = FIRST | {
-    "policy": lambda cell: cell.summary.policy,
-    "mean senses": lambda cell: f"{cell.summary.mean_senses:.3g}",
-    "wrong": lambda cell: f"{cell.summary.wrong}",
+    "policy": lambda row: row.summary.policy,
+    "mean senses": lambda row: f"{row.summary.mean_senses:.3g}",
+    "wrong": lambda row: f"{row.summary.wrong}",
 }
 RULES: Columns = PAPER | {
-    "÷ bound": lambda cell: _with_error(cell.summary.ratio, cell.summary.ratio_standard_error, ".2f"),
-    "undecided": lambda cell: f"{cell.summary.undecided:,}",
+    "÷ bound": lambda row: _with_error(row.summary.ratio, row.summary.ratio_standard_error, ".2f"),
+    "undecided": lambda row: f"{row.summary.undecided:,}",
 }
 ERRORS: Columns = FIRST | {
-    "wrong": lambda cell: f"{cell.summary.wrong:,}",
-    "allowed": lambda cell: f"{_allowed(cell.summary):,}",
-    "error ≤": lambda cell: f"{cell.summary.error_upper:.2g}",
-    "undecided": lambda cell: f"{cell.summary.undecided:,}",
-    "verdict": lambda cell: "kept" if cell.summary.wrong <= _allowed(cell.summary) else "**broken**",
+    "wrong": lambda row: f"{row.summary.wrong:,}",
+    "allowed": lambda row: f"{_allowed(row.summary):,}",
+    "error ≤": lambda row: f"{row.summary.error_upper:.2g}",
+    "undecided": lambda row: f"{row.summary.undecided:,}",
+    "verdict": lambda row: "kept" if row.summary.wrong <= _allowed(row.summary) else "**broken**",
 }
 
 
-def _table(cells: Iterable[Cell], columns: Columns) -> list[str]:
-    rows = [[column(cell) for column in columns.values()] for cell in cells]
-    if not rows:
+def _table(rows: Iterable[Row], columns: Columns) -> list[str]:
+    cells = [[column(row) for column in columns.values()] for row in rows]
+    if not cells:
         return ["Not run yet."]
-    return [f"| {' | '.join(row)} |" for row in (list(columns), ["---"] * len(columns), *rows)]
+    return [f"| {' | '.join(line)} |" for line in (list(columns), ["---"] * len(columns), *cells)]
 
 
 def _processor() -> str:

@@ -14,7 +14,9 @@ from bestchannel.policies import (
     MedianChanEl,
     NaiveChanSel,
     Observation,
+    Policy,
     Request,
+    Sensor,
     identify,
 )
 from bestchannel.report import notebook as _notebook  # noqa: F401  draws and tabulates results
@@ -36,8 +38,10 @@ __all__ = [
     "MedianChanEl",
     "NaiveChanSel",
     "Observation",
+    "Policy",
     "Recording",
     "Request",
+    "Sensor",
     "Simulator",
     "capacities",
     "capacity",

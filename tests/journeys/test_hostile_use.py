@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from bestchannel import runs
 from bestchannel.cli import app
+from bestchannel.runs.history import History
 from tests.journeys.command import bestchannel
 
 CHANNELS = {"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}
@@ -169,7 +169,7 @@ def test_interruption_while_a_run_is_read_ends_resumable(folder, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "view", interrupted)
+    monkeypatch.setattr(History, "replay", interrupted)
     result = CliRunner().invoke(app, ["run", "resume", "run.db"])
     assert (result.exit_code, result.stdout) == (4, "")
     assert result.stderr == "interrupted; to go on: bestchannel run resume run.db\n"
@@ -183,4 +183,4 @@ def test_want_of_memory_is_one_sentence_and_exit_code_1(monkeypatch):
     monkeypatch.setattr("bestchannel.cli.capacity_command.read_channels", huge)
     result = answered("capacity", "links.json")
     assert result.exit_code == 1
-    assert "this wants more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr
+    assert "this requires more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr

@@ -44,9 +44,15 @@ def test_limit_of_senses_ends_undecided_with_code_3(links):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--policy", "psychic"], "the policy must be one of adaptive, best-chan-id, naive, median; it is 'psychic'"),
-        (["--policy", "naive"], "the policy naive wants an epsilon"),
-        (["--policy", "naive", "--epsilon", "0.1", "--subroutine", "median"], "the policy naive has no subroutine"),
+        (
+            ["--policy", "psychic"],
+            "the policy must be one of adaptive, best-chan-id, naive, median, or package.module:Class; it is 'psychic'",
+        ),
+        (["--policy", "naive"], "the policy naive requires the option epsilon"),
+        (
+            ["--policy", "naive", "--epsilon", "0.1", "--subroutine", "median"],
+            "the policy naive has no option subroutine, it has epsilon, input_distribution",
+        ),
         (["--policy", "best-chan-id", "--subroutine", "x"], "the subroutine must be one of naive, median; it is 'x'"),
         (["--delta", "1"], "delta (the error probability) must lie in (0, 1); it is 1"),
         (["--policy", "median", "--epsilon", "0"], "epsilon (the accuracy, in bits) must lie in (0, 1e+300]; it is 0"),
@@ -114,7 +120,7 @@ def test_recording_that_is_too_short_to_begin_exits_1_and_leaves_no_run(trials, 
 def test_one_source_of_senses_is_wanted(arguments):
     run = bestchannel("identify", *arguments)
     assert run.returncode == 1
-    assert run.stderr == "error: one of --simulate and --replay is wanted: known channels, or a trial log\n"
+    assert run.stderr == "error: one of --simulate and --replay is required: known channels, or a trial log\n"
 
 
 def test_run_that_exists_goes_on_with_the_same_settings_only(links, tmp_path):

@@ -49,10 +49,10 @@ def test_result_is_alone_on_stdout_and_the_folder_gets_the_tables(spec, tmp_path
     code, result = result_of("study", spec, "-o", tmp_path / "new" / "out", "--workers", 1)
     assert code == 0
     assert result["study"] == "links"
-    cells = {cell["policy"]: cell for cell in result["cells"]}
-    assert (cells["adaptive"]["runs"], cells["adaptive"]["wrong"]) == (30, 0)
-    assert cells["adaptive"]["ratio"] > 1.0
-    assert cells["best-chan-id"]["mean_senses"] > 1e5 * cells["adaptive"]["mean_senses"]
+    conditions = {condition["policy"]: condition for condition in result["cells"]}
+    assert (conditions["adaptive"]["runs"], conditions["adaptive"]["wrong"]) == (30, 0)
+    assert conditions["adaptive"]["ratio"] > 1.0
+    assert conditions["best-chan-id"]["mean_senses"] > 1e5 * conditions["adaptive"]["mean_senses"]
     with (tmp_path / "new" / "out" / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["best"] for row in rows] == ["good"] * 60

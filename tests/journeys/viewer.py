@@ -15,13 +15,12 @@ from pathlib import Path
 
 from bestchannel import runs
 from tests.journeys.crash import CHANNELS
-from tests.runs.steady import Steady, register
+from tests.runs.steady import Steady
 
 BLOCKS, BLOCK = 50, 30
 
 
 def look(path, pause, looks, wanted):
-    register()
     Steady.requests = 2 * BLOCKS * BLOCK
     while True:
         wanted.wait()
@@ -40,7 +39,6 @@ def block(run, sensor):
 
 
 def main(pause=0.5):
-    register()
     Steady.requests = 2 * BLOCKS * BLOCK
     sensor = runs.Simulation(CHANNELS, 1).sensor()
     with tempfile.TemporaryDirectory() as folder:

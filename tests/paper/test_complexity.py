@@ -105,7 +105,7 @@ def test_equal_best_channels_would_never_end():
         (("fastest", [0], [(2, 2)]), {}, "the policy must be one of best-chan-id, naive, median; it is 'fastest'"),
         (("best-chan-id", [0], [(2, 2)]), {"subroutine": "best"}, "the subroutine must be one of naive, median"),
         (("naive", [0.1, 0.2], [(2, 2)] * 2), {"epsilon": 1.0}, "has gap 0; the smallest of the gaps is 0.1"),
-        (("naive", [0, 0.2], [(2, 2)]), {"epsilon": 1.0}, "one entry a channel; they have 2 and 1"),
+        (("naive", [0, 0.2], [(2, 2)]), {"epsilon": 1.0}, "one entry for each channel; they have 2 and 1"),
         (("naive", [0, 0.2], [(2, 2)] * 2), {}, r"epsilon \(the accuracy, in bits\) must be a number; it is None"),
     ],
 )

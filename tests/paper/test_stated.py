@@ -93,5 +93,5 @@ def test_points_that_no_figure_has_are_refused():
         stated_fig1_point(1, 10, 0.1, 0.9)
     with pytest.raises(InputError, match=r"it has no point \('naive', 0.2, 0.1\) at k = 4"):
         stated_fig2_point(1, "naive", 0.2, 0.1, 4)
-    with pytest.raises(InputError, match=r"seeds \(instances a point\) must be a whole number >= 1; it is 0"):
+    with pytest.raises(InputError, match=r"seeds \(instances for each point\) must be a whole number >= 1; it is 0"):
         stated_fig1(1, seeds=0)

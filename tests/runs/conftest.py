@@ -1,9 +1,7 @@
 import pytest
 
 from bestchannel import runs
-from tests.runs.steady import PARTIES, Steady, register
-
-register()
+from tests.runs.steady import PARTIES, Steady
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bestchannel.policies import Party, Policy, catalogue
-from bestchannel.policies.policy import Script
+from bestchannel.policies import Party, Policy, Script
 
 PARTIES = [Party("cable", ("a", "b"), ("u", "v")), Party("radio", ("a", "b"), ("u", "v"))]
 RIGHT, WRONG = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])
@@ -28,9 +27,3 @@ class Steady(Policy):
                 errors[channel] += int(table.sum() - table.diagonal().sum())
         self.candidates = (errors.index(min(errors)),)
         return self.candidates[0]
-
-
-def register() -> None:
-    """Let the command line and stored runs know the policy, in this process."""
-    catalogue.POLICIES[Steady.name] = Steady
-    catalogue.OPTIONS[Steady.name] = ()

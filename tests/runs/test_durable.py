@@ -1,11 +1,17 @@
 """Runs that answer themselves: the same verdict, bit for bit, however often they were cut off."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from bestchannel import BestChanID, InputError, NaiveChanSel, Observation, Recording, Simulator, identify, runs
 from bestchannel.channels import bsc
+from bestchannel.cli import app
+from bestchannel.policies import Policy
 from bestchannel.runs import store
+from bestchannel.runs.history import History
 from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady
 
@@ -150,7 +156,7 @@ def test_answer_that_is_none_is_refused_before_it_is_written(tmp_path):
     ("change", "sentence"),
     [
         ({"delta": 0.2}, "begun with delta 0.1, and now it is 0.2"),
-        ({"policy": BestChanID}, 'begun with policy "steady", and now it is "best-chan-id"'),
+        ({"policy": BestChanID}, 'begun with policy "tests.runs.steady:Steady", and now it is "best-chan-id"'),
         ({"channels": CHANNELS | {"more": bsc(0.4)}}, "begun with channels"),
         ({"channels": CHANNELS | {"poor": bsc(0.31)}}, "begun with rows"),
         ({"seed": 6}, "begun with seed 5, and now it is 6"),
@@ -187,15 +193,59 @@ def test_replay_of_any_prefix_of_the_log_reaches_the_same_request(tmp_path):
     for number, answer in history.answers.items():
         prefix = store.read(path)
         prefix.answers = dict(list(history.answers.items())[: number - 1])
-        assert prefix.replay().policy.ask() == live.ask() == history.requests[number]
+        assert prefix.replay().ask() == live.ask() == history.requests[number]
         live.tell(Observation(number, answer.counts))
     assert live.ask() is None
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often entries were read, and answers were told to a policy, by the name of the method."""
+    found = Counter()
+
+    def counting(name, method):
+        def call(self, *arguments):
+            found[name] += 1
+            return method(self, *arguments)
+
+        return call
+
+    monkeypatch.setattr(History, "add", counting("add", History.add))
+    monkeypatch.setattr(Policy, "tell", counting("tell", Policy.tell))
+    return found
+
+
+@pytest.mark.parametrize("by_command", [False, True])
+def test_resume_reads_checks_and_replays_the_log_once(by_command, tmp_path, counted):
+    path = tmp_path / "run.db"
+    cut_off(path, 30)
+    counted.clear()
+    if by_command:
+        assert CliRunner().invoke(app, ["run", "resume", str(path)]).exit_code == 0
+    else:
+        runs.resume(path)
+    # 30 requests with their answers are read, and 10 of each are new; an entry that is written is added as one that is read
+    assert counted == {"add": 2 * 30 + 2 * 10, "tell": 30 + 10}
+
+
+def test_progress_of_a_resumed_run_begins_where_the_log_ends(tmp_path):
+    cut_off(tmp_path / "run.db", 30)
+    statuses = []
+    runs.resume(tmp_path / "run.db", progress=statuses.append)
+    assert [status.requests for status in statuses] == list(range(31, 41))
+
+
+def test_policy_of_the_program_itself_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(Steady, "__module__", "__main__")
+    with pytest.raises(InputError, match="a policy that other programs can import; put __main__:Steady into a module"):
+        runs.identify_durably(simulator(), steady(simulator()), tmp_path / "run.db")
+    assert not (tmp_path / "run.db").exists()
 
 
 def test_policy_that_was_told_something_is_refused(tmp_path):
     sensor, policy = simulator(), steady(simulator())
     identify(sensor, policy, max_senses=30)
-    with pytest.raises(InputError, match="wants a policy that was told nothing yet; this one asks request 6"):
+    with pytest.raises(InputError, match="requires a policy that was told nothing yet; this one was told 5 answers"):
         runs.identify_durably(sensor, policy, tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
 

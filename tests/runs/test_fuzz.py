@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from bestchannel import runs
 from bestchannel.cli import app
 from bestchannel.runs import store
+from tests.runs.steady import Steady
 
 ALPHABETS = {"cable": {"inputs": ["a", "b"], "outputs": ["u", "v"]}, "radio": {"inputs": ["a"], "outputs": ["u", 7]}}
 WORD = st.sampled_from(
@@ -80,7 +81,9 @@ FILES = st.one_of(
     st.tuples(st.sampled_from(["json", "csv", "txt", ""]), st.binary() | ANYTHING.map(json.dumps).map(str.encode)),
 )
 OPTIONS = st.one_of(
-    st.sampled_from([[], ["--policy", "naive", "--epsilon", "0.1"], ["--max-senses", "3"], ["--policy", "steady"]]),
+    st.sampled_from(
+        [[], ["--policy", "naive", "--epsilon", "0.1"], ["--max-senses", "3"], ["--policy", Steady.reference()]]
+    ),
     st.tuples(
         st.sampled_from(["--delta", "--epsilon", "--policy", "--max-senses", "--subroutine", "--input-distribution"]),
         WORD | st.sampled_from(["0.1", "naive", "best-chan-id", "0.5,0.5", "inf", "-0"]) | st.text(max_size=5),
@@ -113,7 +116,7 @@ def open_laboratory(folder):
         path.unlink()
     if not path.exists():
         (folder / "alphabets.json").write_text(json.dumps({"channels": ALPHABETS}))
-        assert ran("run", "new", path, "--alphabets", folder / "alphabets.json", "--policy", "steady") == 0
+        assert ran("run", "new", path, "--alphabets", folder / "alphabets.json", "--policy", Steady.reference()) == 0
     return path
 
 

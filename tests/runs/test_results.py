@@ -5,7 +5,7 @@ import pytest
 
 from bestchannel import Adaptive, BestChanID, InputError, Simulator, identify
 from bestchannel.channels import Channel, bsc, z_channel
-from bestchannel.runs.results import as_document, from_document, read_result, write_result
+from bestchannel.runs.results import as_document, from_document, read_result
 
 CHANNELS = {"cable": bsc(0.05), "radio é": z_channel(0.5), "relay": Channel.from_rows([[1, 0, 0], [0, 0.5, 0.5]])}
 
@@ -18,7 +18,7 @@ def outcome(policy=Adaptive, **options):
 @pytest.mark.parametrize(("policy", "options"), [(Adaptive, {"epsilon": 0.01}), (BestChanID, {"subroutine": "median"})])
 def test_result_read_back_is_the_result_written(tmp_path, policy, options):
     result = outcome(policy, **options)
-    write_result(tmp_path / "r.json", result)
+    (tmp_path / "r.json").write_text(json.dumps(as_document(result), allow_nan=False))
     same = read_result(tmp_path / "r.json")
     assert same == result
     assert same.audit.options == result.audit.options

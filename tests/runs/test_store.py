@@ -38,8 +38,8 @@ def in_a_process_that_dies(path, n):
 
 def test_header_says_what_the_file_is(lab):
     with sqlite3.connect(lab) as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (store.APPLICATION_ID,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (store.VERSION,)
+        assert connection.execute("PRAGMA application_id").fetchone() == (store.RUN.application_id,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (store.RUN.version,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -109,7 +109,7 @@ def test_reader_sees_what_a_writer_that_died_had_written(lab):
 def test_empty_file_is_no_run_and_one_may_be_begun_in_it(tmp_path):
     path = tmp_path / "lab.db"
     path.touch()
-    with pytest.raises(InputError, match=r"lab\.db: the file is empty, and a run is wanted"):
+    with pytest.raises(InputError, match=r"lab\.db: the file is empty, and a run is required"):
         runs.view(path)
     with runs.begin(path, Steady([(2, 2)] * 2, delta=0.1)) as run:
         assert run.ask().number == 1
@@ -150,7 +150,7 @@ def test_other_database_is_refused(tmp_path):
 def test_run_of_a_later_version_is_refused(lab):
     with sqlite3.connect(lab) as connection:
         connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match="the run has version 2, and this program reads version 1; update bestchannel"):
+    with pytest.raises(InputError, match="the run has version 2, and this program reads version 1; use the version"):
         runs.view(lab)
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from bestchannel import InputError, capacity
 from bestchannel.paper.z_vs_bsc import z_capacity
-from bestchannel.sensing.instances import GAP_TOLERANCE
-from bestchannel.study.channel_sets import FAMILIES, instance_of, random_set
+from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
+from bestchannel.study.channel_sets import FAMILIES, random_set
 
 HOSTILE = ["near-tie", "noiseless-rival", "useless-rivals", "z-against-bsc", "relabelled"]
 RANDOM = [("random-binary", {"k": 5}), ("random", {"k": 5, "n_inputs": 3, "n_outputs": 4})]
@@ -45,7 +45,7 @@ def test_random_set_has_the_alphabets_asked_for_and_without_a_gap_takes_what_com
 
 
 def test_random_gap_that_no_set_has_is_refused():
-    with pytest.raises(InputError, match="gap of 2 bits; want another gap, or a concentration below 1"):
+    with pytest.raises(InputError, match="gap of 2 bits; ask for another gap, or a concentration below 1"):
         random_set(rng(), k=3, n_inputs=8, n_outputs=8, gap=2.0)
 
 
@@ -75,6 +75,6 @@ def test_relabelled_rivals_are_permutations_of_one_another_and_not_all_the_same(
 
 def test_instance_of_different_alphabets_has_the_capacities_of_its_channels():
     channels = FAMILIES["noiseless-rival"](rng()).channels
-    instance = instance_of(channels)
+    instance = Instance.of(channels)
     assert instance.alphabets == [(2, 2), (2, 2), (3, 3)]
     assert np.allclose(instance.capacities, [capacity(c).lower for c in channels], atol=1e-8)

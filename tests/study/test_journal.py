@@ -7,7 +7,7 @@ import pytest
 
 from bestchannel import InputError
 from bestchannel.study.journal import differences, opened
-from bestchannel.study.monte_carlo import Run
+from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import parse_spec
 
 CONTENT = {
@@ -17,7 +17,11 @@ CONTENT = {
     "policies": [{"policy": "adaptive"}],
     "instances": [{"family": "near-tie"}],
 }
-RUNS = [Run(0, 0, 1, True, 2**70, 3, 0.5), Run(0, 1, None, False, 5, 1, 0.25), Run(2, 0, 0, False, 7, 2, 0.125)]
+RUNS = [
+    SimulatedRun(0, 0, 1, True, 2**70, 3, 0.5),
+    SimulatedRun(0, 1, None, False, 5, 1, 0.25),
+    SimulatedRun(2, 0, 0, False, 7, 2, 0.125),
+]
 
 
 def spec_of(**changes):
@@ -44,7 +48,7 @@ def test_run_added_twice_is_there_once(tmp_path):
 
 def test_piece_that_fails_half_way_leaves_nothing(tmp_path):
     with opened(tmp_path / "j.db", spec_of()) as journal:
-        with pytest.raises(InputError, match=r"j\.db: the journal cannot be used"):
+        with pytest.raises(InputError, match=r"j\.db: the file must be a whole journal"):
             journal.add([RUNS[0], replace(RUNS[1], rounds=None)])
         assert journal.runs() == []
 
@@ -74,7 +78,10 @@ def test_equal_records_have_no_differences():
 
 def test_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "j.db").write_text("no database, but long enough to be looked at as one" * 10)
-    with pytest.raises(InputError, match="the journal cannot be used"), opened(tmp_path / "j.db", spec_of()):
+    with (
+        pytest.raises(InputError, match="the file must be a whole journal of bestchannel"),
+        opened(tmp_path / "j.db", spec_of()),
+    ):
         pass
 
 
@@ -82,9 +89,9 @@ def test_journal_of_another_version_is_refused(tmp_path):
     with opened(tmp_path / "j.db", spec_of()):
         pass
     with sqlite3.connect(tmp_path / "j.db") as connection:
-        connection.execute("UPDATE study SET version = 99")
+        connection.execute("PRAGMA user_version = 99")
     with (
-        pytest.raises(InputError, match="has version 99 and this program writes"),
+        pytest.raises(InputError, match="has version 99, and this program reads version 2"),
         opened(tmp_path / "j.db", spec_of()),
     ):
         pass

@@ -52,7 +52,7 @@ def test_table_is_the_same_for_one_two_and_three_workers(study, tmp_path):
     assert len(tables.pop().splitlines()) == 1 + study.total == 1 + 2 * 2 * (12 + 7)
 
 
-def test_table_has_every_run_once_in_the_order_of_cells_and_runs(study, tmp_path):
+def test_table_has_every_run_once_in_the_order_of_conditions_and_runs(study, tmp_path):
     with opened(tmp_path / "journal.db", study.spec) as journal:
         conduct(study, journal, workers=1)
         rows = run_rows(study, journal)
@@ -145,11 +145,11 @@ def test_only_missing_runs_are_made(study, tmp_path):
     assert found[:3] == [Piece(0, 2, 4), Piece(0, 5, 12), Piece(1, 0, 12)]
 
 
-@pytest.mark.parametrize("cell", [0, 3])
-def test_journal_of_other_software_is_refused_whichever_cell_it_shows_in(study, tmp_path, cell):
+@pytest.mark.parametrize("condition", [0, 3])
+def test_journal_of_other_software_is_refused_whichever_condition_it_shows_in(study, tmp_path, condition):
     with opened(tmp_path / "journal.db", study.spec) as journal:
         journal.add([study.run(1, 0)])
-        run = study.run(cell, 2)
+        run = study.run(condition, 2)
         journal.add([replace(run, senses=run.senses + 1)])
         with pytest.raises(InputError, match=f"took {run.senses + 1} senses when it was stored and takes {run.senses}"):
             conduct(study, journal, workers=1)
@@ -220,7 +220,7 @@ def test_answers_at_a_fixed_input_are_judged_at_that_input(tmp_path):
     (tmp_path / "pair.json").write_text(json.dumps({"channels": rows}))
     fixed = {"policy": "adaptive", "input_distribution": P}
     study = study_of(tmp_path, policies=[fixed], instances=[{"channels": "pair.json"}], max_senses=10**6)
-    instance, policy = study.instances[0][0], study.cells[0].policy.make([(2, 2)] * 2, 0.1)
+    instance, policy = study.instances[0][0], study.conditions[0].policy.make([(2, 2)] * 2, 0.1)
     assert loss(instance, policy, 1) == 0.0
     assert loss(instance, policy, 0) > 0.01
     assert study.run(0, 0).best == 1

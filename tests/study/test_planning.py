@@ -79,5 +79,5 @@ def test_runs_beyond_the_limit_count_as_undecided(monkeypatch):
 
 
 def test_single_channel_is_refused():
-    with pytest.raises(InputError, match="wants at least 2 of them and got 1"):
+    with pytest.raises(InputError, match="requires at least 2 of them and got 1"):
         plan({"only": bsc(0.1)})

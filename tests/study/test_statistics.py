@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from bestchannel import InputError
 from bestchannel.study.journal import opened
-from bestchannel.study.monte_carlo import Run, Study
+from bestchannel.study.monte_carlo import SimulatedRun, Study
 from bestchannel.study.spec import parse_spec
 from bestchannel.study.statistics import error_upper, run_rows, summaries
 from bestchannel.study.table_files import as_csv, as_parquet, write_tables
@@ -39,7 +39,7 @@ def journal(study, tmp_path):
     """Runs that were never made, so that every number is known."""
     with opened(tmp_path / "j.db", study.spec) as journal:
         best = [study.instance(0, number).best for number in range(40)]
-        journal.add(Run(0, n, (best[n] + (n == 7)) % 3, n != 7, SENSES[n], n % 4, 0.0) for n in range(40))
+        journal.add(SimulatedRun(0, n, (best[n] + (n == 7)) % 3, n != 7, SENSES[n], n % 4, 0.0) for n in range(40))
         for j, time in enumerate(TIMES):
             journal.add_time(0, j, time, 1.01 * time)
         yield journal
@@ -51,38 +51,48 @@ def test_limit_of_clopper_and_pearson_leaves_so_few_errors_a_probability_of_5_pe
     assert error_upper(5, 5) == 1.0
 
 
-def test_summary_counts_and_averages_the_runs_of_a_cell(study, journal):
-    (cell,) = summaries(study, journal)
-    assert (cell.study, cell.instance, cell.policy, cell.delta) == ("made up", "random-binary", "adaptive", 0.01)
-    assert (cell.runs, cell.wrong, cell.undecided, cell.most) == (40, 1, 0, max(SENSES))
-    assert cell.mean_senses == pytest.approx(sum(SENSES) / 40)
-    assert cell.standard_error == pytest.approx(np.std(SENSES, ddof=1) / math.sqrt(40))
+def test_summary_counts_and_averages_the_runs_of_a_condition(study, journal):
+    (condition,) = summaries(study, journal)
+    assert (condition.study, condition.instance, condition.policy, condition.delta) == (
+        "made up",
+        "random-binary",
+        "adaptive",
+        0.01,
+    )
+    assert (condition.runs, condition.wrong, condition.undecided, condition.most) == (40, 1, 0, max(SENSES))
+    assert condition.mean_senses == pytest.approx(sum(SENSES) / 40)
+    assert condition.standard_error == pytest.approx(np.std(SENSES, ddof=1) / math.sqrt(40))
     ordered = sorted(SENSES)
-    assert (cell.q05, cell.median, cell.q95) == (ordered[1], ordered[19], ordered[37])
-    assert cell.mean_rounds == pytest.approx(1.5)
+    assert (condition.q05, condition.median, condition.q95) == (ordered[1], ordered[19], ordered[37])
+    assert condition.mean_rounds == pytest.approx(1.5)
 
 
 def test_ratio_divides_each_run_by_the_bound_of_its_own_set(study, journal):
-    (cell,) = summaries(study, journal)
+    (condition,) = summaries(study, journal)
     nats = 0.98 * math.log(99)  # kl(0.01, 0.99)
     ratios = [SENSES[n] / (TIMES[n % 2] * nats) for n in range(40)]
-    assert cell.ratio == pytest.approx(np.mean(ratios))
-    assert cell.ratio_standard_error == pytest.approx(np.std(ratios, ddof=1) / math.sqrt(40))
+    assert condition.ratio == pytest.approx(np.mean(ratios))
+    assert condition.ratio_standard_error == pytest.approx(np.std(ratios, ddof=1) / math.sqrt(40))
 
 
 def test_tail_is_that_of_the_worst_set(study, journal):
-    (cell,) = summaries(study, journal)
+    (condition,) = summaries(study, journal)
     tails = [sorted(SENSES[j::2])[18] / sorted(SENSES[j::2])[9] for j in (0, 1)]
-    assert cell.tail == pytest.approx(max(tails))
+    assert condition.tail == pytest.approx(max(tails))
 
 
 def test_undecided_runs_are_not_wrong_and_leave_no_ratio(study, tmp_path):
     with opened(tmp_path / "undecided.db", study.spec) as journal:
-        journal.add([Run(0, 0, study.instance(0, 0).best, True, 10, 1, 0.0), Run(0, 1, None, False, 99, 1, 0.0)])
+        journal.add(
+            [
+                SimulatedRun(0, 0, study.instance(0, 0).best, True, 10, 1, 0.0),
+                SimulatedRun(0, 1, None, False, 99, 1, 0.0),
+            ]
+        )
         journal.add_time(0, 0, 1.0, 1.0)
         journal.add_time(0, 1, 1.0, 1.0)
-        (cell,) = summaries(study, journal)
-    assert (cell.wrong, cell.undecided, cell.ratio, cell.tail) == (0, 1, None, None)
+        (condition,) = summaries(study, journal)
+    assert (condition.wrong, condition.undecided, condition.ratio, condition.tail) == (0, 1, None, None)
 
 
 def test_tables_as_csv_and_parquet_hold_the_same(study, journal, tmp_path):
@@ -101,7 +111,7 @@ def test_best_channel_is_called_by_its_position_in_a_set_and_by_its_name_in_a_fi
     (tmp_path / "links.json").write_text('{"channels": {"a": [[1, 0], [1, 0]], "b": [[1, 0], [0, 1]]}}')
     named = Study.of(parse_spec(CONTENT | {"instances": [{"channels": "links.json"}]}, folder=tmp_path))
     with opened(tmp_path / "named.db", named.spec) as journal:
-        journal.add([Run(0, 0, 1, True, 10, 1, 0.0), Run(0, 1, None, False, 10, 1, 0.0)])
+        journal.add([SimulatedRun(0, 0, 1, True, 10, 1, 0.0), SimulatedRun(0, 1, None, False, 10, 1, 0.0)])
         assert [row["best"] for row in run_rows(named, journal)] == ["b", None]
 
 

@@ -333,7 +333,15 @@ def test_random_damage_that_lowers_evidence_below_its_threshold_is_noticed(seed)
 # --- policies that break their promise --------------------------------------------------------
 
 
-class Hasty(Adaptive):
+class Pretending(Adaptive):
+    """Says that it is Adaptive itself."""
+
+    @classmethod
+    def reference(cls):
+        return Adaptive.name
+
+
+class Hasty(Pretending):
     """Needs five times less evidence than the promise does."""
 
     def _threshold(self, rival):
@@ -354,7 +362,7 @@ def test_hasty_policy_does_not_verify(channels, epsilon, seed):
     assert_fails(honest, "does not reach")
 
 
-class Unsensed(Adaptive):
+class Unsensed(Pretending):
     """Bets against rivals without sensing them."""
 
     def _plan(self, view):

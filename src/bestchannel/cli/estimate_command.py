@@ -41,7 +41,7 @@ def estimate(
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
 
-    The file has rows channel,x,y,count, or channel,x,y with a row a sense (a trial log), or lines (input, output)
+    The file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
     as leakiEst's, or is a matrix of counts (one row an input), or holds such matrices (.npz, .mat, .json).
     Exit code 3 where the counts do not decide.
     """

@@ -10,8 +10,9 @@ import typer
 from bestchannel.cli import live, options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, OutOfSensesError, Policy, identify, make_policy
-from bestchannel.runs import Replay, Simulation, identify_durably
+from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, identify
+from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
+from bestchannel.runs.durable import carried_on
 from bestchannel.runs.results import as_document
 from bestchannel.sensing import Recording, Simulator
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 @terminal.verb
+@options.with_policy
 def identify_verb(
     simulate: Annotated[
         Path | None, typer.Option(help="Known channels to sense by simulation.", **options.FILE)
@@ -33,13 +35,8 @@ def identify_verb(
     replay: Annotated[
         Path | None, typer.Option(help="A trial log to sense from, in its order.", **options.FILE)
     ] = None,
-    policy: options.PolicyName = "adaptive",
-    delta: options.Delta = 0.05,
-    epsilon: options.Epsilon = None,
-    subroutine: options.Subroutine = None,
-    sampling: options.Sampling = None,
-    threshold: options.Threshold = None,
-    input_distribution: options.InputDistribution = None,
+    *,
+    policy: options.ChosenPolicy,
     seed: Annotated[int, typer.Option(help="Seed of the simulated senses.", min=0)] = 0,
     max_senses: options.MaxSenses = None,
     run: Annotated[
@@ -57,45 +54,24 @@ def identify_verb(
     """
     with terminal.resumable(run):
         source = _source(simulate, seed, replay, options.parse_outputs(outputs), options.parse_columns(columns))
-        sensor = sensor_of(source)
-        chosen = make_policy(
-            policy,
-            sensor.alphabets,
-            delta=delta,
-            epsilon=epsilon,
-            subroutine=subroutine,
-            sampling=sampling,
-            threshold=threshold,
-            input_distribution=options.parse_distribution(input_distribution),
-        )
+        with terminal.progress("bytes of the recording") as progress:
+            sensor = source.sensor(progress)
+        chosen = policy.made_for(sensor.alphabets)
         _refuse_too_short(sensor, chosen)
-        carry_out(source, sensor, chosen, run=run, max_senses=max_senses, json=json)
-
-
-def carry_out(
-    source: Simulation | Replay,
-    sensor: Simulator | Recording,
-    policy: Policy,
-    *,
-    run: Path | None,
-    max_senses: int | None,
-    json: bool,
-) -> None:
-    """Identify with progress, durably where there is a run, and print the result."""
-    with live.watched(sensor.parties) as watch:
         if run is None:
-            result = identify(sensor, policy, max_senses=max_senses, progress=watch)
+            with live.watched(sensor.parties) as watch:
+                result = identify(sensor, chosen, max_senses=max_senses, progress=watch)
         else:
-            record = source.record(run)
-            result = identify_durably(sensor, policy, run, source=record, max_senses=max_senses, progress=watch)
-    _say_what_is_missing(sensor, policy)
-    finish(result, json)
+            with remembering(sensor, chosen, run, source=source.record(run)) as durable:
+                result = carry_on(durable, chosen, max_senses)
+        say_what_is_missing(sensor, chosen)
+        finish(result, json)
 
 
-def sensor_of(source: Simulation | Replay) -> Simulator | Recording:
-    """The simulator or the recording; a long file is read with progress."""
-    with terminal.progress("bytes of the recording") as progress:
-        return source.sensor(progress)
+def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None) -> Identification:
+    """Identify with progress, every answer on disk."""
+    with live.watched(durable.parties) as watch:
+        return carried_on(durable, policy, max_senses=max_senses, progress=watch)
 
 
 def finish(result: Identification, json: bool) -> None:
@@ -120,7 +96,7 @@ def _source(
         return Simulation(read_channels(simulate), seed)
     if replay is not None and simulate is None:
         return Replay(replay, outputs, columns)
-    raise InputError("one of --simulate and --replay is wanted: known channels, or a trial log")
+    raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
 
 
 def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
@@ -133,9 +109,10 @@ def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
         sensor(request)  # says which senses are missing
 
 
-def _say_what_is_missing(sensor: Simulator | Recording, policy: Policy) -> None:
+def say_what_is_missing(sensor: Sensor, policy: Policy) -> None:
+    """Say which trials an undecided recording lacks."""
     request = policy.ask()
-    if request is None or isinstance(sensor, Simulator):
+    if request is None or not isinstance(sensor, Recording):
         return
     try:
         sensor(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console, Group
@@ -14,8 +14,7 @@ from rich.text import Text
 from bestchannel.cli import terminal
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Party, Status
-
-Watch = Callable[[Status], None]
+from bestchannel.policies.identify import Watch
 
 TERMINAL_S = 0.1
 """Seconds between two looks on a terminal."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bestchannel.errors import InputError
+from bestchannel.policies import Policy, make_policy
+from bestchannel.policies.catalogue import POLICIES
 
 FILE: dict[str, Any] = {"readable": False, "show_default": False}
 """Of every path: whether it can be read is found out, and said, where it is read."""
@@ -15,15 +22,6 @@ FILE: dict[str, Any] = {"readable": False, "show_default": False}
 Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", **FILE)]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
-PolicyName = Annotated[str, typer.Option("--policy", help="adaptive, best-chan-id, naive or median.")]
-Subroutine = Annotated[str | None, typer.Option(help="naive or median, within best-chan-id.")]
-Sampling = Annotated[str | None, typer.Option(help="Where adaptive senses: fewest, or another rule to compare.")]
-Threshold = Annotated[
-    str | None, typer.Option(help="When adaptive stops: proved, or calibrated (fewer senses, no proof).")
-]
-InputDistribution = Annotated[
-    str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5.")
-]
 MaxSenses = Annotated[int | None, typer.Option(help="Stop undecided rather than pass this many senses.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
@@ -59,3 +57,83 @@ def parse_distribution(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--input-distribution must look like 0.5,0.5; it is {text!r}") from None
+
+
+@dataclass(frozen=True)
+class ChosenPolicy:
+    """The policy that a command describes, for channels that are known later."""
+
+    name: str
+    delta: float
+    options: Mapping[str, Any]
+
+    def made_for(self, alphabets: Iterable[Sequence[int]]) -> Policy:
+        """The policy, told nothing yet."""
+        return make_policy(self.name, alphabets, delta=self.delta, **self.options)
+
+
+def describes_policy(
+    name: Annotated[
+        str, typer.Option("--policy", help=f"{', '.join(POLICIES)}, or package.module:Class.")
+    ] = "adaptive",
+    delta: Delta = 0.05,
+    epsilon: Epsilon = None,
+    subroutine: Annotated[str | None, typer.Option(help="naive or median, within best-chan-id.")] = None,
+    sampling: Annotated[
+        str | None, typer.Option(help="Where adaptive senses: fewest, or another rule to compare.")
+    ] = None,
+    threshold: Annotated[
+        str | None, typer.Option(help="When adaptive stops: proved, or calibrated (fewer senses, no proof).")
+    ] = None,
+    input_distribution: Annotated[
+        str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5.")
+    ] = None,
+    policy_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another option of the policy, as margin=0.1; the value is JSON, or a text.", metavar="KEY=VALUE"
+        ),
+    ] = None,
+) -> ChosenPolicy:
+    """The policy that these options describe."""
+    given = {
+        "epsilon": epsilon,
+        "subroutine": subroutine,
+        "sampling": sampling,
+        "threshold": threshold,
+        "input_distribution": parse_distribution(input_distribution),
+    }
+    return ChosenPolicy(name, delta, given | parse_pairs(policy_option or []))
+
+
+def with_policy(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which takes the options of `describes_policy` in place of its argument `policy`."""
+    theirs, ours = (inspect.signature(f, eval_str=True).parameters for f in (command, describes_policy))
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        command(policy=describes_policy(**{key: arguments.pop(key) for key in ours}), **arguments)
+
+    listed = [each for p in theirs.values() for each in (ours.values() if p.name == "policy" else [p])]
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in listed]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def parse_pairs(texts: Iterable[str]) -> dict[str, Any]:
+    """margin=0.1 as a key and a value, JSON where it is that."""
+    pairs = [text.partition("=") for text in texts]
+    for key, sign, value in pairs:
+        if not sign or not key.strip():
+            raise InputError(f"--policy-option must look like margin=0.1; it is {key + sign + value!r}")
+        if key.strip() == "delta":
+            raise InputError("--policy-option is for what a policy has beyond delta; give --delta")
+    return {key.strip(): _value(value.strip()) for key, _, value in pairs}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json as json_format
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,12 +15,11 @@ from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2
 from bestchannel.report import drawing, paper_figures
+from bestchannel.study.table_files import Rows, as_csv
 
 PICTURES: tuple[Literal["png", "svg"], ...] = ("png", "svg")
 
 HEADINGS = {"gap": "gap, nats", "epsilon": "ε, nats", "delta": "δ", "confidence": "1-δ"}
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 class Figure(StrEnum):
@@ -59,7 +55,7 @@ def reproduce(
         Variant, typer.Option(help="published: the printed digits. stated: the algorithms of the text, run.")
     ] = Variant.PUBLISHED,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated channels and senses (stated).")] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="How many random sets of channels a point (stated).")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="How many random sets of channels for each point (stated).")] = 3,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="A folder for the CSV, JSON, PNG and SVG files.", readable=False),
@@ -93,7 +89,7 @@ def reproduce(
 
 
 def _write(folder: Path, name: str, result: dict[str, Any]) -> None:
-    files = {"csv": _as_csv(result["rows"]), "json": (json_format.dumps(result, indent=1) + "\n").encode()}
+    files = {"csv": as_csv(result["rows"]), "json": (json_format.dumps(result, indent=1) + "\n").encode()}
     files |= {kind: drawing.picture(_drawn(result), kind) for kind in PICTURES}
     make_folder(folder)
     for ending, data in files.items():
@@ -101,14 +97,6 @@ def _write(folder: Path, name: str, result: dict[str, Any]) -> None:
         with errors_naming(path):
             write_bytes(path, data)
     terminal.note(f"wrote {folder / name} as {', '.join(files)}")
-
-
-def _as_csv(rows: Rows) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def _drawn(result: dict[str, Any]) -> Any:
@@ -119,7 +107,7 @@ def _drawn(result: dict[str, Any]) -> Any:
 
 
 def _show(figure: Figure, rows: Rows) -> None:
-    """One line a curve, its senses at three of its points."""
+    """One line per curve, its senses at three of its points."""
     names, axis, shown = SUMMARY[figure]
     curves: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,8 @@ from rich.table import Table
 
 from bestchannel import runs
 from bestchannel.cli import live, options, terminal
-from bestchannel.cli.identify_command import carry_out, finish, sensor_of
-from bestchannel.policies import make_policy
+from bestchannel.cli.identify_command import carry_on, finish, say_what_is_missing
+from bestchannel.policies import Identification
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import read_answer, request_rows
 
@@ -34,16 +35,12 @@ def register(app: typer.Typer) -> None:
 
 
 @terminal.verb
+@options.with_policy
 def new(
     run: RunFile,
     alphabets: Annotated[Path, typer.Option(help="Names and letters of the channels (.json, .csv).", **options.FILE)],
-    policy: options.PolicyName = "adaptive",
-    delta: options.Delta = 0.05,
-    epsilon: options.Epsilon = None,
-    subroutine: options.Subroutine = None,
-    sampling: options.Sampling = None,
-    threshold: options.Threshold = None,
-    input_distribution: options.InputDistribution = None,
+    *,
+    policy: options.ChosenPolicy,
     max_senses: options.MaxSenses = None,
     json: options.Json = False,
 ) -> None:
@@ -53,16 +50,7 @@ def new(
     {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
     """
     parties = read_alphabets(alphabets)
-    chosen = make_policy(
-        policy,
-        [(len(party.inputs), len(party.outputs)) for party in parties],
-        delta=delta,
-        epsilon=epsilon,
-        subroutine=subroutine,
-        sampling=sampling,
-        threshold=threshold,
-        input_distribution=options.parse_distribution(input_distribution),
-    )
+    chosen = policy.made_for([(len(party.inputs), len(party.outputs)) for party in parties])
     with runs.begin(run, chosen, parties, max_senses=max_senses) as begun:
         terminal.note(f"{run} is begun")
         _show_request(begun, json)
@@ -113,16 +101,23 @@ def resume(run: RunFile, max_senses: options.MaxSenses = None, json: options.Jso
     Exit code 3 while undecided, 4 where it was interrupted again.
     """
     with terminal.resumable(run):
-        seen = runs.view(run)
-        if seen.answers_itself:
-            source = runs.source_of(seen.settings, run)
-            policy = seen.settings.new_policy()
-            carry_out(source, sensor_of(source), policy, run=run, max_senses=max_senses, json=json)
+        if not runs.answers_itself(run):
+            finish(_of_laboratory(run, max_senses), json)
             return
-        if max_senses is not None:
-            with runs.open_run(run) as opened:
-                opened.limit(max_senses)
-        finish(seen.outcome(), json)
+        with ExitStack() as until_then:
+            with terminal.progress("bytes of the recording") as progress:
+                durable, policy = until_then.enter_context(runs.reopened(run, reading=progress))
+            result = carry_on(durable, policy, max_senses)
+        say_what_is_missing(durable.sensor, policy)
+        finish(result, json)
+
+
+def _of_laboratory(run: Path, max_senses: int | None) -> Identification:
+    if max_senses is None:
+        return runs.read_run(run)
+    with runs.open_run(run) as opened:
+        opened.limit(max_senses)
+        return opened.outcome()
 
 
 def _show_request(run: runs.Run, json: bool) -> None:
@@ -162,7 +157,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
     if result.audit.steps:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if request is not None:
-        terminal.say(f"request {request.number} wants {request.total:,} senses")
+        terminal.say(f"request {request.number} requires {request.total:,} senses")
     if result.decided:
         terminal.say(f"best: {result.best}")
 

@@ -16,7 +16,7 @@ from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
-from bestchannel.study.statistics import Summary, summaries
+from bestchannel.study.statistics import ConditionSummary, summaries
 from bestchannel.study.table_files import write_tables
 
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 @terminal.verb
 def study(
     spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one for each core")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -62,40 +62,40 @@ def study(
             terminal.note(f"interrupted after {done:,} of {drawn.total:,} runs; the same command continues")
             raise typer.Exit(terminal.RESUMABLE) from None
         write_tables(folder, drawn, journal)
-        cells = summaries(drawn, journal)
+        conditions = summaries(drawn, journal)
     terminal.note(f"wrote runs.csv and summary.csv into {folder}")
     if json:
-        terminal.print_json(_as_json(read.name, folder, cells))
+        terminal.print_json(_as_json(read.name, folder, conditions))
     else:
-        _show(cells)
+        _show(conditions)
 
 
-def _as_json(name: str, folder: Path, cells: list[Summary]) -> dict[str, Any]:
-    return {"study": name, "folder": str(folder), "cells": [asdict(cell) for cell in cells]}
+def _as_json(name: str, folder: Path, conditions: list[ConditionSummary]) -> dict[str, Any]:
+    return {"study": name, "folder": str(folder), "cells": [asdict(condition) for condition in conditions]}
 
 
-def _show(cells: list[Summary]) -> None:
-    for instance, group in groupby(cells, key=lambda cell: cell.instance):
+def _show(conditions: list[ConditionSummary]) -> None:
+    for instance, group in groupby(conditions, key=lambda condition: condition.instance):
         terminal.console().print(terminal.name(instance, bold=True))
         terminal.console().print(_table(list(group)))
 
 
-def _table(cells: list[Summary]) -> Table:
+def _table(conditions: list[ConditionSummary]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("policy", overflow="fold", min_width=12)
     for heading in ("δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for cell in cells:
+    for condition in conditions:
         table.add_row(
-            terminal.name(cell.policy),
-            f"{cell.delta:g}",
-            f"{cell.runs:,}",
-            f"{cell.wrong:,}",
-            f"{cell.error_upper:.2g}",
-            f"{cell.undecided:,}",
-            shortened(cell.mean_senses),
-            shortened(cell.q95),
-            "" if cell.ratio is None else f"{cell.ratio:.2f}",
+            terminal.name(condition.policy),
+            f"{condition.delta:g}",
+            f"{condition.runs:,}",
+            f"{condition.wrong:,}",
+            f"{condition.error_upper:.2g}",
+            f"{condition.undecided:,}",
+            shortened(condition.mean_senses),
+            shortened(condition.q95),
+            "" if condition.ratio is None else f"{condition.ratio:.2f}",
         )
     return table
 

@@ -58,7 +58,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, BestChannelError):
         return str(error)
     if isinstance(error, MemoryError):
-        return f"this wants more memory than there is ({error}); fewer or smaller channels want less"
+        return f"this requires more memory than there is ({error}); fewer or smaller channels require less"
     return f"reading or writing failed ({error})"
 
 

@@ -1,8 +1,9 @@
-"""The JSON of a file, whatever is in it: read with names that occur once, or refused in a sentence."""
+"""JSON as files hold it: read with names that occur once, or refused in a sentence; numbers that are finite."""
 
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from collections import Counter
 from typing import Any
@@ -26,6 +27,11 @@ def json_of(data: bytes) -> Any:
         raise InputError("the file must be JSON of a few levels; it is nested too deeply to be read") from None
     except ValueError as error:  # an integer of thousands of digits
         raise InputError(f"a number in the file cannot be read ({error})") from None
+
+
+def finite(value: float) -> float | None:
+    """The value as JSON holds it: None where it is infinite or no number."""
+    return value if math.isfinite(value) else None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -197,17 +197,17 @@ def expected_senses(
     """
     _refuse_unknown(policy, POLICIES, "policy")
     _refuse_unknown(subroutine, SUBROUTINES, "subroutine")
-    instance = _Instance(_checked_gaps(gaps, len(alphabets)), tuple((int(x), int(y)) for x, y in alphabets))
+    known = _KnownGaps(_checked_gaps(gaps, len(alphabets)), tuple((int(x), int(y)) for x, y in alphabets))
     delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
     if policy == "best-chan-id":
-        return ExpectedSenses(tuple(_best_chan_id(instance, delta, PAC[subroutine])))
+        return ExpectedSenses(tuple(_best_chan_id(known, delta, PAC[subroutine])))
     epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
-    return ExpectedSenses(tuple(PAC[policy](instance, instance.channels, epsilon * NATS_PER_BIT, delta)))
+    return ExpectedSenses(tuple(PAC[policy](known, known.channels, epsilon * NATS_PER_BIT, delta)))
 
 
 @dataclass(frozen=True)
-class _Instance:
-    """Gaps in nats and alphabets, one a channel."""
+class _KnownGaps:
+    """Gaps in nats and alphabets, one of each for every channel: all that exact estimates would show."""
 
     gaps: tuple[float, ...]
     alphabets: tuple[Alphabet, ...]
@@ -226,37 +226,37 @@ class _Instance:
         return sum(each[size] for size in sizes)
 
 
-def _best_chan_id(instance: _Instance, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
+def _best_chan_id(known: _KnownGaps, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
     """[EBWGW24, Alg. 1] with exact estimates: round r keeps the channels with Δ_j ≤ ε_r."""
-    best = [channel for channel in instance.channels if instance.gaps[channel] == 0.0]
-    if len(best) > 1 and not all(map(instance.worthless, instance.channels)):
+    best = [channel for channel in known.channels if known.gaps[channel] == 0.0]
+    if len(best) > 1 and not all(map(known.worthless, known.channels)):
         raise InputError(f"channels {best[0]} and {best[1]} both have gap 0: BestChanID would never end")
-    candidates, rounds = instance.channels, list[Round]()
-    while len(candidates) > 1 and not all(map(instance.worthless, candidates)):
+    candidates, rounds = known.channels, list[Round]()
+    while len(candidates) > 1 and not all(map(known.worthless, candidates)):
         r = len(rounds) + 1
         epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
-        estimation = instance.senses(candidates, partial(best_chan_id_senses, r, delta))
-        inner = pac(instance, candidates, epsilon_r / 2, delta_r)
+        estimation = known.senses(candidates, partial(best_chan_id_senses, r, delta))
+        inner = pac(known, candidates, epsilon_r / 2, delta_r)
         rounds.append(Round(candidates, estimation, sum(each.estimation for each in inner)))
-        candidates = tuple(channel for channel in candidates if instance.gaps[channel] <= epsilon_r)
+        candidates = tuple(channel for channel in candidates if known.gaps[channel] <= epsilon_r)
     return rounds
 
 
-def _naive(instance: _Instance, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+def _naive(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
     """[EBWGW24, Alg. 2]: one round, or none for a single channel."""
     k = len(candidates)
-    senses = instance.senses(candidates, partial(naive_senses, epsilon, delta, k)) if k > 1 else 0
+    senses = known.senses(candidates, partial(naive_senses, epsilon, delta, k)) if k > 1 else 0
     return [Round(candidates, senses, 0)] if senses else []
 
 
-def _median(instance: _Instance, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+def _median(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
     """[EBWGW24, Alg. 3] with exact estimates: each round keeps the ⌈k/2⌉ smallest gaps, the first of equal ones."""
     rounds = list[Round]()
     epsilon_r, delta_r = epsilon / 4, delta / 2
     while len(candidates) > 1:
-        senses = instance.senses(candidates, partial(median_senses, epsilon_r, delta_r))
+        senses = known.senses(candidates, partial(median_senses, epsilon_r, delta_r))
         rounds.append(Round(candidates, senses, 0))
-        ranked = sorted(candidates, key=lambda channel: instance.gaps[channel])
+        ranked = sorted(candidates, key=lambda channel: known.gaps[channel])
         candidates = tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
         epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
     return rounds
@@ -278,7 +278,9 @@ def _checked_gaps(gaps: Sequence[float], n_channels: int) -> tuple[float, ...]:
     """The gaps in nats."""
     checked = [number_in(gap, f"gaps[{j}] (bits)", low=0.0, high=1e300, low_open=False) for j, gap in enumerate(gaps)]
     if len(checked) != n_channels or not checked:
-        raise InputError(f"gaps and alphabets must have one entry a channel; they have {len(checked)} and {n_channels}")
+        raise InputError(
+            f"gaps and alphabets must have one entry for each channel; they have {len(checked)} and {n_channels}"
+        )
     if min(checked) != 0.0:
         raise InputError(f"the best channel has gap 0; the smallest of the gaps is {min(checked):g}")
     return tuple(gap * NATS_PER_BIT for gap in checked)

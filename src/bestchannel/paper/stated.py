@@ -12,18 +12,18 @@ Memoryless Channel Identification".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import fmean, median_low
 from typing import TypedDict
 
 import numpy as np
 
+from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.published import CANDIDATES, CURVES, Algorithm, Fig1Row, Fig2Row
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
 from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import Instance, as_instance, random_binary_channels
+from bestchannel.sensing.instances import Instance, random_binary_channels
 
 SETTINGS = tuple(CANDIDATES)
 """The four settings of Figure 1 as (k, smallest gap in nats)."""
@@ -61,15 +61,12 @@ class StatedFig2Row(Fig2Row, Repeated):
     """One point of Figure 2 over several instances."""
 
 
-@dataclass(frozen=True)
-class _Run:
-    senses: int
-    loss_nats: float
-    """The gap of the channel that was named."""
+Run = tuple[int, float]
+"""Senses, and the gap in nats of the channel that was named."""
 
 
 def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig1Row]:
-    """BestChanID with NaiveChanSel at the 200 points of Figure 1, `seeds` instances a setting.
+    """BestChanID with NaiveChanSel at the 200 points of Figure 1, `seeds` instances for each setting.
 
     `progress(done, total)` is called after every point.
     """
@@ -138,7 +135,8 @@ def stated_fig2_point(
 
 def _fig2_instances(seed: int, k: int, seeds: int) -> list[Instance]:
     size = SIZES.index(k)
-    return [as_instance(_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2))) for i in range(seeds)]
+    drawn = [_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
+    return [Instance.of(map(Channel.from_rows, rows)) for rows in drawn]
 
 
 def _fig2_row(
@@ -158,20 +156,20 @@ def _fig2_row(
     )
 
 
-def _run(instance: Instance, policy: Policy, rng: np.random.Generator) -> _Run:
+def _run(instance: Instance, policy: Policy, rng: np.random.Generator) -> Run:
     found = identify(Simulator(instance.channels, rng=rng), policy)
-    return _Run(found.senses, float(instance.gaps[found.best]) * NATS_PER_BIT)
+    return found.senses, float(instance.gaps[found.best]) * NATS_PER_BIT
 
 
-def _middle(runs: list[_Run]) -> int:
-    return median_low(run.senses for run in runs)
+def _middle(runs: list[Run]) -> int:
+    return median_low(senses for senses, _ in runs)
 
 
-def _repeated(runs: list[_Run], allowed_loss_nats: float) -> Repeated:
-    senses = [run.senses for run in runs]
+def _repeated(runs: list[Run], allowed_loss_nats: float) -> Repeated:
+    senses = [each for each, _ in runs]
     return Repeated(
         runs=len(runs),
-        wrong=sum(run.loss_nats > allowed_loss_nats for run in runs),
+        wrong=sum(loss > allowed_loss_nats for _, loss in runs),
         seed_mean=fmean(senses),
         fewest=min(senses),
         most=max(senses),
@@ -185,5 +183,5 @@ def _child(seed: int, *path: int) -> np.random.Generator:
 
 def _checked(seeds: int) -> int:
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(f"seeds (instances a point) must be a whole number >= 1; it is {seeds!r}")
+        raise InputError(f"seeds (instances for each point) must be a whole number >= 1; it is {seeds!r}")
     return seeds

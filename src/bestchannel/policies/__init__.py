@@ -6,14 +6,15 @@ from bestchannel.policies.catalogue import make_policy
 from bestchannel.policies.identify import OutOfSensesError, Sensor, identify
 from bestchannel.policies.median_chan_el import MedianChanEl
 from bestchannel.policies.naive_chan_sel import NaiveChanSel
-from bestchannel.policies.policy import Policy
+from bestchannel.policies.policy import Counts, Policy, Script, Senses
 from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.transcript import Audit, Identification, Party, Status, Step, Transcript
+from bestchannel.policies.transcript import Audit, Identification, Party, Status, Step
 
 __all__ = [
     "Adaptive",
     "Audit",
     "BestChanID",
+    "Counts",
     "Identification",
     "MedianChanEl",
     "NaiveChanSel",
@@ -22,10 +23,11 @@ __all__ = [
     "Party",
     "Policy",
     "Request",
+    "Script",
+    "Senses",
     "Sensor",
     "Status",
     "Step",
-    "Transcript",
     "identify",
     "make_policy",
 ]

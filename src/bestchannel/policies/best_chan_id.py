@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
@@ -65,11 +64,6 @@ class BestChanID(Policy):
     def guarantee(self) -> str:
         """What the recommendation promises, and where the proof is."""
         return self._paper_promise("Th. 1")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The subroutine, and the fixed input distribution where there is one."""
-        return {"subroutine": self.subroutine, **super().options}
 
     @property
     def rounds(self) -> int:

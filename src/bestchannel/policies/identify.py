@@ -8,8 +8,12 @@ from typing import Protocol
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
-from bestchannel.policies.request import Request
-from bestchannel.policies.transcript import Identification, Party, Status, Transcript
+from bestchannel.policies.request import Observation, Request
+from bestchannel.policies.transcript import Audit, Identification, Party, Status
+from bestchannel.promises import conditional
+
+Watch = Callable[[Status], None]
+"""What is called after every answer."""
 
 
 class OutOfSensesError(InputError):
@@ -20,7 +24,7 @@ class Sensor(Protocol):
     """Anything that answers a request: the counts of each channel asked for, (n_inputs, n_outputs) integers."""
 
     def __call__(self, request: Request, /) -> Mapping[int, Integers]:
-        """Sense what the request wants."""
+        """Sense what the request asks for."""
 
 
 def identify(
@@ -28,16 +32,17 @@ def identify(
     policy: Policy,
     *,
     max_senses: int | None = None,
-    progress: Callable[[Status], None] | None = None,
+    progress: Watch | None = None,
 ) -> Identification:
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
+
+    A policy that was told something before goes on from there: the outcome has its whole record, and `max_senses`
+    limits the senses of all of it.
 
     Parameters
     ----------
     sensor
-        What answers a request with counts: a `Simulator`, a `Recording`, or any callable from a `Request` to a mapping
-        from channel numbers to whole numbers of shape (n_inputs, n_outputs). Its attribute `parties`, where it has
-        one, says what channels and letters are called; `inferred_outputs`, that the outputs are only those seen.
+        What answers a request with counts: a `Simulator`, a `Recording`, or any other `Sensor`.
     policy
         What decides where to sense, made for the alphabets of the sensor.
     max_senses
@@ -67,22 +72,40 @@ def identify(
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
-    transcript = Transcript(
-        policy, _channels(sensor, policy), inferred_outputs=getattr(sensor, "inferred_outputs", False)
-    )
+    parties = _channels(sensor, policy)
     while (request := policy.ask()) is not None:
-        if max_senses is not None and transcript.senses + request.total > max_senses:
+        if max_senses is not None and policy.senses + request.total > max_senses:
             break
         try:
             counts = sensor(request)
         except OutOfSensesError:
-            if not transcript.steps:
+            if not policy.steps:
                 raise
             break
-        step = transcript.tell(request, counts)
+        policy.tell(Observation(request.number, counts))
         if progress:
-            progress(step.status)
-    return transcript.outcome()
+            progress(policy.steps[-1].status)
+    return outcome(policy, parties, inferred_outputs=getattr(sensor, "inferred_outputs", False))
+
+
+def outcome(policy: Policy, parties: Sequence[Party], *, inferred_outputs: bool) -> Identification:
+    """What the policy has come to; `parties` are its channels, by what they are called.
+
+    Where their outputs are only those that were seen, the guarantee says so.
+    """
+    best = policy.recommendation
+    return Identification(
+        best=None if best is None else parties[best].key,
+        decided=best is not None,
+        senses=policy.senses,
+        rounds=policy.rounds,
+        policy=policy.reference(),
+        delta=policy.delta,
+        epsilon=policy.epsilon,
+        guarantee=conditional(policy.guarantee, inferred_outputs),
+        candidates=tuple(parties[channel].key for channel in policy.candidates),
+        audit=Audit(tuple(parties), policy.options, tuple(policy.steps)),
+    )
 
 
 def _channels(sensor: Sensor, policy: Policy) -> Sequence[Party]:
@@ -90,12 +113,12 @@ def _channels(sensor: Sensor, policy: Policy) -> Sequence[Party]:
     unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     parties: Sequence[Party] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
-        raise InputError(f"the policy wants {len(policy.alphabets)} channels; the sensor has {len(parties)}")
+        raise InputError(f"the policy requires {len(policy.alphabets)} channels; the sensor has {len(parties)}")
     for party, wanted in zip(parties, policy.alphabets, strict=True):
         found = (len(party.inputs), len(party.outputs))
         if wanted != found:
             raise InputError(
-                f"the policy wants channel {party.key!r} to be (n_inputs, n_outputs) = {wanted};"
+                f"the policy requires channel {party.key!r} to be (n_inputs, n_outputs) = {wanted};"
                 f" the sensor's is {found}"
             )
     return parties

@@ -3,27 +3,30 @@
 A policy never measures. `ask()` returns the open request, the same one until it is answered,
 or None once the policy is done; `tell(observation)` answers it; `recommendation` is the channel
 that the policy names. The state is a function of what was told, so replaying the observations
-into a fresh policy restores it.
+into a fresh policy restores it; `steps` is what was told so far.
 
 A concrete policy is a script: a generator that reads like the paper's pseudo-code, yields the
-senses it wants, receives their counts, and returns the channel it recommends.
+senses it requires, receives their counts, and returns the channel it recommends. It may stand in any
+package: docs/how-to/own-policy.md.
 """
 
 from __future__ import annotations
 
+import inspect
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from functools import cache
+from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
+from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import promise
 
-Alphabet = tuple[int, int]
 Senses = dict[int, tuple[int, ...]]
 Counts = Mapping[int, Integers]
 Script = Generator[Senses, Counts, int]
@@ -38,18 +41,16 @@ class TooManySensesError(InputError):
     """A round so long that 64-bit counts do not hold it."""
 
 
-class Stakes(Protocol):
-    """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
-
-    def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
-
-
 class Policy(ABC):
-    """A script with the bookkeeping of ask and tell around it."""
+    """A script with the bookkeeping of ask and tell around it: what every policy derives from, here and elsewhere.
+
+    A policy defines `name`, `guarantee` and `_script`. One that has options beyond `delta` defines `__init__` as
+    well, with a keyword for each; it keeps every option as an attribute of the same name, and then calls
+    `super().__init__`, which starts the script.
+    """
 
     name: ClassVar[str]
-    """What the command line calls the policy."""
+    """What people call the policy; the command line too, where it is one of the project."""
 
     leader: int | None = None
     """The channel that looks best, where the policy has such a thing."""
@@ -81,10 +82,27 @@ class Policy(ABC):
         for alphabet in self.alphabets:
             if min(alphabet) > 1:
                 self.functional.rate(*alphabet)
+        self.steps: list[Step] = []
         self._answered = 0
         self._open: Request | None = None
         self._running = self._script()
         self._advance(None)
+
+    @classmethod
+    def reference(cls) -> str:
+        """What makes the policy again, in a run or a study: its name, outside the project `package.module:Class`."""
+        ours = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+        return cls.name if ours else f"{cls.__module__}:{cls.__qualname__}"
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """What can be said of the policy beyond its channels and delta: the other keywords of its `__init__`."""
+        return tuple(keywords(cls))
+
+    @property
+    def senses(self) -> int:
+        """All senses that the policy was told."""
+        return self.steps[-1].status.senses if self.steps else 0
 
     @property
     def rounds(self) -> int:
@@ -97,14 +115,19 @@ class Policy(ABC):
         """What the recommendation promises, and where the proof is."""
 
     @property
+    def input_distribution(self) -> list[float] | None:
+        """The P at which the policy compares I(P;·), None where it compares capacities."""
+        return list(self.functional.P) if isinstance(self.functional, InformationAt) else None
+
+    @property
     def options(self) -> dict[str, Any]:
         """What the policy was made with beyond delta and epsilon, by the names that it takes."""
-        fixed = self.functional
-        return {"input_distribution": list(fixed.P)} if isinstance(fixed, InformationAt) else {}
+        found = {name: getattr(self, name) for name in self.option_names() if name != "epsilon"}
+        return {name: value for name, value in found.items() if value is not None}
 
     @abstractmethod
     def _script(self) -> Script:
-        """The policy itself."""
+        """The policy: yields {channel: senses of each input}, is sent {channel: counts[x, y]}, returns a channel."""
 
     def _promise(self, proof: str) -> str:
         """The guarantee in one sentence, with what is compared and where the proof is."""
@@ -161,9 +184,24 @@ class Policy(ABC):
         """
         if self._open is None:
             raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
-        counts = checked_counts(self._open, observation, self.alphabets)
+        request, stakes = self._open, self.stakes
+        counts = checked_counts(request, observation, self.alphabets)
         self._answered += 1
         self._advance(counts)
+        self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
+
+    def _status(self, senses: int) -> Status:
+        return Status(
+            senses=senses,
+            requests=self._answered,
+            rounds=self.rounds,
+            candidates=self.candidates,
+            next_senses=self._open.total if self._open else 0,
+            leader=self.leader,
+            evidence_nats=self.evidence_nats,
+            threshold_nats=self.threshold_nats,
+            more_senses=self.more_senses,
+        )
 
     def _advance(self, counts: Counts | None) -> None:
         try:
@@ -176,6 +214,18 @@ class Policy(ABC):
             self._open = None  # undecided for good, as between channels of equal capacity
         else:
             self._open = Request(self._answered + 1, senses)
+
+
+@cache  # a study makes thousands of policies
+def keywords(policy: type[Policy]) -> dict[str, bool]:
+    """The options of a policy, and which of them it requires."""
+    if policy.__init__ is Policy.__init__:  # a policy that says nothing of options has none
+        return {}
+    return {
+        each.name: each.default is each.empty
+        for each in inspect.signature(policy).parameters.values()
+        if each.name not in ("alphabets", "delta") and each.kind is not each.VAR_KEYWORD
+    }
 
 
 def sensed_estimates(
@@ -193,8 +243,8 @@ def sensed_estimates(
     most = max(per_input.values(), default=0)
     if most > MOST_SENSES:
         raise TooManySensesError(
-            f"the policy wants some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
-            " a larger epsilon wants fewer"
+            f"the policy requires some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
+            " a larger epsilon requires fewer"
         )
     wanted = {
         channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
@@ -217,9 +267,11 @@ def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ..
     try:
         pairs = tuple(tuple(pair) for pair in alphabets)
     except TypeError:
-        raise InputError(f"alphabets must be pairs (n_inputs, n_outputs), one a channel; it is {alphabets!r}") from None
+        raise InputError(
+            f"alphabets must be pairs (n_inputs, n_outputs), one for each channel; it is {alphabets!r}"
+        ) from None
     if not pairs:
-        raise InputError("a policy wants at least one channel; alphabets is empty")
+        raise InputError("a policy requires at least one channel; alphabets is empty")
     for channel, pair in enumerate(pairs):
         whole = len(pair) == 2 and all(isinstance(size, int) and not isinstance(size, bool) for size in pair)
         if not whole or min(pair) < 1:

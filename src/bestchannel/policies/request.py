@@ -1,4 +1,4 @@
-"""What a policy wants sensed, and what came back."""
+"""What a policy asks to be sensed, and what came back."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def checked_counts(
 ) -> dict[int, Integers]:
     """The counts of an observation that answers the request, or an `InputError` that says why it does not."""
     if not isinstance(observation, Observation) or not isinstance(observation.counts, Mapping):
-        raise InputError(f"request {request.number} wants an Observation with counts by channel; got {observation!r}")
+        raise InputError(
+            f"request {request.number} requires an Observation with counts by channel; got {observation!r}"
+        )
     if observation.request != request.number:
         raise InputError(f"request {request.number} is open; the observation answers request {observation.request}")
     missing = [channel for channel in request.senses if channel not in observation.counts]

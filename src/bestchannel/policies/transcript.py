@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from bestchannel.arrays import Integers
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
-from bestchannel.policies.policy import Alphabet, Policy, Stakes
-from bestchannel.policies.request import Observation, Request
-from bestchannel.promises import conditional
+from bestchannel.policies.request import Request
+
+Alphabet = tuple[int, int]
 
 MOST_NAMED = 12
 """Candidates that are named where nothing was decided."""
+
+
+class Stakes(Protocol):
+    """What a policy commits itself to before the answer to a request, so that the answer can be held against it."""
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
 
 
 @dataclass(frozen=True)
@@ -148,59 +153,3 @@ class Identification(Shown):
         found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
         cost = f"after {self.senses:,} senses in {self.rounds} rounds of {self.policy}"
         return "\n".join(on_one_line(line) for line in (found, cost, *([self.guarantee] if self.decided else [])))
-
-
-class Transcript:
-    """A policy with everything that it was asked and told so far.
-
-    `inferred_outputs` says that the outputs of the channels are only those that were seen; the guarantee then says so.
-    """
-
-    def __init__(self, policy: Policy, channels: Sequence[Party], *, inferred_outputs: bool = False) -> None:
-        self.policy = policy
-        self.inferred_outputs = inferred_outputs
-        self.channels = tuple(channels)
-        self.steps: list[Step] = []
-        self.senses = 0
-
-    def tell(self, request: Request, counts: Mapping[int, Integers]) -> Step:
-        """Answer the open request; refused counts change nothing."""
-        stakes = self.policy.stakes
-        self.policy.tell(Observation(request.number, counts))
-        self.senses += request.total
-        own = {
-            channel: np.array(table, dtype=np.int64) for channel, table in counts.items()
-        }  # the sensor may reuse its
-        step = Step(request, stakes, own, self._status())
-        self.steps.append(step)
-        return step
-
-    def outcome(self) -> Identification:
-        """What the policy has come to."""
-        policy, best = self.policy, self.policy.recommendation
-        return Identification(
-            best=None if best is None else self.channels[best].key,
-            decided=best is not None,
-            senses=self.senses,
-            rounds=policy.rounds,
-            policy=policy.name,
-            delta=policy.delta,
-            epsilon=policy.epsilon,
-            guarantee=conditional(policy.guarantee, self.inferred_outputs),
-            candidates=tuple(self.channels[channel].key for channel in policy.candidates),
-            audit=Audit(self.channels, policy.options, tuple(self.steps)),
-        )
-
-    def _status(self) -> Status:
-        policy, upcoming = self.policy, self.policy.ask()
-        return Status(
-            senses=self.senses,
-            requests=len(self.steps) + 1,
-            rounds=policy.rounds,
-            candidates=policy.candidates,
-            next_senses=upcoming.total if upcoming else 0,
-            leader=policy.leader,
-            evidence_nats=policy.evidence_nats,
-            threshold_nats=policy.threshold_nats,
-            more_senses=policy.more_senses,
-        )

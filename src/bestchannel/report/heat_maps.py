@@ -29,7 +29,7 @@ def shade(share: float) -> float:
 
 
 def senses_map(channels: Sequence[Measured], most: float, total: float) -> Html:
-    """A row a channel and a column an input, shaded by its senses; `most` is the darkest of the whole report."""
+    """One row per channel and one column per input, shaded by its senses; `most` is the darkest of the whole report."""
     n_inputs = max(len(channel.inputs) for channel in channels)
     rows = [_senses_row(channel, i, n_inputs, most, total) for i, channel in enumerate(channels)]
     heads = [
@@ -85,7 +85,7 @@ def _number(content: str, **place: object) -> Html:
 
 
 def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: str, *, compact: bool) -> Html:
-    """W[x, y] with a row an input and a column an output; NaN where nothing is known.
+    """W[x, y] with one row per input and one column per output; NaN where nothing is known.
 
     A compact one has no numbers in its cells: few bytes, for the many.
     """

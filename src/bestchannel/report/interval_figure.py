@@ -1,4 +1,4 @@
-"""Capacities with both their intervals, a row a channel."""
+"""Capacities with both their intervals, one row per channel."""
 
 from __future__ import annotations
 

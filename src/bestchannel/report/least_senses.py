@@ -1,4 +1,4 @@
-"""The lower bound beside a run: what no policy can do without on channels like those that were estimated."""
+"""The lower bound beside a run, in words: what no policy can do without on channels like those that were estimated."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.lower_bound.bound import kl_nats, lower_bound
-from bestchannel.lower_bound.gaussian import small_gap_time
-from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.lower_bound.quick_bound import QuickBound, quick_bound
 from bestchannel.report.numerals import whole
 from bestchannel.report.summary import Measured, Summary
-
-LARGEST_CHANNEL, MOST_CHANNELS = 9, 20
-"""|X|·|Y| of one channel, and how many channels, up to which T* is bracketed. That is a matter of seconds."""
-
-ACCURACY = 0.05
-"""Relative width of the bracket of T* that is enough beside the senses of one run."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +31,8 @@ def least_senses(summary: Summary) -> LeastSenses:
     if reason:
         return LeastSenses(None, False, reason)
     channels = [Channel.from_rows(c.W_hat, normalize=True) for c in _worth_sensing(summary)]
-    if max(channel.W.size for channel in channels) <= LARGEST_CHANNEL and len(channels) <= MOST_CHANNELS:
-        return _certified(channels, summary.result.delta)
-    return _approximated(channels, summary.result.delta)
+    bound = quick_bound(channels, summary.result.delta)
+    return _certified(bound) if bound.proved else _approximated(bound)
 
 
 def _why_not(summary: Summary) -> str:
@@ -61,28 +52,26 @@ def _worth_sensing(summary: Summary) -> list[Measured]:
     return [channel for channel in summary.channels if min(channel.counts.shape) > 1]
 
 
-def _certified(channels: list[Channel], delta: float) -> LeastSenses:
-    bound = lower_bound(channels, delta, rtol=ACCURACY)
-    T = bound.characteristic_time
-    if not math.isfinite(bound.senses_lower_bound):
+def _certified(bound: QuickBound) -> LeastSenses:
+    low, high = bound.lower_time, bound.upper_time
+    if not math.isfinite(bound.senses):
         return LeastSenses(
             None, True, "The estimates of the largest capacities tie, and telling them apart has no bound."
         )
-    ends = f"{whole(T.lower)} … {whole(T.upper)}" if math.isfinite(T.upper) else f"at least {whole(T.lower)}"
+    ends = f"{whole(low)} … {whole(high)}" if math.isfinite(high) else f"at least {whole(low)}"
     return LeastSenses(
-        bound.senses_lower_bound,
+        bound.senses,
         True,
         f"If the channels were exactly as estimated, no policy with this guarantee would get by with fewer senses on"
         f" average: T*·kl(δ, 1−δ), with a characteristic time T* of {ends} senses per nat.",
     )
 
 
-def _approximated(channels: list[Channel], delta: float) -> LeastSenses:
-    time = small_gap_time(KnownChannels.of(channels)).time
-    if not 0.0 < time < math.inf:
+def _approximated(bound: QuickBound) -> LeastSenses:
+    if not 0.0 < bound.lower_time < math.inf:
         return LeastSenses(None, False, "The approximation for small gaps says nothing about these estimates.")
     return LeastSenses(
-        time * kl_nats(delta),
+        bound.senses,
         False,
         "An approximation for small gaps at the estimated channels, not a proof: for channels of this size the"
         " certified bound takes minutes (`bestchannel bound` computes it).",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from bestchannel.policies.catalogue import POLICIES
 from bestchannel.promises import confidence, worth
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
@@ -131,7 +132,7 @@ def senses(summary: Summary) -> Html:
     rest = sum(map(len, blocks[OPEN_BLOCKS:]))
     return section(
         "Where the senses went",
-        f"A row a channel, a column an input, the sum on the right; {brief(first.name, 30)} took"
+        f"One row per channel, one column per input, the sum on the right; {brief(first.name, 30)} took"
         f" {percent(first.senses / total)} of all senses.",
         tag("div", *maps[:OPEN_BLOCKS], class_="blocks"),
         folded(several(rest, "more channel"), tag("div", *maps[OPEN_BLOCKS:], class_="blocks")) if rest else joined([]),
@@ -150,7 +151,7 @@ def matrices(summary: Summary) -> Html:
     left_out = len(summary.channels) - len(held)
     return section(
         "The channels",
-        "Relative frequencies: a row an input, a column an output, darker for more frequent.",
+        "Relative frequencies: one row per input, one column per output, darker for more frequent.",
         tag("div", *(_matrix(channel, False) for channel in shown), class_="matrices"),
         _more(rest, "channel", lambda: tag("div", *(_matrix(channel, True) for channel in rest), class_="matrices")),
         tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else joined([]),
@@ -196,7 +197,11 @@ def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str
         ("guarantee", result.guarantee),
         *origin,
         ("data", tag("code", f"sha256:{summary.fingerprint}")),
-        *([("check", tag("code", "bestchannel verify RESULT.json"))] if result.decided else []),
+        *(
+            [("check", tag("code", "bestchannel verify RESULT.json"))]
+            if result.decided and result.policy in POLICIES
+            else []
+        ),
         ("made by", f"bestchannel {version}"),
     ]
     listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")

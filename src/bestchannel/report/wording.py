@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -17,6 +18,9 @@ SOURCES = {
     "laboratory": ("run", "new", "RUN.db", "--alphabets", "FILE"),
 }
 """How identifications begin, by who answers."""
+
+FLAGS = ("subroutine", "sampling", "threshold", "input_distribution")
+"""The options of policies that the command line has words of its own for."""
 
 
 def brief(name: str, longest: int = LONGEST_NAME) -> str:
@@ -90,7 +94,11 @@ def command(summary: Summary, origin: Mapping[str, str]) -> str:
     if result.epsilon:
         words += ["--epsilon", f"{result.epsilon:g}"]
     for name, value in options.items():
-        plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        words += [f"--{name.replace('_', '-')}", plain]
+        words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
     words += ["--seed", origin["seed"]] if "seed" in origin else []
     return shlex.join(words)
+
+
+def _flag(name: str, value: object) -> list[str]:
+    plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [f"--{name.replace('_', '-')}", plain]

@@ -1,9 +1,10 @@
 """Durable runs: an identification in one file, which survives a crash at any point."""
 
-from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, resume
-from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, begin, open_run, read_run, view
-from bestchannel.runs.sources import Replay, Simulation, source_of
-from bestchannel.runs.store import InUseError, NotWrittenError
+from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, reopened, resume
+from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, answers_itself, begin, open_run, read_run, view
+from bestchannel.runs.sources import Replay, Simulation
+from bestchannel.runs.sqlite_file import NotWrittenError
+from bestchannel.runs.store import InUseError
 
 __all__ = [
     "LIMITED",
@@ -15,12 +16,13 @@ __all__ = [
     "Run",
     "Simulation",
     "Told",
+    "answers_itself",
     "begin",
     "identify_durably",
     "open_run",
     "read_run",
     "remembering",
+    "reopened",
     "resume",
-    "source_of",
     "view",
 ]

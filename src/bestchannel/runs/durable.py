@@ -1,28 +1,26 @@
 """A durable identification: an ordinary one whose sensor remembers.
 
-It begins anew every time: the sensor answers from the log first, which brings the policy to where it
-was, and senses only what the log does not have.
+The sensor answers from the log what the log has, which brings a fresh policy to where it was, and senses only what is
+not there. A run that is reopened has its policy replayed by the log, so that only new requests reach the sensor.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Party, Policy, Request, Sensor, Status, identify
+from bestchannel.policies import Identification, Party, Policy, Request, Sensor, identify
+from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
-from bestchannel.runs import store
+from bestchannel.runs import sources, store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings
-from bestchannel.runs.sources import source_of
 from bestchannel.sensing import Recording
-
-Progress = Callable[[Status], None]
 
 PYTHON: Mapping[str, Any] = {"kind": "sensor"}
 """The source of a run that a Python program answers."""
@@ -38,7 +36,7 @@ class RememberingSensor:
     def __init__(self, sensor: Sensor, run: store.Store) -> None:
         self.parties = run.history.settings.parties
         self.inferred_outputs = run.history.settings.inferred_outputs
-        self._sensor, self._run = sensor, run
+        self.sensor, self._run = sensor, run
         _continue(sensor, run.history)
 
     @property
@@ -60,10 +58,10 @@ class RememberingSensor:
 
     def _sense(self, request: Request) -> None:
         history = self._run.history
-        observation = Observation(request.number, self._sensor(request))
+        observation = Observation(request.number, self.sensor(request))
         counts = checked_counts(request, observation, history.settings.alphabets)
         asked = [] if request.number in history.requests else [asked_record(request)]
-        self._run.append(*asked, told_record(request.number, counts, _random_state(self._sensor)))
+        self._run.append(*asked, told_record(request.number, counts, _random_state(self.sensor)))
 
 
 def _continue(sensor: Sensor, history: History) -> None:
@@ -95,9 +93,6 @@ def remembering(
     ...     bc.identify(durable, policy).best
     0
     """
-    first = policy.ask()
-    if first is not None and first.number != 1:
-        raise InputError(f"a run wants a policy that was told nothing yet; this one asks request {first.number}")
     unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     inferred = getattr(sensor, "inferred_outputs", False)
     settings = Settings.of(policy, getattr(sensor, "parties", unnamed), source, inferred)
@@ -112,7 +107,7 @@ def identify_durably(
     *,
     source: Mapping[str, Any] = PYTHON,
     max_senses: int | None = None,
-    progress: Progress | None = None,
+    progress: Watch | None = None,
 ) -> Identification:
     """`identify`, kept in this file: a new run, or one begun with the same policy and channels, to go on with.
 
@@ -120,17 +115,37 @@ def identify_durably(
     """
     refuse_limit(max_senses)
     with remembering(sensor, policy, path, source=source) as durable:
-        durable.limit(max_senses)
-        return identify(durable, policy, max_senses=durable.max_senses, progress=progress)
+        return carried_on(durable, policy, max_senses=max_senses, progress=progress)
+
+
+@contextmanager
+def reopened(
+    path: str | os.PathLike[str], *, reading: sources.Progress | None = None
+) -> Iterator[tuple[RememberingSensor, Policy]]:
+    """A simulated or replayed run, to go on with: its sensor and its policy, where the log left them.
+
+    The log is read, checked and replayed once. `reading(done, total)` counts the bytes of a recording.
+    """
+    with store.opened(path) as run:
+        source = sources.source_of(run.history.settings, Path(path))
+        policy = run.history.replay()
+        yield RememberingSensor(source.sensor(reading), run), policy
 
 
 def resume(
-    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Progress | None = None
+    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Watch | None = None
 ) -> Identification:
     """Go on with a simulated or replayed run, to the verdict that it would have reached without a pause."""
-    settings = store.read(path).settings
-    sensor, policy = source_of(settings, Path(path)).sensor(), settings.new_policy()
-    return identify_durably(sensor, policy, path, source=settings.source, max_senses=max_senses, progress=progress)
+    with reopened(path) as (durable, policy):
+        return carried_on(durable, policy, max_senses=max_senses, progress=progress)
+
+
+def carried_on(
+    durable: RememberingSensor, policy: Policy, *, max_senses: int | None = None, progress: Watch | None = None
+) -> Identification:
+    """`identify`, within the limit that the run has or now gets."""
+    durable.limit(max_senses)
+    return identify(durable, policy, max_senses=durable.max_senses, progress=progress)
 
 
 def set_limit(run: store.Store, max_senses: int | None) -> None:

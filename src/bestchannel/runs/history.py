@@ -17,7 +17,7 @@ import numpy as np
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Request, Transcript
+from bestchannel.policies import Observation, Policy, Request
 from bestchannel.runs.settings import Settings
 
 LIMIT, ASKED, TOLD = "limit", "asked", "told"
@@ -109,14 +109,13 @@ class History:
             )
         return request
 
-    def replay(self) -> Transcript:
+    def replay(self) -> Policy:
         """A fresh policy, told everything that the log has."""
-        settings = self.settings
-        transcript = Transcript(settings.new_policy(), settings.parties, inferred_outputs=settings.inferred_outputs)
+        policy = self.settings.new_policy()
         for number, answer in self.answers.items():
-            request = self.confirm(number, transcript.policy.ask())
-            transcript.tell(request, answer.counts)
-        return transcript
+            self.confirm(number, policy.ask())
+            policy.tell(Observation(number, answer.counts))
+        return policy
 
 
 def limit_record(max_senses: int | None) -> Record:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.counts.json_text import json_of
+from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.json_text import finite, json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Audit, Identification, Party, Request, Status, Step
 
@@ -69,12 +68,6 @@ def read_result(path: Path) -> Identification:
         return from_document(json_of(read_bytes(path)))
 
 
-def write_result(path: Path, result: Identification) -> None:
-    """Write the result to a file, as a whole or not at all."""
-    with errors_naming(path):
-        write_bytes(path, (json.dumps(as_document(result), allow_nan=False, ensure_ascii=False) + "\n").encode())
-
-
 def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
     status = step.status
     return {
@@ -88,15 +81,11 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
             "candidates": [names[c] for c in status.candidates],
             "next_senses": status.next_senses,
             "leader": None if status.leader is None else names[status.leader],
-            "evidence_nats": {names[c]: _finite(nats) for c, nats in status.evidence_nats.items()},
-            "threshold_nats": {names[c]: _finite(nats) for c, nats in status.threshold_nats.items()},
+            "evidence_nats": {names[c]: finite(nats) for c, nats in status.evidence_nats.items()},
+            "threshold_nats": {names[c]: finite(nats) for c, nats in status.threshold_nats.items()},
             "more_senses": status.more_senses,
         },
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _parsed(document: Any) -> Identification:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Party, Policy, Request
+from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
 from bestchannel.runs.history import History, asked_record, told_record
 from bestchannel.runs.settings import LABORATORY, Settings
-from bestchannel.runs.sources import RECORDING, SIMULATION
+from bestchannel.runs.sources import BY_THEMSELVES
 
 OPEN, LIMITED, DECIDED, UNDECIDED = "open", "limited", "decided", "undecided"
 """A request waits for its answer; it would pass the limit of senses; a channel is named; the policy gave up."""
@@ -26,8 +27,8 @@ class Run:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self._transcript = history.replay()
-        if (request := self._transcript.policy.ask()) is not None:
+        self._policy = history.replay()
+        if (request := self._policy.ask()) is not None:
             history.confirm(request.number, request)
 
     @property
@@ -38,24 +39,20 @@ class Run:
     @property
     def state(self) -> str:
         """`open`, `limited`, `decided` or `undecided`."""
-        request = self._transcript.policy.ask()
+        request = self._policy.ask()
         if request is None:
-            return UNDECIDED if self._transcript.policy.recommendation is None else DECIDED
+            return UNDECIDED if self._policy.recommendation is None else DECIDED
         most = self.history.max_senses
-        return LIMITED if most is not None and self._transcript.senses + request.total > most else OPEN
-
-    @property
-    def answers_itself(self) -> bool:
-        """Whether `resume` can go on with it: a simulation or a recording."""
-        return self.settings.source["kind"] in (SIMULATION, RECORDING)
+        return LIMITED if most is not None and self._policy.senses + request.total > most else OPEN
 
     def ask(self) -> Request | None:
         """The request that waits for an answer; None where the run has ended or reached its limit of senses."""
-        return self._transcript.policy.ask() if self.state == OPEN else None
+        return self._policy.ask() if self.state == OPEN else None
 
     def outcome(self) -> Identification:
         """What the run has come to so far."""
-        return self._transcript.outcome()
+        settings = self.settings
+        return outcome(self._policy, settings.parties, inferred_outputs=settings.inferred_outputs)
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class LaboratoryRun(Run):
             self._refuse_other(number, checked)
             return Told(number, repeated=True)
         self._run.append(told_record(number, checked, None))
-        self._transcript.tell(request, checked)
+        self._policy.tell(Observation(number, checked))
         self._write_down_request()
         return Told(number, repeated=False)
 
@@ -98,7 +95,7 @@ class LaboratoryRun(Run):
         set_limit(self._run, max_senses)
 
     def _write_down_request(self) -> None:
-        request = self._transcript.policy.ask()
+        request = self._policy.ask()
         if request is not None and request.number not in self.history.requests:
             self._run.append(asked_record(request))
 
@@ -142,7 +139,11 @@ def begin(
 def open_run(path: str | os.PathLike[str]) -> Iterator[LaboratoryRun]:
     """The run in the file, to tell it answers."""
     with store.opened(path) as run:
-        found = LaboratoryRun(run)
-        if found.answers_itself:
+        if run.history.settings.source["kind"] in BY_THEMSELVES:
             raise InputError(f"{path}: this run answers itself; `bestchannel run resume` goes on with it")
-        yield found
+        yield LaboratoryRun(run)
+
+
+def answers_itself(path: str | os.PathLike[str]) -> bool:
+    """Whether `resume` can go on with the run: a simulation or a recording. Its log is not read."""
+    return store.read_settings(path).source["kind"] in BY_THEMSELVES

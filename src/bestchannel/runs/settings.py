@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Policy
-from bestchannel.policies.catalogue import POLICIES
+from bestchannel.policies import Party, Policy, make_policy
+from bestchannel.policies.catalogue import policy_class
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
@@ -19,8 +19,9 @@ LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 class Settings:
     """The channels that take part, the policy that asks, and the source of the answers.
 
-    `options` are those of the policy beyond delta and epsilon; `source["kind"]` is laboratory, simulation,
-    recording or sensor; `inferred_outputs` says that the outputs are only those that a recording happened to have.
+    `policy` is what `Policy.reference` says, and `options` are those of the policy beyond delta and epsilon;
+    `source["kind"]` is laboratory, simulation, recording or sensor; `inferred_outputs` says that the outputs are only
+    those that a recording happened to have.
     """
 
     parties: tuple[Party, ...]
@@ -35,10 +36,21 @@ class Settings:
     def of(
         policy: Policy, parties: Sequence[Party], source: Mapping[str, Any], inferred_outputs: bool = False
     ) -> Settings:
-        """The settings that make such a policy."""
-        return Settings(
-            tuple(parties), policy.name, policy.delta, policy.epsilon, policy.options, source, inferred_outputs
+        """The settings that make such a policy, told nothing yet; one that they do not make again is refused."""
+        name, first = policy.reference(), policy.ask()
+        if policy.steps:
+            raise InputError(
+                f"a run requires a policy that was told nothing yet; this one was told {len(policy.steps)} answers"
+            )
+        if name.startswith("__main__:"):
+            raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
+        settings = Settings(
+            tuple(parties), name, policy.delta, policy.epsilon, policy.options, source, inferred_outputs
         )
+        again = settings.new_policy()
+        if type(again) is not type(policy) or again.ask() != first:
+            raise InputError(f"the policy {name} made again from its options must ask the same; it asks something else")
+        return settings
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
@@ -47,16 +59,11 @@ class Settings:
 
     def new_policy(self) -> Policy:
         """The policy, told nothing yet."""
-        options: dict[str, Any] = {"delta": self.delta, **self.options}
-        if self.epsilon:
-            options["epsilon"] = self.epsilon
         try:
-            return POLICIES[self.policy](self.alphabets, **options)
-        except (KeyError, TypeError):
-            raise InputError(
-                f"the run was begun with a policy {self.policy} that this program does not have; continue it with the"
-                " version, or the program, that began it"
-            ) from None
+            accuracy = {"epsilon": self.epsilon} if "epsilon" in policy_class(self.policy).option_names() else {}
+            return make_policy(self.policy, self.alphabets, delta=self.delta, **accuracy, **self.options)
+        except (InputError, TypeError) as error:  # of damaged settings even the names may be wrong
+            raise InputError(f"the policy of the run cannot be made: {error}") from error
 
     def text(self) -> str:
         """The settings as JSON."""
@@ -92,7 +99,7 @@ class Settings:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise InputError(
-                    f"the run was begun with {key} {_short(value)}, and now it is {_short(theirs.get(key))};"
+                    f"the run was begun with {key} {shown(value)}, and now it is {shown(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
 
@@ -111,6 +118,7 @@ def _comparable(settings: Settings) -> dict[str, Any]:
     return content | source
 
 
-def _short(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def shown(value: object) -> str:
+    """A value as a refusal shows it: its JSON, cut short."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

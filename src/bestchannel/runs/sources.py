@@ -17,7 +17,8 @@ from bestchannel.sensing import Recording, Simulator
 
 Progress = Callable[[int, int], None]
 
-SIMULATION, RECORDING = "simulation", "recording"
+BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"
+"""The kinds of source that need nobody to answer."""
 
 
 @dataclass(frozen=True)

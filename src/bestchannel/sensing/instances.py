@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in
-from bestchannel.capacity import capacities
+from bestchannel.capacity import capacities, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 
 GAP_TOLERANCE = 0.02
 """How far, relatively, the smallest gap of an instance may be from the wanted one."""
+
+CAPACITY_TOLERANCE = 1e-12
+"""Bits: far below the gap of any near-tie that a run could resolve."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,14 @@ class Instance:
     capacities: Floats
     best: int
 
+    @classmethod
+    def of(cls, channels: Iterable[Channel]) -> Instance:
+        """The channels with their capacities; their alphabets may differ."""
+        known = tuple(channels)
+        answers = capacities_by_name({str(j): channel for j, channel in enumerate(known)}, tol=CAPACITY_TOLERANCE)
+        values = np.array([(answer.lower + answer.upper) / 2 for answer in answers.values()])
+        return cls(known, values, int(np.argmax(values)))
+
     @property
     def gaps(self) -> Floats:
         """Δ_j = max C - C_j, in bits."""
@@ -32,7 +44,7 @@ class Instance:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
 
@@ -55,7 +67,7 @@ def random_binary_channels(rng: np.random.Generator, k: int, gap_nats: float, *,
     first, second = _leaders(values[ranked], k, gap, rng)
     others = rng.choice(np.arange(second + 1, pool), size=k - 2, replace=False)
     chosen = rng.permutation(ranked[np.array([first, second, *others])])
-    return as_instance(W[chosen])
+    return Instance.of(map(Channel.from_rows, W[chosen]))
 
 
 def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> Integers:
@@ -66,7 +78,7 @@ def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> I
     if not len(fitting):
         raise InputError(
             f"no two of the {pool} random channels are {gap * NATS_PER_BIT:.3g} nats apart with {k - 2} below them;"
-            " draw a larger pool, or want a smaller gap"
+            " draw a larger pool, or ask for a smaller gap"
         )
     ways = np.array([_log_binomial(pool - 1 - second, k - 2) for second in fitting[:, 1].tolist()])
     weights = np.exp(ways - ways.max())
@@ -76,12 +88,6 @@ def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> I
 
 def _log_binomial(n: int, m: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
-
-
-def as_instance(W: Floats) -> Instance:
-    """The channels of a stack (k, n_inputs, n_outputs), with their capacities."""
-    values = _capacities(W)
-    return Instance(tuple(map(Channel.from_rows, W)), values, int(np.argmax(values)))
 
 
 def _capacities(W: Floats) -> Floats:

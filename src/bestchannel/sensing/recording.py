@@ -121,7 +121,7 @@ class Recording:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies require it."""
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
         return [(len(party.inputs), len(party.outputs)) for party in self.parties]
 
     @property
@@ -139,8 +139,8 @@ class Recording:
                 left = len(self._outputs[channel][x]) - self._used[channel][x]
                 if wanted > left:
                     raise OutOfSensesError(
-                        f"the recording has {left} more senses of {self._name(channel, x)}, and the policy wants"
-                        f" {wanted:,} ({request.total:,} in this request); the policy adaptive wants fewer, and"
+                        f"the recording has {left} more senses of {self._name(channel, x)}, and the policy requires"
+                        f" {wanted:,} ({request.total:,} in this request); the policy adaptive requires fewer, and"
                         " `estimate` makes do with what there is"
                     )
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
@@ -175,9 +175,11 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
 
 def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, int]] | None) -> Trials:
     if not named:
-        raise InputError("a recording wants at least one channel; none was given")
+        raise InputError("a recording requires at least one channel; none was given")
     if alphabets is not None and len(alphabets) != len(named):
-        raise InputError(f"there must be an alphabet a channel; there are {len(alphabets)} and {len(named)} channels")
+        raise InputError(
+            f"there must be one alphabet for each channel; there are {len(alphabets)} and {len(named)} channels"
+        )
     logs = {key: _pairs(log, f"the trials of channel {key!r}") for key, log in named.items()}
     sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
     outputs = tuple(_by_input(key, log, size) for (key, log), size in zip(logs.items(), sizes, strict=True))

@@ -44,7 +44,7 @@ class Simulator:
     def __init__(self, channels: Mapping[str, object] | Sequence[object], *, rng: np.random.Generator | int) -> None:
         named = dict(channels) if isinstance(channels, Mapping) else dict(enumerate(channels))
         if not named:
-            raise InputError("a simulator wants at least one channel; none was given")
+            raise InputError("a simulator requires at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
@@ -57,7 +57,7 @@ class Simulator:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies require it."""
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
     @property

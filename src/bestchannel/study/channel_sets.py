@@ -16,25 +16,15 @@ from itertools import permutations
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.capacity import capacities, capacities_by_name, capacity
+from bestchannel.capacity import capacities, capacity
 from bestchannel.channels import Channel, bsc, q_ary_symmetric, z_channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
-from bestchannel.sensing.instances import GAP_TOLERANCE, Instance, random_binary_channels
+from bestchannel.sensing.instances import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
 
 POOL, DRAWS = 4096, 20_000
 """Random channels, and sets of k drawn from them in search of the wanted gap."""
-
-CAPACITY_TOLERANCE = 1e-12
-"""Bits: far below the gap of any near-tie that a run could resolve."""
-
-
-def instance_of(channels: Sequence[Channel]) -> Instance:
-    """The channels with their capacities; their alphabets may differ."""
-    answers = capacities_by_name({str(j): channel for j, channel in enumerate(channels)}, tol=CAPACITY_TOLERANCE)
-    values = np.array([(answer.lower + answer.upper) / 2 for answer in answers.values()])
-    return Instance(tuple(channels), values, int(np.argmax(values)))
 
 
 def random_binary(rng: np.random.Generator, *, k: int, gap: float) -> Instance:
@@ -59,39 +49,39 @@ def random_set(
     W = rng.dirichlet(np.full(n_outputs, concentration), size=(POOL, n_inputs))
     sets = rng.integers(POOL, size=(DRAWS, k))
     if gap is None:
-        return instance_of([Channel.from_rows(rows, normalize=True) for rows in W[sets[0]]])
+        return Instance.of([Channel.from_rows(rows, normalize=True) for rows in W[sets[0]]])
     answer = capacities(W, normalize=True, workers=1)
     second, first = np.moveaxis(np.partition(answer.lower[sets], k - 2, axis=1)[:, -2:], 1, 0)
     fitting = np.flatnonzero(np.abs(first - second - gap) <= GAP_TOLERANCE * gap)
     if not len(fitting):
         raise InputError(
             f"none of {DRAWS} random sets of {k} channels {n_inputs} x {n_outputs} has a gap of {gap:.4g} bits;"
-            " want another gap, or a concentration below 1"
+            " ask for another gap, or a concentration below 1"
         )
-    return instance_of([Channel.from_rows(rows, normalize=True) for rows in W[sets[fitting[0]]]])
+    return Instance.of([Channel.from_rows(rows, normalize=True) for rows in W[sets[fitting[0]]]])
 
 
 def near_tie(rng: np.random.Generator, *, k: int = 2, gap: float = 1e-4, capacity: float = 0.3) -> Instance:
     """k - 1 binary symmetric channels of one capacity, and one that is `gap` better."""
     rival, best = bsc(bsc_of_capacity(capacity)), bsc(bsc_of_capacity(capacity + gap))
-    return instance_of([rival] * (k - 1) + [best])
+    return Instance.of([rival] * (k - 1) + [best])
 
 
 def noiseless_rival(rng: np.random.Generator, *, gap: float = 0.05) -> Instance:
     """A rival that never errs, with 1 bit; a ternary symmetric channel that errs, with 1 + gap; and a poor one."""
     best = _noisier(lambda p: q_ary_symmetric(3, p), 1.0 + gap, most=2 / 3)
-    return instance_of([bsc(0.0), bsc(0.01), best])
+    return Instance.of([bsc(0.0), bsc(0.01), best])
 
 
 def useless_rivals(rng: np.random.Generator, *, k: int = 5, gap: float = 0.03) -> Instance:
     """k - 1 channels of capacity 0, and one of capacity `gap`."""
-    return instance_of([bsc(0.5)] * (k - 1) + [bsc(bsc_of_capacity(gap))])
+    return Instance.of([bsc(0.5)] * (k - 1) + [bsc(bsc_of_capacity(gap))])
 
 
 def z_against_bsc(rng: np.random.Generator, *, q: float = 0.5, gap: float = 1e-3) -> Instance:
     """A Z-channel between two binary symmetric channels, one `gap` worse and one `gap` better."""
     worse, better = (bsc(bsc_of_capacity(z_capacity(q) + sign * gap)) for sign in (-1, 1))
-    return instance_of([z_channel(q), worse, better])
+    return Instance.of([z_channel(q), worse, better])
 
 
 def relabelled(rng: np.random.Generator, *, k: int = 4, n_letters: int = 3, gap: float = 0.02) -> Instance:
@@ -101,7 +91,7 @@ def relabelled(rng: np.random.Generator, *, k: int = 4, n_letters: int = 3, gap:
     blurred = _noisier(lambda t: Channel.from_rows((1 - t) * W + t / n_letters, normalize=True), target, most=1.0).W
     orders = list(permutations(range(n_letters)))
     shuffled = [_permuted(blurred, *(orders[i] for i in rng.integers(len(orders), size=2))) for _ in range(k - 1)]
-    return instance_of([*shuffled, Channel.from_rows(W)])
+    return Instance.of([*shuffled, Channel.from_rows(W)])
 
 
 def _permuted(W: Floats, rows: Sequence[int], columns: Sequence[int]) -> Channel:

@@ -15,23 +15,31 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bestchannel.counts.disk import errors_naming
 from bestchannel.errors import InputError
-from bestchannel.study.monte_carlo import Run
+from bestchannel.runs.settings import shown
+from bestchannel.runs.sqlite_file import Kind, connected, make_durable, transaction
+from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import Spec
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS study (version INTEGER NOT NULL, spec TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS runs (
-    cell INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
-    senses TEXT NOT NULL,  -- may pass 64 bits
-    rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (cell, number)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS times (
-    source INTEGER, instance INTEGER, lower REAL NOT NULL, upper REAL NOT NULL, PRIMARY KEY (source, instance)
-) WITHOUT ROWID;
-"""
-VERSION = 1
+PATIENCE_S = 30.0
+"""How long one writer waits for another: a piece is written in far less."""
+
+JOURNAL = Kind(
+    "journal",
+    application_id=0x62436853,  # "bChS"
+    version=2,
+    tables=(
+        "CREATE TABLE study (spec TEXT NOT NULL)",
+        """CREATE TABLE runs (
+            condition INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
+            senses TEXT NOT NULL,  -- may pass 64 bits
+            rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (condition, number)
+        ) WITHOUT ROWID""",
+        """CREATE TABLE times (
+            source INTEGER, instance INTEGER, lower REAL NOT NULL, upper REAL NOT NULL, PRIMARY KEY (source, instance)
+        ) WITHOUT ROWID""",
+    ),
+)
 
 
 class Journal:
@@ -41,9 +49,11 @@ class Journal:
         self.path = path
         self._connection = connection
 
-    def add(self, runs: Iterable[Run]) -> None:
+    def add(self, runs: Iterable[SimulatedRun]) -> None:
         """Store a piece, all of it or nothing."""
-        rows = [(run.cell, run.number, run.best, run.correct, str(run.senses), run.rounds, run.seconds) for run in runs]
+        rows = [
+            (run.condition, run.number, run.best, run.correct, str(run.senses), run.rounds, run.seconds) for run in runs
+        ]
         self._insert("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def add_time(self, source: int, instance: int, lower: float, upper: float) -> None:
@@ -52,33 +62,33 @@ class Journal:
         self._insert("INSERT INTO times VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [row])
 
     def _insert(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        with _refusing(self.path), self._connection:
+        with JOURNAL.speaking(self.path), transaction(self._connection):
             self._connection.executemany(statement, rows)
 
-    def runs(self) -> list[Run]:
-        """Everything stored, in the order of cells and runs."""
+    def runs(self) -> list[SimulatedRun]:
+        """Everything stored, in the order of conditions and runs."""
         return self._runs("")
 
-    def first_runs(self) -> list[Run]:
-        """The first stored run of every cell."""
-        return self._runs("WHERE (cell, number) IN (SELECT cell, MIN(number) FROM runs GROUP BY cell)")
+    def first_runs(self) -> list[SimulatedRun]:
+        """The first stored run of every condition."""
+        return self._runs("WHERE (condition, number) IN (SELECT condition, MIN(number) FROM runs GROUP BY condition)")
 
-    def _runs(self, condition: str) -> list[Run]:
-        with _refusing(self.path):
-            found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY cell, number").fetchall()
+    def _runs(self, condition: str) -> list[SimulatedRun]:
+        with JOURNAL.speaking(self.path):
+            found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
         return [
-            Run(cell, number, best, bool(correct), int(senses), rounds, seconds)
-            for cell, number, best, correct, senses, rounds, seconds in found
+            SimulatedRun(condition, number, best, bool(correct), int(senses), rounds, seconds)
+            for condition, number, best, correct, senses, rounds, seconds in found
         ]
 
-    def numbers(self, cell: int) -> set[int]:
-        """The runs of a cell that are stored."""
-        with _refusing(self.path):
-            return {n for (n,) in self._connection.execute("SELECT number FROM runs WHERE cell = ?", (cell,))}
+    def numbers(self, condition: int) -> set[int]:
+        """The runs of a condition that are stored."""
+        with JOURNAL.speaking(self.path):
+            return {n for (n,) in self._connection.execute("SELECT number FROM runs WHERE condition = ?", (condition,))}
 
     def times(self) -> dict[tuple[int, int], tuple[float, float]]:
         """(source, set) → bracket of T*, in senses per nat."""
-        with _refusing(self.path):
+        with JOURNAL.speaking(self.path):
             rows = self._connection.execute("SELECT * FROM times").fetchall()
         return {(source, instance): (lower, upper) for source, instance, lower, upper in rows}
 
@@ -86,26 +96,23 @@ class Journal:
 @contextmanager
 def opened(path: Path, spec: Spec) -> Iterator[Journal]:
     """The journal of this study, made where there is none; one of another study is refused."""
-    with _refusing(path):
-        connection = sqlite3.connect(path, timeout=30.0)
+    with JOURNAL.speaking(path):
+        connection = connected(path, "mode=rwc", PATIENCE_S)
     with closing(connection):
-        with _refusing(path), errors_naming(path), connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.executescript(SCHEMA)
-            _claim(connection, _record(spec))
+        with JOURNAL.speaking(path):
+            with transaction(connection):
+                _claim(connection, _record(spec))
+            make_durable(connection)
         yield Journal(path, connection)
 
 
 def _claim(connection: sqlite3.Connection, spec: dict[str, Any]) -> None:
     """Write down whose journal this is, or find that it is ours."""
-    connection.execute("BEGIN IMMEDIATE")
-    found = connection.execute("SELECT version, spec FROM study").fetchone()
-    if found is None:
-        connection.execute("INSERT INTO study VALUES (?, ?)", (VERSION, json.dumps(spec)))
-        return
-    version, stored = found
-    if version != VERSION:
-        raise InputError(f"the journal has version {version} and this program writes version {VERSION}; start anew")
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        JOURNAL.create(connection)
+        connection.execute("INSERT INTO study VALUES (?)", (json.dumps(spec),))
+    JOURNAL.require(connection)
+    (stored,) = connection.execute("SELECT spec FROM study").fetchone()
     for key, theirs, ours in differences(json.loads(stored), spec):
         raise InputError(
             f"these runs belong to a study with {key} = {theirs}, and the specification now has {ours};"
@@ -127,20 +134,4 @@ def differences(theirs: Any, ours: Any, key: str = "") -> Iterator[tuple[str, st
         for i, (left, right) in enumerate(zip(theirs, ours, strict=True)):
             yield from differences(left, right, f"{key}[{i}]")
     elif theirs != ours:
-        yield key, _short(theirs), _short(ours)
-
-
-def _short(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
-
-
-@contextmanager
-def _refusing(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into a refusal."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise InputError(
-            f"{path}: the journal cannot be used ({error}); free it, or write into another folder"
-        ) from None
+        yield key, shown(theirs), shown(ours)

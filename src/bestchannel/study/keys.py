@@ -25,7 +25,7 @@ class Keys:
             return check(self.left.pop(key), f"{self.where}{key}")
         if default:
             return default[0]
-        raise InputError(f"{self.where}{key} is missing; a study wants it")
+        raise InputError(f"{self.where}{key} is missing; a study requires it")
 
     def tables(self, key: str) -> list[Keys]:
         """The tables [[key]], of which there is at least one."""

@@ -23,7 +23,7 @@ from bestchannel.information import mutual_information
 from bestchannel.policies import Policy, identify
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
-from bestchannel.study.channel_sets import FAMILIES, instance_of
+from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1
@@ -37,7 +37,7 @@ PIECE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Cell:
+class Condition:
     """One policy on one source of channels at one δ."""
 
     number: int
@@ -47,13 +47,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """The outcome of one run: `best` is a position, None where undecided; `seconds` are the processor's.
 
     How long a run took is no part of any table, since it differs from time to time.
     """
 
-    cell: int
+    condition: int
     number: int
     best: int | None
     correct: bool
@@ -64,9 +64,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Piece:
-    """Runs first, …, last - 1 of a cell."""
+    """Runs first, …, last - 1 of a condition."""
 
-    cell: int
+    condition: int
     first: int
     last: int
 
@@ -90,43 +90,45 @@ class Study:
         )
 
     @cached_property
-    def cells(self) -> tuple[Cell, ...]:
+    def conditions(self) -> tuple[Condition, ...]:
         """Source by source, policy by policy, δ by δ."""
         spec = self.spec
         every = [(s, p, d) for s in spec.instances for p in spec.policies for d in spec.deltas]
-        return tuple(Cell(number, *each) for number, each in enumerate(every))
+        return tuple(Condition(number, *each) for number, each in enumerate(every))
 
     @property
     def total(self) -> int:
-        """All runs of all cells."""
-        return sum(cell.source.runs for cell in self.cells)
+        """All runs of all conditions."""
+        return sum(condition.source.runs for condition in self.conditions)
 
-    def source_number(self, cell: int) -> int:
-        """The position of the cell's source of channels."""
-        return cell // (len(self.spec.policies) * len(self.spec.deltas))
+    def source_number(self, condition: int) -> int:
+        """The position of the condition's source of channels."""
+        return condition // (len(self.spec.policies) * len(self.spec.deltas))
 
-    def instance(self, cell: int, run: int) -> Instance:
+    def instance(self, condition: int, run: int) -> Instance:
         """The set of channels that a run senses."""
-        sets = self.instances[self.source_number(cell)]
+        sets = self.instances[self.source_number(condition)]
         return sets[run % len(sets)]
 
-    def run(self, cell: int, number: int) -> Run:
+    def run(self, condition: int, number: int) -> SimulatedRun:
         """One run, alone: the same whenever and wherever it is made."""
         started = time.process_time()  # not the time on the wall, which others on the machine stretch
-        chosen, instance = self.cells[cell], self.instance(cell, number)
+        chosen, instance = self.conditions[condition], self.instance(condition, number)
         policy = chosen.policy.make(instance.alphabets, chosen.delta)
-        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, self.source_number(cell), number))
+        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, self.source_number(condition), number))
         found = identify(sensor, policy, max_senses=chosen.source.max_senses)
         correct = found.decided and loss(instance, policy, found.best) <= policy.epsilon + SAME
-        return Run(cell, number, found.best, correct, found.senses, found.rounds, time.process_time() - started)
+        return SimulatedRun(
+            condition, number, found.best, correct, found.senses, found.rounds, time.process_time() - started
+        )
 
-    def runs(self, piece: Piece) -> list[Run]:
+    def runs(self, piece: Piece) -> list[SimulatedRun]:
         """As many runs of the piece, from its first on, as fit into `PIECE_SECONDS`; at least one."""
         return list(self._until(piece, time.monotonic() + PIECE_SECONDS))
 
-    def _until(self, piece: Piece, end: float) -> Iterator[Run]:
+    def _until(self, piece: Piece, end: float) -> Iterator[SimulatedRun]:
         for number in range(piece.first, piece.last):
-            yield self.run(piece.cell, number)
+            yield self.run(piece.condition, number)
             if time.monotonic() > end:
                 return
 
@@ -146,12 +148,12 @@ def _generator(spec: Spec, *child: int) -> np.random.Generator:
 
 def _instance(source: Source, rng: np.random.Generator) -> Instance:
     if source.rows:
-        return instance_of([Channel.from_rows(rows, name=name) for name, rows in source.rows.items()])
+        return Instance.of([Channel.from_rows(rows, name=name) for name, rows in source.rows.items()])
     made = FAMILIES[source.family](rng, **source.numbers)
     gap, wanted = float(np.sort(made.gaps)[1]), source.numbers.get("gap")
     if wanted is not None and not abs(gap - wanted) <= 2 * GAP_TOLERANCE * wanted:
         raise InputError(
             f"the family {source.family} of {source.name!r} cannot have a gap of {wanted:g} bits with its other"
-            f" numbers, it came out as {gap:g}; want a smaller gap"
+            f" numbers, it came out as {gap:g}; ask for a smaller gap"
         )
     return made

@@ -19,7 +19,6 @@ from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
-from bestchannel.study.channel_sets import instance_of
 from bestchannel.study.monte_carlo import SAME
 
 Progress = Callable[[int, int], None]
@@ -72,8 +71,8 @@ def plan(
     Simulated run i draws from child i of the seed; `progress(done, total)` counts them.
     """
     if len(channels) < 2:
-        raise InputError(f"a plan compares channels; it wants at least 2 of them and got {len(channels)}")
-    instance = instance_of(list(channels.values()))
+        raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
+    instance = Instance.of(list(channels.values()))
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME
     return Plan(

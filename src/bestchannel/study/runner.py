@@ -17,10 +17,10 @@ from bestchannel.compiled import leave_announcing_to_the_parent, load_room, usab
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study.journal import Journal
-from bestchannel.study.monte_carlo import Piece, Run, Study
+from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
 
 Progress = Callable[[int, int], None]
-Store = Callable[[list[Run]], None]
+Store = Callable[[list[SimulatedRun]], None]
 
 PIECE_RUNS = 256
 """The most runs that a process is handed at once; it returns after a second, done or not."""
@@ -34,11 +34,11 @@ class WorkerLostError(BestChannelError, RuntimeError):
 
 
 def conduct(study: Study, journal: Journal, *, workers: int | None = None, progress: Progress | None = None) -> None:
-    """Make every run of the study that the journal lacks, on `workers` processes (by default one a core).
+    """Make every run of the study that the journal lacks, on `workers` processes (by default one for each core).
 
     `progress(done, total)` counts runs. KeyboardInterrupt is raised again once the pieces in
     progress have been stored: nothing is lost, and calling again continues. A script that calls
-    this with several workers wants `if __name__ == "__main__":`, as `multiprocessing` does.
+    this with several workers requires `if __name__ == "__main__":`, as `multiprocessing` does.
     """
     show = progress or (lambda _done, _total: None)
     _refuse_other_results(study, journal)
@@ -46,7 +46,7 @@ def conduct(study: Study, journal: Journal, *, workers: int | None = None, progr
     done = study.total - sum(piece.last - piece.first for piece in missing)
     show(done, study.total)
 
-    def store(runs: list[Run]) -> None:
+    def store(runs: list[SimulatedRun]) -> None:
         nonlocal done
         journal.add(runs)
         done += len(runs)
@@ -78,28 +78,29 @@ def find_times(study: Study, journal: Journal, *, progress: Progress | None = No
 
 def pieces(study: Study, journal: Journal) -> Iterator[Piece]:
     """The runs that are not in the journal yet, in stretches of at most `PIECE_RUNS`."""
-    for cell in study.cells:
-        stored = journal.numbers(cell.number)
-        lacking = [number for number in range(cell.source.runs) if number not in stored]
+    for condition in study.conditions:
+        stored = journal.numbers(condition.number)
+        lacking = [number for number in range(condition.source.runs) if number not in stored]
         while lacking:
             first = lacking[0]
             length = next((i for i, n in enumerate(lacking[:PIECE_RUNS]) if n != first + i), len(lacking[:PIECE_RUNS]))
-            yield Piece(cell.number, first, first + length)
+            yield Piece(condition.number, first, first + length)
             lacking = lacking[length:]
 
 
 def _refuse_other_results(study: Study, journal: Journal) -> None:
-    """Repeat one stored run of every cell: a table must not mix the results of two versions of the software."""
+    """Repeat one stored run of every condition: a table must not mix the results of two versions of the software."""
     for stored in journal.first_runs():
-        again = replace(study.run(stored.cell, stored.number), seconds=stored.seconds)
+        again = replace(study.run(stored.condition, stored.number), seconds=stored.seconds)
         if again != stored:
             raise InputError(
-                f"{journal.path}: run {stored.number} of cell {stored.cell} took {stored.senses} senses when it was"
-                f" stored and takes {again.senses} now, so the software has changed; write into another folder (-o)"
+                f"{journal.path}: run {stored.number} of condition {stored.condition} took {stored.senses} senses"
+                f" when it was stored and takes {again.senses} now, so the software has changed;"
+                " write into another folder (-o)"
             )
 
 
-def _rest(piece: Piece, runs: list[Run]) -> list[Piece]:
+def _rest(piece: Piece, runs: list[SimulatedRun]) -> list[Piece]:
     """What of the piece is still to be run."""
     first = piece.first + len(runs)
     return [replace(piece, first=first)] if first < piece.last else []
@@ -118,7 +119,7 @@ def _pooled(study: Study, missing: deque[Piece], store: Store, workers: int) -> 
     load_room("bestchannel.evidence")  # here, where it is compiled and announced once
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(study,)) as pool:
-        running: dict[Future[list[Run]], Piece] = {}
+        running: dict[Future[list[SimulatedRun]], Piece] = {}
         try:
             while missing or running:
                 while missing and len(running) < WAITING * workers:
@@ -161,6 +162,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(piece: Piece) -> list[Run]:
+def _work(piece: Piece) -> list[SimulatedRun]:
     assert _study is not None
     return _study.runs(piece)

@@ -8,13 +8,13 @@
     lower_bound = 0.01          # set the senses beside T* kl(δ, 1-δ), with T* within 1 %; left out: do not
 
     [[policies]]
-    policy = "adaptive"         # also: name, epsilon, subroutine, sampling, threshold, input_distribution
+    policy = "adaptive"         # or "package.module:Class"; also: name, and the options of the policy
 
     [[instances]]
     channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses
 
     [[instances]]
-    family = "near-tie"         # see `families`; also its own numbers, and sets = how many sets are drawn
+    family = "near-tie"         # see `channel_sets`; also its own numbers, and sets = how many sets are drawn
     gap = 0.001
 
 Gaps and accuracies are in bits; `gap_nats` may stand for `gap`.
@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,9 @@ from bestchannel.counts.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Policy, make_policy
+from bestchannel.policies.catalogue import policy_class
 from bestchannel.study.channel_sets import FAMILIES
-from bestchannel.study.keys import Check, Keys, number, text, whole
-from bestchannel.study.sabotaged import Hasty
+from bestchannel.study.keys import Keys, number, text, whole
 
 Rows = Mapping[str, list[list[float]]]
 
@@ -52,8 +53,6 @@ class PolicyChoice:
 
     def make(self, alphabets: Sequence[tuple[int, int]], delta: float) -> Policy:
         """The policy, fresh, for channels of these sizes."""
-        if self.policy == Hasty.name:
-            return Hasty(alphabets, delta=delta, **self.options)
         return make_policy(self.policy, alphabets, delta=delta, **self.options)
 
 
@@ -111,30 +110,32 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
 
 def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
     policy = keys.take("policy", text)
-    name = keys.take("name", text, policy)
-    checks: dict[str, Check] = {
-        "epsilon": number(0.0, 64.0),
-        "subroutine": text,
-        "sampling": text,
-        "threshold": text,
-        "input_distribution": _distribution,
-    }
-    given = {key: keys.take(key, check, None) for key, check in checks.items()}
-    if given["epsilon"] is None and policy != "best-chan-id":
-        given["epsilon"] = epsilon
-    keys.refuse_rest(["policy", "name", *checks])
-    choice = PolicyChoice(name, policy, {key: value for key, value in given.items() if value is not None})
+    with _naming(f"{keys.where}policy = {policy!r}"):
+        found = policy_class(policy)
+    name, known = keys.take("name", text, found.name), found.option_names()
+    options = {key: keys.left.pop(key) for key in known if key in keys.left}
+    keys.refuse_rest(["policy", "name", *known])
+    if epsilon is not None and "epsilon" in known:
+        options.setdefault("epsilon", epsilon)
+    choice = PolicyChoice(name, policy, options)
     _try_out(choice, keys.where)
     return choice
 
 
 def _try_out(choice: PolicyChoice, where: str) -> None:
     """Refuse options that the policy refuses, before anything runs."""
-    n_inputs = len(choice.options.get("input_distribution", (0, 0)))
+    P = choice.options.get("input_distribution")
+    with _naming(f"{where}policy = {choice.policy!r}"):
+        choice.make([(len(P) if isinstance(P, list) else 2, 2)] * 2, 0.1)
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Let a refusal begin with the place that it is about."""
     try:
-        choice.make([(n_inputs, 2)] * 2, 0.1)
-    except (InputError, TypeError) as error:
-        raise InputError(f"{where}policy = {choice.policy!r}: {error}") from None
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _source(keys: Keys, folder: Path, runs: int, limit: int | None) -> Source:
@@ -168,12 +169,6 @@ def _deltas(value: object, where: str) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where} must be a list of error probabilities; it is {value!r}")
     return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5, high_open=True) for i, delta in enumerate(value))
-
-
-def _distribution(value: object, where: str) -> tuple[float, ...]:
-    if not isinstance(value, list) or not value:
-        raise InputError(f"{where} must be a list of probabilities; it is {value!r}")
-    return tuple(number_in(p, f"{where}[{x}]", low=0.0, high=1.0, low_open=False) for x, p in enumerate(value))
 
 
 def _family(value: object, where: str) -> str:

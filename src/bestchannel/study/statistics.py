@@ -1,4 +1,4 @@
-"""A study in numbers: one row a run, and one row a cell (policy, source of channels, δ).
+"""A study in numbers: one row per run, and one row per condition (policy, source of channels, δ).
 
 [CP34] Clopper, Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial".
 """
@@ -16,7 +16,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.lower_bound.bound import kl_nats
 from bestchannel.study.journal import Journal
-from bestchannel.study.monte_carlo import Cell, Run, Study
+from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
 
 CONFIDENCE = 0.95
 """Of the upper limit on the error probability."""
@@ -26,8 +26,8 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What the runs of one cell show. Senses are of all its runs, the undecided ones included as far as they went.
+class ConditionSummary:
+    """What the runs of one condition show. Senses are of all its runs, the undecided ones included as far as they went.
 
     `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of
     their probability at confidence 95 %. `ratio` is the mean of senses ÷ (T*.lower kl(δ, 1-δ)) of the
@@ -56,18 +56,18 @@ class Summary:
 
 
 def run_rows(study: Study, journal: Journal) -> list[dict[str, Any]]:
-    """One row a run, in the order of cells and runs: the same for every number of workers and interruptions.
+    """One row per run, in the order of conditions and runs: the same for every number of workers and interruptions.
 
     `best` is the name that a file gives the channel, or its position in a set of a family.
     """
     return [_row(study, run) for run in journal.runs()]
 
 
-def summaries(study: Study, journal: Journal) -> list[Summary]:
-    """One a cell that has runs."""
+def summaries(study: Study, journal: Journal) -> list[ConditionSummary]:
+    """One for every condition that has runs."""
     times = {key: lower for key, (lower, _) in journal.times().items()}
-    by_cell = groupby(journal.runs(), key=lambda run: run.cell)
-    return [_summary(study, study.cells[number], list(runs), times) for number, runs in by_cell]
+    by_condition = groupby(journal.runs(), key=lambda run: run.condition)
+    return [_summary(study, study.conditions[number], list(runs), times) for number, runs in by_condition]
 
 
 def error_upper(wrong: int, runs: int, confidence: float = CONFIDENCE) -> float:
@@ -81,15 +81,15 @@ def error_upper(wrong: int, runs: int, confidence: float = CONFIDENCE) -> float:
     return 1.0 if wrong >= runs else float(betaincinv(wrong + 1, runs - wrong, confidence))
 
 
-def _row(study: Study, run: Run) -> dict[str, Any]:
-    cell = study.cells[run.cell]
-    names = list(cell.source.rows) or range(len(study.instance(run.cell, run.number).channels))
+def _row(study: Study, run: SimulatedRun) -> dict[str, Any]:
+    condition = study.conditions[run.condition]
+    names = list(condition.source.rows) or range(len(study.instance(run.condition, run.number).channels))
     return {
         "study": study.spec.name,
-        "instance": cell.source.name,
-        "set": run.number % cell.source.sets,
-        "policy": cell.policy.name,
-        "delta": cell.delta,
+        "instance": condition.source.name,
+        "set": run.number % condition.source.sets,
+        "policy": condition.policy.name,
+        "delta": condition.delta,
         "run": run.number,
         "best": None if run.best is None else str(names[run.best]),
         "decided": run.best is not None,
@@ -99,20 +99,22 @@ def _row(study: Study, run: Run) -> dict[str, Any]:
     }
 
 
-def _summary(study: Study, cell: Cell, runs: Sequence[Run], times: dict[tuple[int, int], float]) -> Summary:
+def _summary(
+    study: Study, condition: Condition, runs: Sequence[SimulatedRun], times: dict[tuple[int, int], float]
+) -> ConditionSummary:
     senses = np.array([float(run.senses) for run in runs])
-    sets = np.array([run.number % cell.source.sets for run in runs])
+    sets = np.array([run.number % condition.source.sets for run in runs])
     wrong = sum(run.best is not None and not run.correct for run in runs)
-    source = study.source_number(cell.number)
-    ratios = senses / np.array([times.get((source, int(j)), 0.0) * kl_nats(cell.delta) or math.nan for j in sets])
+    source = study.source_number(condition.number)
+    ratios = senses / np.array([times.get((source, int(j)), 0.0) * kl_nats(condition.delta) or math.nan for j in sets])
     undecided = sum(run.best is None for run in runs)
     bounded = bool(np.all(ratios > 0.0)) and not undecided
     q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
-    return Summary(
+    return ConditionSummary(
         study=study.spec.name,
-        instance=cell.source.name,
-        policy=cell.policy.name,
-        delta=cell.delta,
+        instance=condition.source.name,
+        policy=condition.policy.name,
+        delta=condition.delta,
         runs=len(runs),
         wrong=wrong,
         undecided=undecided,

@@ -34,9 +34,9 @@ def write_tables(folder: Path, study: Study, journal: Journal) -> list[Path]:
 
 
 def as_csv(rows: Rows) -> bytes:
-    """The rows with a header; what is None is an empty cell."""
+    """The rows with a header; what is None is empty."""
     if not rows:
-        raise InputError("a table must have rows; this study has no runs yet")
+        raise InputError("a table must have rows; this one has none")
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()

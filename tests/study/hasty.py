@@ -1,7 +1,5 @@
 """A policy that breaks its promise, to show that a study would notice."""
 
-from __future__ import annotations
-
 from bestchannel.policies import Adaptive
 
 HASTE = 5.0
@@ -9,7 +7,7 @@ HASTE = 5.0
 
 
 class Hasty(Adaptive):
-    """`Adaptive`, with its options, content with a fifth of the evidence that it should want."""
+    """`Adaptive`, with its options, content with a fifth of the evidence that its promise requires."""
 
     name = "hasty"
 

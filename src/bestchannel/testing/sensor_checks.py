@@ -1,0 +1,91 @@
+"""The contract of a sensor: `make()` makes one at its beginning; few senses are asked of it, for it may be slow.
+
+A sensor that says what its channels are called (`parties`) says how many inputs and outputs they have; of another one
+`alphabets` says it: (n_inputs, n_outputs) of every channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bestchannel.errors import InputError
+from bestchannel.policies import Observation, Request, Sensor
+from bestchannel.policies.request import checked_counts
+from bestchannel.testing.claims import claim
+
+Make = Callable[[], Sensor]
+Sizes = Sequence[tuple[int, int]]
+
+
+def check_sensor(make: Make, alphabets: Sizes | None = None) -> None:
+    """Run every check.
+
+    >>> from bestchannel import Simulator
+    >>> check_sensor(lambda: Simulator([[[0.9, 0.1], [0.2, 0.8]]], rng=1))
+    """
+    for check in SENSOR_CHECKS:
+        check(make, alphabets)
+
+
+def check_channels_are_described(make: Make, alphabets: Sizes | None = None) -> None:
+    """`parties`, where there are any, have names that differ and letters that differ, as many as `alphabets` says."""
+    parties = getattr(make(), "parties", ())
+    claim(parties or alphabets, "a sensor without parties needs alphabets: (n_inputs, n_outputs) of every channel")
+    names = [str(party.key) for party in parties]
+    claim(len(set(names)) == len(names), f"the names of channels must differ; they are {names}")
+    for party in parties:
+        for letters in (party.inputs, party.outputs):
+            whole = letters and len(set(letters)) == len(letters) and all(isinstance(each, str) for each in letters)
+            claim(whole, f"the letters of channel {party.key!r} must be texts that differ; they are {letters!r}")
+    found = _sizes(make, None) if parties else alphabets
+    claim(alphabets is None or found == list(alphabets), f"the sizes must be {alphabets}; parties have {found}")
+
+
+def check_answers_are_what_was_asked(make: Make, alphabets: Sizes | None = None) -> None:
+    """Counts are whole numbers that add up to the senses of every input, of the channels asked for and no others."""
+    sizes, sensor = _sizes(make, alphabets), make()
+    for request in _requests(sizes):
+        before = dict(request.senses)
+        observation = Observation(request.number, sensor(request))
+        try:
+            checked_counts(request, observation, sizes)
+        except InputError as error:
+            raise AssertionError(f"the sensor must answer {request}; it does not: {error}") from error
+        claim(request.senses == before, f"a sensor must not change the request; {before} became {request.senses}")
+
+
+def check_random_state_is_its_own(make: Make, alphabets: Sizes | None = None) -> None:
+    """A sensor with a generator `rng` draws from nothing else, so that a run goes on as if it had not been cut off."""
+    sensor = make()
+    generator = getattr(getattr(sensor, "rng", None), "bit_generator", None)
+    if generator is None:
+        return
+    for request in _requests(_sizes(make, alphabets)):
+        state = generator.state
+        first = sensor(request)
+        generator.state = state
+        second = sensor(request)
+        same = all((first[channel] == second[channel]).all() for channel in first)
+        claim(same, f"with rng in the same state the answer must be the same; {first} became {second}")
+
+
+SENSOR_CHECKS: tuple[Callable[..., None], ...] = (
+    check_channels_are_described,
+    check_answers_are_what_was_asked,
+    check_random_state_is_its_own,
+)
+
+
+def _sizes(make: Make, alphabets: Sizes | None) -> list[tuple[int, int]]:
+    if alphabets is not None:
+        return list(alphabets)
+    return [(len(party.inputs), len(party.outputs)) for party in make().parties]  # type: ignore[attr-defined]
+
+
+def _requests(sizes: Sequence[tuple[int, int]]) -> list[Request]:
+    """Some senses of everything; then one channel alone, the last, with an input that is left out."""
+    everything = {channel: (2,) * n_inputs for channel, (n_inputs, _) in enumerate(sizes)}
+    last = len(sizes) - 1
+    alone = {last: (0, *(1,) * (sizes[last][0] - 1)) if sizes[last][0] > 1 else (1,)}
+    backwards = {channel: (1,) * sizes[channel][0] for channel in range(last, -1, -1)}
+    return [Request(1, everything), Request(2, alone), Request(3, backwards)]
