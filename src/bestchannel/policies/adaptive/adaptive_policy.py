@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -111,11 +110,6 @@ class Adaptive(Policy):
         """What the recommendation promises, and where the proof is."""
         proved = self.threshold == "proved"
         return self._promise("bestchannel explain adaptive" if proved else "calibrated by simulation, not proved")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Sampling rule and threshold, and the fixed input distribution where there is one."""
-        return {"sampling": self.sampling, "threshold": self.threshold, **super().options}
 
     def _script(self) -> Script:
         self._counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in self.alphabets]
