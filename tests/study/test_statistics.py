@@ -122,5 +122,5 @@ def test_counts_beyond_64_bits_are_exact_in_csv_and_doubles_in_parquet():
 
 
 def test_table_without_rows_is_refused():
-    with pytest.raises(InputError, match="this study has no runs yet"):
+    with pytest.raises(InputError, match="a table must have rows; this one has none"):
         as_csv([])
