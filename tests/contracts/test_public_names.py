@@ -10,9 +10,10 @@ import re
 import pytest
 
 import bestchannel as bc
+from bestchannel import testing
 
 SECTION = re.compile(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
-NAMES = {name: getattr(bc, name) for name in bc.__all__}
+NAMES = {name: getattr(module, name) for module in (bc, testing) for name in module.__all__ if not name.isupper()}
 
 
 def methods():
@@ -47,6 +48,8 @@ def described(body):
 
 
 def parameters(value):
+    if getattr(value, "_is_protocol", False):  # which nobody makes
+        return set()
     return {name for name in inspect.signature(value).parameters if name != "self"}
 
 
@@ -72,7 +75,8 @@ def test_docstring_describes_every_parameter_and_has_an_example(name):
 
 @pytest.mark.parametrize("name", [name for name, value in NAMES.items() if inspect.isfunction(value)])
 def test_function_says_what_it_returns_and_raises(name):
-    assert {"Parameters", "Returns", "Raises", "Examples"} <= sections(NAMES[name]).keys()
+    returns = set() if NAMES[name].__annotations__["return"] == "None" else {"Returns"}
+    assert {"Parameters", "Raises", "Examples"} | returns <= sections(NAMES[name]).keys()
 
 
 @pytest.mark.parametrize("name", [name for name, value in NAMES.items() if dataclasses.is_dataclass(value)])

@@ -21,7 +21,28 @@ class OutOfSensesError(InputError):
 
 
 class Sensor(Protocol):
-    """Anything that answers a request: the counts of each channel asked for, (n_inputs, n_outputs) integers."""
+    """Anything that answers a request: a callable from a `Request` to the counts of each channel asked for.
+
+    Counts are whole numbers of shape (n_inputs, n_outputs), and the row of an input adds up to the senses of it.
+
+    Attributes
+    ----------
+    parties
+        Where there is one, what the channels and their letters are called, a `Party` for each channel.
+    inferred_outputs
+        Where it is there and true, the outputs are only those that were seen, and the guarantee says so.
+    rng
+        Where there is one, the generator that draws: a run that is resumed goes on in its state.
+
+    Examples
+    --------
+    >>> import numpy as np, bestchannel as bc
+    >>> def noiseless(request):
+    ...     return {channel: np.diag(senses) for channel, senses in request.senses.items()}
+    >>> sensor: bc.Sensor = noiseless
+    >>> sensor(bc.Request(1, {0: (3, 2)}))[0].tolist()
+    [[3, 0], [0, 2]]
+    """
 
     def __call__(self, request: Request, /) -> Mapping[int, Integers]:
         """Sense what the request asks for."""

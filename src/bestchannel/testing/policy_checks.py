@@ -33,8 +33,20 @@ ENOUGH = 10**15
 
 
 def check_policy(make: Make) -> None:
-    """Run every check.
+    """Run every check of a policy.
 
+    Parameters
+    ----------
+    make
+        Makes the policy afresh: `make(alphabets)`, or `make(alphabets, delta=…)` with its other options.
+
+    Raises
+    ------
+    AssertionError
+        Where a promise is broken: what must hold, and what was found.
+
+    Examples
+    --------
     >>> from functools import partial
     >>> from bestchannel import NaiveChanSel
     >>> check_policy(partial(NaiveChanSel, delta=0.1, epsilon=0.05))
@@ -214,6 +226,7 @@ POLICY_CHECKS: tuple[Callable[[Make], None], ...] = (
     check_impossible_settings_are_refused,
     check_policy_is_made_again_from_its_options,
 )
+"""What every policy promises, one function each; it takes what makes the policy, as `check_policy` does."""
 
 
 def _for(make: Make, channels: Sequence[Channel]) -> Policy:

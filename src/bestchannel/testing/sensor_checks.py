@@ -18,8 +18,22 @@ Sizes = Sequence[tuple[int, int]]
 
 
 def check_sensor(make: Make, alphabets: Sizes | None = None) -> None:
-    """Run every check.
+    """Run every check of a sensor.
 
+    Parameters
+    ----------
+    make
+        Makes the sensor at its beginning.
+    alphabets
+        (n_inputs, n_outputs) of every channel, required of a sensor that has no `parties`.
+
+    Raises
+    ------
+    AssertionError
+        Where a promise is broken: what must hold, and what was found.
+
+    Examples
+    --------
     >>> from bestchannel import Simulator
     >>> check_sensor(lambda: Simulator([[[0.9, 0.1], [0.2, 0.8]]], rng=1))
     """
@@ -74,6 +88,7 @@ SENSOR_CHECKS: tuple[Callable[..., None], ...] = (
     check_answers_are_what_was_asked,
     check_random_state_is_its_own,
 )
+"""What every sensor promises, one function each; it takes what `check_sensor` takes."""
 
 
 def _sizes(make: Make, alphabets: Sizes | None) -> list[tuple[int, int]]:
