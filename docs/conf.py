@@ -1,0 +1,56 @@
+"""Sphinx reads this for `make docs`: the pages of docs/ and the docstrings become build/site, which opens from disk."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "site"), str(HERE.parent / "src")]
+
+from bestchannel import __version__  # noqa: E402  from this tree, whatever else is installed
+
+project = "bestchannel"
+author = "the authors of bestchannel"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_parser",  # the pages
+    "sphinx.ext.autodoc",  # the reference
+    "sphinx.ext.napoleon",  # Parameters, Returns, Raises, Examples of docstrings
+    "mathml",
+    "names",
+]
+exclude_patterns = ["site"]
+language = "en"
+
+myst_enable_extensions = ["dollarmath", "html_image"]
+myst_heading_anchors = 4
+suppress_warnings = ["misc.highlighting_failure"]
+default_role = "literal"  # docstrings mark code as the pages do, by single backticks
+
+autodoc_default_options = {"members": True, "undoc-members": True, "member-order": "bysource"}
+autodoc_class_signature = "mixed"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 88
+add_module_names = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # the fields of a dataclass are documented once
+
+if os.environ.get("INTERSPHINX"):  # links to other documentations; they have to be fetched, so nothing depends on them
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+    }
+    suppress_warnings += ["intersphinx.external"]
+
+html_theme = "furo"
+html_title = "bestchannel"
+html_static_path = ["site/site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_search_summary = False  # a summary is fetched from the page, which browsers refuse to pages on disk
+html_use_index = True
