@@ -63,7 +63,7 @@ def drawn(node: nodes.Element, convert: Callable[[str], list[str]]) -> list[str]
 
 
 def tree_of(tex: str, **attributes: str) -> math:
-    """The formula as MathML; the bar of a divergence does not grow with what stands beside it."""
+    """The formula as MathML; bars do not grow with what stands beside them, and slashes keep close to it."""
     if unclear := re.search(r"frac\s*\d|[_^]\s*\d\d", tex):
         raise MathError(f'"{unclear[0]}" is read differently by different programs, brackets make it clear,')
     tree = math(xmlns=XMLNS, **attributes)
@@ -71,6 +71,8 @@ def tree_of(tex: str, **attributes: str) -> math:
     for operator in tree.iter("mo"):
         if operator.text in BARS and not operator.attrib:
             operator.set("stretchy", "false")
+        if operator.text in {"/", "|"}:
+            operator.attrib.update(lspace="0", rspace="0")
     return tree
 
 

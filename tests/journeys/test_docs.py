@@ -52,7 +52,6 @@ def printed_by(run, folder):
         env=os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split(END_OF_BLOCK)
