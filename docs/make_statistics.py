@@ -114,8 +114,9 @@ def _page(cells: dict[str, list[Cell]]) -> str:
             "",
             "## Senses against the lower bound",
             "",
-            "Random binary channels. The bound is T*·kl(δ, 1-δ) with the proved lower end of T*; each run is divided by"
-            " the bound of its own set of channels. q95 ÷ median is that of the worst set.",
+            r"Random binary channels. The bound is $T^\ast \cdot \mathrm{kl}(\delta, 1-\delta)$ with the proved lower"
+            r" end of $T^\ast$; each run is divided by the bound of its own set of channels. q95 ÷ median is that of"
+            " the worst set.",
             "",
             *_table(cells["efficiency"], EFFICIENCY),
             "",
@@ -136,8 +137,9 @@ def _page(cells: dict[str, list[Cell]]) -> str:
             "",
             "## Wrong answers on hostile channels",
             "",
-            "A policy that keeps its promise has more errors than allowed with probability 10⁻⁶. The upper limit of the"
-            " error probability is exact, at confidence 95 %. Runs that reach their limit of senses are undecided.",
+            "A policy that keeps its promise has more errors than allowed with probability $10^{-6}$. The upper limit"
+            " of the error probability is exact, at confidence 95 %. Runs that reach their limit of senses are"
+            " undecided.",
             "",
             *_table(cells["hostile"], ERRORS),
             "",
@@ -165,7 +167,7 @@ Columns = dict[str, Callable[[Cell], str]]
 
 FIRST: Columns = {
     "channels": lambda cell: cell.summary.instance,
-    "δ": lambda cell: f"{cell.summary.delta:g}",
+    r"$\delta$": lambda cell: f"{cell.summary.delta:g}",
     "runs": _runs,
 }
 EFFICIENCY: Columns = FIRST | {
@@ -188,7 +190,7 @@ RULES: Columns = PAPER | {
 ERRORS: Columns = FIRST | {
     "wrong": lambda cell: f"{cell.summary.wrong:,}",
     "allowed": lambda cell: f"{_allowed(cell.summary):,}",
-    "error ≤": lambda cell: f"{cell.summary.error_upper:.2g}",
+    "error at most": lambda cell: f"{cell.summary.error_upper:.2g}",
     "undecided": lambda cell: f"{cell.summary.undecided:,}",
     "verdict": lambda cell: "kept" if cell.summary.wrong <= _allowed(cell.summary) else "**broken**",
 }
