@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 ROOT = "bestchannel"
-MODULES = ("channels", "policies", "sensing", "runs", "study", "testing", "errors")
+MODULES = ("channels", "policies", "sensing", "runs", "study.monte_carlo", "testing", "errors")
 """Modules whose names are documented, and are meant by their bare names too."""
 
 
@@ -100,7 +100,6 @@ def meant(code: str, known: Mapping[str, ObjectEntry], *, prose: bool) -> str | 
     bare = re.sub(r"\(.*\)$", "", code)
     if not re.fullmatch(r"[A-Za-z]\w*(\.\w+)*", bare) or (prose and re.fullmatch("[a-z]+", bare)):
         return None
-    first, dot, rest = bare.removeprefix("bc.").removeprefix(f"{ROOT}.").partition(".")
-    places = ("", *(f"{module}." for module in MODULES))
-    full = (f"{ROOT}.{place}{first}{dot}{rest}" for place in places)
-    return next((name for name in full if name in known), None)
+    bare = bare.removeprefix("bc.").removeprefix(f"{ROOT}.")
+    places = (f"{ROOT}.{place}{bare}" for place in ("", *(f"{module}." for module in MODULES)))
+    return next((name for name in places if name in known), None)

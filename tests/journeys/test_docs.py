@@ -203,6 +203,14 @@ def test_a_page_links_the_names_that_it_mentions(site):
     assert 'href="../reference/policies.html#bestchannel.policies.OutOfSensesError"' in page
 
 
+def test_every_name_of_the_glossary_exists_and_leads_to_the_reference(site):
+    rows = re.findall(r"<tr\b.*?</tr>", (site / "glossary.html").read_text(encoding="utf-8"), re.DOTALL)
+    cells = [re.findall(r"<td\b.*?</td>", row, re.DOTALL)[-1] for row in rows if "<td" in row]
+    assert len(cells) > 40
+    linked = r'<a class="reference internal" href="reference/[^"]*" title="bestchannel\.[^"]*">'
+    assert [cell for cell in cells if cell.count("<code") != len(re.findall(linked, cell))] == []
+
+
 def test_no_formula_is_left_as_tex(site):
     for page in site.rglob("*.html"):
         text = re.sub(r"<(script|pre|code)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
