@@ -86,6 +86,17 @@ def test_search_finds_pseudo_capacity(browser, site, width):
         assert visit.heard == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_stars_of_the_optimal_pair_are_seen_in_the_proof(browser, site, width):
+    with window(browser, width) as visit:
+        visit.page.goto((site / "theory" / "adaptive.html").as_uri())
+        for letter in "PQ":
+            pair = visit.page.locator("math msup", has_text=f"{letter}∗").first
+            star = pair.locator("mo").bounding_box()
+            assert min(star["width"], star["height"]) > 2
+            assert star["y"] < pair.locator("mi").bounding_box()["y"] + star["height"]
+
+
 def test_an_index_stands_below_its_letter_in_the_font_of_the_site(browser, site):
     with window(browser, 1280) as visit:
         visit.page.goto((site / "theory" / "bounds.html").as_uri())

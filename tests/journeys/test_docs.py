@@ -211,6 +211,27 @@ def test_every_name_of_the_glossary_exists_and_leads_to_the_reference(site):
     assert [cell for cell in cells if cell.count("<code") != len(re.findall(linked, cell))] == []
 
 
+PROSE = re.compile(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
+FORMULA = re.compile(r"[\u0370-\u03ff\u2070-\u209f\u2200-\u22ff\u0302\u0303ŴĈ⌈⌉⌊⌋²³½¼¾′‖ᵀ]|\w_\w|\w\\\*|\d·\d|[A-Z]\*")
+
+
+def formulas_in_prose(text):
+    """Letters and signs of mathematics outside of $formulas$ and `code`, each with what stands around it."""
+    prose = PROSE.sub(" ", text)
+    return [prose[max(0, found.start() - 20) : found.end() + 20] for found in FORMULA.finditer(prose)]
+
+
+@pytest.mark.parametrize("name", sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")))
+def test_every_formula_is_typeset(name):
+    assert formulas_in_prose((DOCS / name).read_text(encoding="utf-8")) == []
+
+
+def test_a_formula_that_is_not_typeset_is_noticed():
+    for formula in ("(P*, Q*)", "T\\*", "W_x", "√n", "Ŵ", "10⁻⁶", "ε-best", "a ≤ b"):
+        assert formulas_in_prose(f"Let {formula} be.")
+    assert not formulas_in_prose("Let $W_x$ be `W_x`, *not* 0.5.")
+
+
 def test_no_formula_is_left_as_tex(site):
     for page in site.rglob("*.html"):
         text = re.sub(r"<(script|pre|code)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
