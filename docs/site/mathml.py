@@ -4,11 +4,12 @@ import logging as standard_logging
 import re
 from collections.abc import Callable, Iterator
 from importlib.resources import as_file, files
+from itertools import pairwise
 
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import parse_latex_math
-from docutils.utils.math.mathml_elements import math, mo
+from docutils.utils.math.mathml_elements import MathElement, math, mo, mover, mspace, msub
 from fontTools import subset
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -17,9 +18,11 @@ from sphinx.writers.html5 import HTML5Translator
 
 log = logging.getLogger(__name__)
 
-BREAKS_AFTER = set("=<>≤≥≠≈≪∝∈→←⇔,;+−-⋅·×/|") | {":="}
+BREAKS_AFTER = set("=≔<>≤≥≠≈≪∝∈→←⇔,;+−-⋅·×/|")
 """Operators after which a line may end, outside brackets, as in TeX; a browser does not break a formula by itself."""
 
+APPLY = "\N{FUNCTION APPLICATION}"
+ACCENTS = {"ˆ", "~", "ˉ"}
 BARS = {"‖", "|", "∣"}
 OPEN, CLOSE = set("([{⌈⌊⟨"), set(")]}⌉⌋⟩")
 XMLNS = "http://www.w3.org/1998/Math/MathML"
@@ -63,17 +66,62 @@ def drawn(node: nodes.Element, convert: Callable[[str], list[str]]) -> list[str]
 
 
 def tree_of(tex: str, **attributes: str) -> math:
-    """The formula as MathML; bars do not grow with what stands beside them, and slashes keep close to it."""
+    """The formula as MathML."""
     if unclear := re.search(r"frac\s*\d|[_^]\s*\d\d", tex):
         raise MathError(f'"{unclear[0]}" is read differently by different programs, brackets make it clear,')
     tree = math(xmlns=XMLNS, **attributes)
     parse_latex_math(tree, tex)
+    for row in list(tree.iter()):
+        part_accents(row)
+        join_signs(row)
+        space_functions(row)
     for operator in tree.iter("mo"):
-        if operator.text in BARS and not operator.attrib:
-            operator.set("stretchy", "false")
-        if operator.text in {"/", "|"}:
-            operator.attrib.update(lspace="0", rspace="0")
+        space_sign(operator)
     return tree
+
+
+def part_accents(row: MathElement) -> None:
+    """An index stands beside its letter and the accent; docutils puts it below the letter."""
+    for place, child in enumerate(row):
+        if child.tag == "munderover" and child[2].text in ACCENTS:
+            letter, index, accent = child
+            row[place] = msub(mover(letter, accent, accent="true"), index)
+
+
+def join_signs(row: MathElement) -> None:
+    """A colon and an equals sign are one sign of definition."""
+    for colon, equals in list(pairwise(row)):
+        if (colon.text, equals.text) == ("∶", "="):
+            equals.text = "≔"
+            row.remove(colon)
+
+
+def space_functions(row: MathElement) -> None:
+    """A little space between a function's name and what stands beside it, as in "2 log x", if it is no bracket."""
+    children = [child for child in row if child.text != APPLY]
+    for left, right in list(pairwise(children)):
+        beside_name = (is_name(left) and not isinstance(right, mo)) or (is_name(right) and not opens(left))
+        if beside_name and row.tag in {"math", "mrow", "mtd", "msqrt"}:
+            row.insert(list(row).index(right), mspace(width="0.167em"))
+
+
+def is_name(element: MathElement) -> bool:
+    """Whether it is a word such as log, with or without an index."""
+    name = element[0] if element.tag in {"msub", "msup", "msubsup"} else element
+    return name.tag == "mi" and len(name.text or "") > 1
+
+
+def opens(element: MathElement) -> bool:
+    """Whether it is an operator that has its own space, or an opening bracket, which needs none."""
+    return isinstance(element, mo) and element.text not in CLOSE
+
+
+def space_sign(operator: mo) -> None:
+    """Bars do not grow with what stands beside them, and slashes keep close to it."""
+    if operator.text in BARS and not operator.attrib:
+        operator.set("stretchy", "false")
+    if operator.text in {"/", "|"}:
+        operator.attrib.update(lspace="0", rspace="0")
 
 
 def pieces_of(tex: str) -> Iterator[str]:

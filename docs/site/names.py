@@ -3,9 +3,10 @@
 import importlib
 import inspect
 import re
+from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,12 +19,16 @@ ROOT = "bestchannel"
 MODULES = ("channels", "policies", "sensing", "runs", "study.monte_carlo", "testing", "errors")
 """Modules whose names are documented, and are meant by their bare names too."""
 
+MODULES_IN_EXAMPLES = {"bc", "runs"}
+"""What examples call the modules."""
+
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("names", Names)
     app.connect("autodoc-process-docstring", escape)
     app.add_post_transform(LinkNames)
+    app.connect("html-page-context", link_examples)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -45,9 +50,9 @@ class Names(SphinxDirective):
 
 
 def described(module: ModuleType, name: str) -> list[str]:
-    """What autodoc is to do for one name; bases are told where there are any."""
+    """What autodoc is to do for one name; bases are told where they tell something."""
     value = getattr(module, name)
-    derived = inspect.isclass(value) and value.__bases__ != (object,)
+    derived = inspect.isclass(value) and not {*value.__bases__} <= {object, ABC, Protocol}
     return [f".. auto{kind_of(value)}:: {module.__name__}.{name}", "   :show-inheritance:" if derived else "", ""]
 
 
@@ -103,3 +108,21 @@ def meant(code: str, known: Mapping[str, ObjectEntry], *, prose: bool) -> str | 
     bare = bare.removeprefix("bc.").removeprefix(f"{ROOT}.")
     places = (f"{ROOT}.{place}{bare}" for place in ("", *(f"{module}." for module in MODULES)))
     return next((name for name in places if name in known), None)
+
+
+ATTRIBUTE = re.compile(r'<span class="n">(\w+)</span><span class="o">\.</span><span class="n">(\w+)</span>')
+"""`bc.estimate` in a highlighted example."""
+
+
+def link_examples(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document) -> None:
+    """The names that the examples of a page use become links as well."""
+    known = app.env.domains.python_domain.objects
+
+    def linked(found: re.Match[str]) -> str:
+        target = meant(f"{found[1]}.{found[2]}", known, prose=True) if found[1] in MODULES_IN_EXAMPLES else None
+        if target is None:
+            return found[0]
+        address = app.builder.get_relative_uri(page, known[target].docname)
+        return f'<a href="{address}#{known[target].node_id}" title="{target}">{found[0]}</a>'
+
+    context["body"] = ATTRIBUTE.sub(linked, context.get("body", ""))

@@ -201,6 +201,19 @@ def test_what_pages_import_from_study_is_in_the_reference(site):
 def test_a_page_links_the_names_that_it_mentions(site):
     page = (site / "how-to" / "own-sensor.html").read_text(encoding="utf-8")
     assert 'href="../reference/policies.html#bestchannel.policies.OutOfSensesError"' in page
+    assert '<a href="../reference/bestchannel.html#bestchannel.identify"' in page
+
+
+@pytest.mark.parametrize("name", ["tutorial", "how-to/data-formats", "how-to/laboratory", "how-to/own-policy"])
+def test_examples_link_the_names_that_they_use(site, name):
+    page = (site / f"{name}.html").read_text(encoding="utf-8")
+    assert re.search(r'<a href="[^"]*" title="bestchannel\.[\w.]+"><span class="n">\w+</span>', page)
+
+
+def test_an_index_stands_beside_an_accented_letter(site):
+    page = (site / "theory" / "intervals.html").read_text(encoding="utf-8")
+    assert re.search(r"<msub><mover accent=.true.><mi>W</mi><mo[^>]*>ˆ</mo></mover><mi>x</mi></msub>", page)
+    assert "<munderover><mi>W</mi>" not in page
 
 
 def test_every_name_of_the_glossary_exists_and_leads_to_the_reference(site):
