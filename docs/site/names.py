@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import sys
 from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.domains.python import ObjectEntry
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -53,7 +55,8 @@ def described(module: ModuleType, name: str) -> list[str]:
     """What autodoc is to do for one name; bases are told where they tell something."""
     value = getattr(module, name)
     derived = inspect.isclass(value) and not {*value.__bases__} <= {object, ABC, Protocol}
-    return [f".. auto{kind_of(value)}:: {module.__name__}.{name}", "   :show-inheritance:" if derived else "", ""]
+    option = "   :show-inheritance:" if derived else "   :no-value:" if kind_of(value) == "data" else ""
+    return [f".. auto{kind_of(value)}:: {module.__name__}.{name}", option, ""]
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -77,11 +80,23 @@ def kind_of(value: Any) -> str:
 
 def escape(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Bars and trailing underscores are mathematics in our docstrings, and markup in reStructuredText."""
+    if what == "data":
+        lines[:] = below_definition(name.rpartition(".")[2], value)
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...", "..")):
             parts = re.split(r"(`[^`]*`)", line)
             parts[::2] = [re.sub(r"(\||(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2]]
             lines[number] = "".join(parts)
+
+
+def below_definition(name: str, value: Any) -> list[str]:
+    """What is said of a constant or a type in the module that defines it; its own docstring is that of its class."""
+    for module in [key for key in sys.modules if key.startswith(f"{ROOT}.")]:
+        if vars(sys.modules[module]).get(name) is value:
+            said = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name))
+            if said:
+                return list(said)
+    return []
 
 
 class LinkNames(SphinxPostTransform):
