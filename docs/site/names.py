@@ -4,10 +4,9 @@ import importlib
 import inspect
 import re
 import sys
-from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -29,6 +28,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("names", Names)
     app.connect("autodoc-process-docstring", escape)
+    app.connect("autodoc-process-bases", keep_public_bases)
     app.add_post_transform(LinkNames)
     app.connect("html-page-context", link_examples)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -52,11 +52,22 @@ class Names(SphinxDirective):
 
 
 def described(module: ModuleType, name: str) -> list[str]:
-    """What autodoc is to do for one name; bases are told where they tell something."""
+    """What autodoc is to do for one name."""
     value = getattr(module, name)
-    derived = inspect.isclass(value) and not {*value.__bases__} <= {object, ABC, Protocol}
+    derived = inspect.isclass(value) and any(map(is_public, value.__bases__))
     option = "   :show-inheritance:" if derived else "   :no-value:" if kind_of(value) == "data" else ""
     return [f".. auto{kind_of(value)}:: {module.__name__}.{name}", option, ""]
+
+
+def keep_public_bases(app: Sphinx, name: str, value: type, options: Any, bases: list[Any]) -> None:
+    """Of the bases of a class, those that a reader can know."""
+    bases[:] = filter(is_public, bases)
+
+
+def is_public(base: type) -> bool:
+    """Whether a class is an exception, or one that is described here."""
+    modules = [sys.modules.get(name) for name in (ROOT, *(f"{ROOT}.{module}" for module in MODULES))]
+    return issubclass(base, BaseException) or any(getattr(module, base.__name__, None) is base for module in modules)
 
 
 def public_names(module: ModuleType) -> list[str]:
