@@ -35,7 +35,7 @@ statistics: .venv/developer
 	$(BIN)/python docs/make_statistics.py $(STUDIES)
 
 # docs/ and docstrings as a site that opens from disk: build/site/index.html. A warning is an error.
-# INTERSPHINX=1 make docs also links to the pages of Python, NumPy and SciPy, which takes a network
+# INTERSPHINX=1 make docs also links to the pages of Python, NumPy and SciPy, as far as they can be reached
 docs: .venv/developer
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
 

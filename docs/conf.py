@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "site"), str(HERE.parent / "src")]
@@ -26,7 +27,6 @@ language = "en"
 
 myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 4
-suppress_warnings = ["misc.highlighting_failure"]
 default_role = "literal"  # docstrings mark code as the pages do, by single backticks
 
 autodoc_default_options = {"members": True, "undoc-members": True, "member-order": "bysource"}
@@ -38,14 +38,24 @@ add_module_names = False
 napoleon_google_docstring = False
 napoleon_use_ivar = True  # the fields of a dataclass are documented once
 
-if os.environ.get("INTERSPHINX"):  # links to other documentations; they have to be fetched, so nothing depends on them
+
+def reachable(address: str) -> bool:
+    """Whether the list of another documentation's names can be fetched."""
+    try:
+        with urlopen(f"{address}/objects.inv", timeout=10):
+            return True
+    except OSError:
+        return False
+
+
+OTHERS = {
+    "python": "https://docs.python.org/3",
+    "numpy": "https://numpy.org/doc/stable",
+    "scipy": "https://docs.scipy.org/doc/scipy",
+}
+if os.environ.get("INTERSPHINX"):  # only if asked for: the site is the same, and built, without a network
     extensions.append("sphinx.ext.intersphinx")
-    intersphinx_mapping = {
-        "python": ("https://docs.python.org/3", None),
-        "numpy": ("https://numpy.org/doc/stable", None),
-        "scipy": ("https://docs.scipy.org/doc/scipy", None),
-    }
-    suppress_warnings += ["intersphinx.external"]
+    intersphinx_mapping = {name: (address, None) for name, address in OTHERS.items() if reachable(address)}
 
 html_theme = "furo"
 html_title = "bestchannel"
