@@ -115,8 +115,9 @@ def _page(rows: dict[str, list[Row]]) -> str:
             "",
             "## Senses against the lower bound",
             "",
-            "Random binary channels. The bound is T*·kl(δ, 1-δ) with the proved lower end of T*; each run is divided by"
-            " the bound of its own set of channels. q95 ÷ median is that of the worst set.",
+            r"Random binary channels. The bound is $T^\ast \cdot \mathrm{kl}(\delta, 1-\delta)$ with the proved lower"
+            r" end of $T^\ast$; each run is divided by the bound of its own set of channels. q95 ÷ median is that of"
+            " the worst set.",
             "",
             *_table(rows["efficiency"], EFFICIENCY),
             "",
@@ -137,8 +138,9 @@ def _page(rows: dict[str, list[Row]]) -> str:
             "",
             "## Wrong answers on hostile channels",
             "",
-            "A policy that keeps its promise has more errors than allowed with probability 10⁻⁶. The upper limit of the"
-            " error probability is exact, at confidence 95 %. Runs that reach their limit of senses are undecided.",
+            "A policy that keeps its promise has more errors than allowed with probability $10^{-6}$. The upper limit"
+            " of the error probability is exact, at confidence 95 %. Runs that reach their limit of senses are"
+            " undecided.",
             "",
             *_table(rows["hostile"], ERRORS),
             "",
@@ -166,7 +168,7 @@ Columns = dict[str, Callable[[Row], str]]
 
 FIRST: Columns = {
     "channels": lambda row: row.summary.instance,
-    "δ": lambda row: f"{row.summary.delta:g}",
+    r"$\delta$": lambda row: f"{row.summary.delta:g}",
     "runs": _runs,
 }
 EFFICIENCY: Columns = FIRST | {
@@ -189,7 +191,7 @@ RULES: Columns = PAPER | {
 ERRORS: Columns = FIRST | {
     "wrong": lambda row: f"{row.summary.wrong:,}",
     "allowed": lambda row: f"{_allowed(row.summary):,}",
-    "error ≤": lambda row: f"{row.summary.error_upper:.2g}",
+    "error at most": lambda row: f"{row.summary.error_upper:.2g}",
     "undecided": lambda row: f"{row.summary.undecided:,}",
     "verdict": lambda row: "kept" if row.summary.wrong <= _allowed(row.summary) else "**broken**",
 }

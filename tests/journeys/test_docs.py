@@ -1,12 +1,18 @@
 """The pages are true: what they run runs, from top to bottom, and prints what they show; every link leads somewhere."""
 
+import importlib
 import os
 import re
 import subprocess
 import sys
+import zlib
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+import bestchannel
+from tests.journeys.built_site import build, built
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -46,7 +52,6 @@ def printed_by(run, folder):
         env=os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split(END_OF_BLOCK)
@@ -137,11 +142,117 @@ def test_every_page_can_be_reached_from_the_index():
     assert {path.resolve() for path in DOCS.rglob("*.md")} <= reached
 
 
-def test_site_is_built_without_a_warning(tmp_path):
-    pytest.importorskip("mkdocs", reason="mkdocs is not installed")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    page = (tmp_path / "site/theory/bounds.html").read_text(encoding="utf-8")
-    assert "<math" in page
-    assert "$$" not in page
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    return built(tmp_path_factory)
+
+
+def test_site_is_built_without_a_warning_and_has_every_page(site):
+    pages = [path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")]
+    assert len(pages) > 20
+    assert [page for page in pages if not (site / page).exists()] == []
+
+
+MISTAKES = {
+    "[nothing](nothing.md)": "nothing.md",
+    "[nothing](#no-heading)": "no-heading",
+    "$\\nothing$": 'Unknown LaTeX command "\\nothing"',
+    "$\\tfrac12 x$": "brackets make it clear",
+    "```{names} bestchannel\nno_name\n```": "no_name",
+}
+"""Lines of a page, and what the build says about them."""
+
+
+def test_mistakes_in_a_page_fail_the_build_and_are_named(site, tmp_path):
+    source = tmp_path / "docs"
+    source.mkdir()
+    for part in ("conf.py", "site"):
+        (source / part).symlink_to(DOCS / part)
+    (source / "index.md").write_text("# Page\n\n" + "\n\n".join(MISTAKES) + "\n")
+    run = build(tmp_path / "site", source)
+    assert run.returncode != 0
+    assert [complaint for complaint in MISTAKES.values() if complaint not in run.stderr] == []
+
+
+@cache
+def described(site):
+    """The names that the reference describes, from the list that other sites would link by."""
+    listed = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
+    return {line.split()[0] for line in listed.splitlines() if line.split()[1].startswith("py:")}
+
+
+@pytest.mark.parametrize("name", ["", ".channels", ".policies", ".sensing", ".runs", ".errors"])
+def test_every_public_name_is_in_the_reference(site, name):
+    module = importlib.import_module(f"bestchannel{name}")
+    public = getattr(module, "__all__", None) or [key for key in vars(module) if not key.startswith("_")]
+    names = {f"bestchannel.{key}" if key in bestchannel.__all__ else f"{module.__name__}.{key}" for key in public}
+    assert len(names) > 1
+    assert names - described(site) == set()
+
+
+def test_what_pages_import_from_study_is_in_the_reference(site):
+    pages = "".join(path.read_text() for path in (DOCS / "how-to").glob("*.md"))
+    imports = re.findall(r"from (bestchannel\.study[\w.]*) import (.*)", pages)
+    names = {f"{module}.{name}" for module, names in imports for name in names.split(", ")}
+    assert len(names) > 3
+    assert names - described(site) == set()
+
+
+def test_a_page_links_the_names_that_it_mentions(site):
+    page = (site / "how-to" / "own-sensor.html").read_text(encoding="utf-8")
+    assert 'href="../reference/policies.html#bestchannel.policies.OutOfSensesError"' in page
+    assert '<a href="../reference/bestchannel.html#bestchannel.identify"' in page
+
+
+@pytest.mark.parametrize("name", ["tutorial", "how-to/data-formats", "how-to/laboratory", "how-to/own-policy"])
+def test_examples_link_the_names_that_they_use(site, name):
+    page = (site / f"{name}.html").read_text(encoding="utf-8")
+    assert re.search(r'<a href="[^"]*" title="bestchannel\.[\w.]+"><span class="n">\w+</span>', page)
+
+
+def test_an_index_stands_beside_an_accented_letter(site):
+    page = (site / "theory" / "intervals.html").read_text(encoding="utf-8")
+    assert re.search(r"<msub><mover accent=.true.><mi>W</mi><mo[^>]*>ˆ</mo></mover><mi>x</mi></msub>", page)
+    assert "<munderover><mi>W</mi>" not in page
+
+
+def test_every_name_of_the_glossary_exists_and_leads_to_the_reference(site):
+    rows = re.findall(r"<tr\b.*?</tr>", (site / "glossary.html").read_text(encoding="utf-8"), re.DOTALL)
+    cells = [re.findall(r"<td\b.*?</td>", row, re.DOTALL)[-1] for row in rows if "<td" in row]
+    assert len(cells) > 40
+    linked = r'<a class="reference internal" href="reference/[^"]*" title="bestchannel\.[^"]*">'
+    assert [cell for cell in cells if cell.count("<code") != len(re.findall(linked, cell))] == []
+
+
+PROSE = re.compile(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
+FORMULA = re.compile(r"[\u0370-\u03ff\u2070-\u209f\u2200-\u22ff\u0302\u0303ŴĈ⌈⌉⌊⌋²³½¼¾′‖ᵀ]|\w_\w|\w\\\*|\d·\d|[A-Z]\*")
+
+
+def formulas_in_prose(text):
+    """Letters and signs of mathematics outside of $formulas$ and `code`, each with what stands around it."""
+    prose = PROSE.sub(" ", text)
+    return [prose[max(0, found.start() - 20) : found.end() + 20] for found in FORMULA.finditer(prose)]
+
+
+@pytest.mark.parametrize("name", sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")))
+def test_every_formula_is_typeset(name):
+    assert formulas_in_prose((DOCS / name).read_text(encoding="utf-8")) == []
+
+
+def test_a_formula_that_is_not_typeset_is_noticed():
+    for formula in ("(P*, Q*)", "T\\*", "W_x", "√n", "Ŵ", "10⁻⁶", "ε-best", "a ≤ b"):
+        assert formulas_in_prose(f"Let {formula} be.")
+    assert not formulas_in_prose("Let $W_x$ be `W_x`, *not* 0.5.")
+
+
+def test_no_formula_is_left_as_tex(site):
+    for page in site.rglob("*.html"):
+        text = re.sub(r"<(script|pre|code)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.search(r"\$|\\[a-z]", text), page
+
+
+def test_index_leads_to_no_server(site):
+    for page in site.rglob("*.html"):
+        assert not re.findall(
+            r"<(?:script|link|img)[^>]*(?:src|href)=\"(?:https?:)?//", page.read_text(encoding="utf-8")
+        )
