@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.binary_rival import ANY_INPUT, likelihood_evidence, meeting_rates
+from bestchannel.evidence.binary_rival import ANY_INPUT, balanced_rates, likelihood_evidence
 from bestchannel.evidence.binary_rival import kernels as binary
 from bestchannel.evidence.leader_bets import leader_curve
 from bestchannel.information import NATS_PER_BIT
@@ -129,7 +129,7 @@ def test_leader_and_rival_meet_at_the_same_value():
     for _ in range(50):
         a, N = rng.uniform(0.15, 0.5, 2), 10 ** rng.uniform(2, 4)
         counts = N * np.array([rows(a[0], 1 - a[1])])
-        rate, level, cost = meeting_rates(counts, np.zeros(1), 4 * N, curve.rates, curve.levels)[0]
+        rate, level, cost = balanced_rates(counts, np.zeros(1), 4 * N, curve.rates, curve.levels)[0]
         leader = np.interp(math.log(rate), np.log(curve.rates), curve.levels)
         assert level == pytest.approx(leader, abs=0.02)
         assert cost >= 0.0

@@ -9,6 +9,7 @@ import pytest
 from bestchannel import Adaptive, BestChanID, InputError, Observation, Simulator, identify
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, random_channel, z_channel
 from bestchannel.policies.adaptive.adaptive_policy import FIRST_SENSES, FIRST_SHARE
+from bestchannel.policies.adaptive.state import State
 from bestchannel.sensing.instances import random_binary_channels
 
 ENOUGH = 10**9
@@ -153,19 +154,18 @@ def test_ruled_out_channels_never_come_back_without_epsilon():
 
 def test_shares_of_delta_add_up_to_delta():
     # over the restarts of one leader's bets, and with epsilon over the leaders
-    policy = Adaptive([(2, 2)] * 2, delta=0.1)
-    assert policy._threshold(1) == pytest.approx(math.log(1 / (FIRST_SHARE * 0.1)), rel=1e-15)
-    within = Adaptive([(2, 2)] * 2, delta=0.1, epsilon=0.05)
+    policy, within = Adaptive([(2, 2)] * 2, delta=0.1), Adaptive([(2, 2)] * 2, delta=0.1, epsilon=0.05)
+    state = State.of([np.zeros((2, 2), dtype=np.int64)] * 2, 0)
+    assert policy._threshold(state, 1) == pytest.approx(math.log(1 / (FIRST_SHARE * 0.1)), rel=1e-15)
     spent = 0.0
-    for attempt in range(1, 400):
-        within._attempt = attempt
+    for state.leaders in range(1, 400):
         for restarts in range(20):
-            within._evidence[1].restarts = policy._evidence[1].restarts = restarts
-            spent += math.exp(-within._threshold(1))
+            state.bets[1].restarts = restarts
+            spent += math.exp(-within._threshold(state, 1))
     # sum of 1/(i(i+1)) up to 399 is 399/400; beyond 20 restarts 1e-20 is left
     assert spent == pytest.approx(0.1 * 399 / 400, rel=1e-12)
     alone = [math.log(1 / 0.1) - math.log(FIRST_SHARE * (1 - FIRST_SHARE) ** i) for i in range(20)]
-    assert policy._threshold(1) == pytest.approx(alone[19], rel=1e-12)
+    assert policy._threshold(state, 1) == pytest.approx(alone[19], rel=1e-12)
     assert sum(math.exp(-nats) for nats in alone) == pytest.approx(0.1, rel=1e-12)
 
 
@@ -175,14 +175,14 @@ def test_new_leader_within_epsilon_starts_anew_with_a_smaller_share():
     for _ in range(3):
         tell(policy, [good, poor])
     assert policy.leader == 0
-    assert policy._threshold(1) == pytest.approx(math.log(2 / (FIRST_SHARE * 0.1)), rel=1e-15)
-    assert policy._weigh()[1] > 0.0
+    assert policy._threshold(policy.state, 1) == pytest.approx(math.log(2 / (FIRST_SHARE * 0.1)), rel=1e-15)
+    assert policy._weigh(policy.state)[1] > 0.0
     while policy.leader == 0 and policy.ask() is not None:
         tell(policy, [poor, good])
     assert policy.leader == 1
     assert policy.candidates == (0, 1)
-    assert policy._weigh() == {0: 0.0}
-    assert policy._threshold(0) == pytest.approx(math.log(6 / (FIRST_SHARE * 0.1)), rel=1e-15)
+    assert policy._weigh(policy.state) == {0: 0.0}
+    assert policy._threshold(policy.state, 0) == pytest.approx(math.log(6 / (FIRST_SHARE * 0.1)), rel=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -208,7 +208,7 @@ def test_asking_for_evidence_changes_nothing():
     plain, watched = Adaptive([(2, 2)] * 3, delta=0.1), Adaptive([(2, 2)] * 3, delta=0.1)
     sensor = Simulator(channels, rng=1)
     while (request := plain.ask()) is not None:
-        assert watched.leader is None or watched._weigh() == watched._weigh()
+        assert watched.state is None or watched._weigh(watched.state) == watched._weigh(watched.state)
         assert watched.ask() == request
         observation = Observation(request.number, sensor(request))
         plain.tell(observation)
@@ -220,7 +220,8 @@ def test_asking_for_evidence_changes_nothing():
 def test_policy_that_ends_at_once_has_no_evidence(alphabets):
     policy = Adaptive(alphabets, delta=0.1)
     assert policy.recommendation == 0
-    assert set(policy._weigh().values()) <= {0.0}
+    assert policy.state is None
+    assert policy.evidence_nats == {}
 
 
 @pytest.mark.parametrize("sampling", ["fewest", "uniform", "lucb", "top-two", "track-and-stop"])
@@ -249,3 +250,15 @@ def test_calibrated_threshold_needs_fewer_senses_and_says_that_it_is_not_proved(
 def test_rule_that_there_is_not_is_refused(option, message):
     with pytest.raises(InputError, match=message):
         Adaptive([(2, 2)], delta=0.1, **option)
+
+
+def test_state_shows_leader_rivals_senses_and_evidence():
+    policy = Adaptive([(2, 2)] * 3, delta=0.1)
+    assert policy.state is None
+    while len(policy.candidates) == 3:
+        tell(policy, [bsc(0.3).W, bsc(0.05).W, bsc(0.2).W])
+    head, *rows = (line.split() for line in str(policy.state).splitlines())
+    assert head[:3] == ["channel", "role", "senses"]
+    assert [row[1] for row in rows] == ["ruled", "leader", "rival"]
+    assert [int(row[-3].replace(",", "")) for row in rows[2:]] == [policy.state.senses(2)]
+    assert float(rows[2][-2]) == pytest.approx(policy.evidence_nats[2], abs=0.005)

@@ -64,22 +64,22 @@ class Hasty(Adaptive):
     def __init__(self, alphabets, *, delta):
         super().__init__(alphabets, delta=delta, threshold="calibrated")
 
-    def _threshold(self, rival):
-        return super()._threshold(rival) / 5
+    def _threshold(self, state, rival):
+        return super()._threshold(state, rival) / 5
 
 
 class Misled(Adaptive):
     """Channel 0 leads whatever was sensed."""
 
-    def _choose_leader(self, view):
-        self.leader = 0
+    def _choose_leader(self, state, view):
+        state.leader = 0
 
 
 class Flattered(Misled):
     """A sabotaged policy: every bet pays as if the leader were 0.05 nat better."""
 
-    def _weigh(self):
-        return {rival: nats + 0.05 * self._evidence[rival].weight for rival, nats in super()._weigh().items()}
+    def _weigh(self, state):
+        return {rival: nats + 0.05 * state.bets[rival].weight for rival, nats in super()._weigh(state).items()}
 
 
 def values(channels, P=None):

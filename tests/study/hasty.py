@@ -1,6 +1,7 @@
 """A policy that breaks its promise, to show that a study would notice."""
 
 from bestchannel.policies import Adaptive
+from bestchannel.policies.adaptive.state import State
 
 HASTE = 5.0
 """How many times less evidence is enough for it."""
@@ -16,5 +17,5 @@ class Hasty(Adaptive):
         """See `Policy`."""
         return "none: a fifth of the evidence was enough"
 
-    def _threshold(self, rival: int) -> float:
-        return super()._threshold(rival) / HASTE
+    def _threshold(self, state: State, rival: int) -> float:
+        return super()._threshold(state, rival) / HASTE

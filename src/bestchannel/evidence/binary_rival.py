@@ -40,15 +40,15 @@ def likelihood_evidence(counts: Floats, starts: Floats, weights: Floats, fixed_i
     return nats
 
 
-def meeting_rates(
+def balanced_rates(
     counts: Floats, weights: Floats, leader_senses: float, rates: Floats, levels: Floats, fixed_input: float = ANY_INPUT
 ) -> Floats:
-    """For every rival the rate σ at which leader and rival meet, the value at which they do, and its cost.
+    """For every rival the rate σ that pushes leader and rival to the same value, that value, and its cost.
 
     Bets of weight σ for each of the leader's senses push it down to a level, levels[i] at rates[i]
     (levels fall as rates rise). The rival, with counts[r] and weight s[r] + σ leader_senses, is pushed up. Evidence is
     largest where both come to the same value; the third number is what the rival's counts charge for it, in nats.
     """
     met = np.empty((len(counts), 3))
-    kernels().meeting_rates(counts, weights, leader_senses, rates, levels, fixed_input, met)
+    kernels().balanced_rates(counts, weights, leader_senses, rates, levels, fixed_input, met)
     return met

@@ -235,8 +235,8 @@ def likelihood_evidence(counts, starts, weights, p, log_share_all, log_share_sin
 
 
 @jit
-def meeting_rates(counts, weights, leader_senses, rates, levels, p, met):
-    """Fill met[r] with (σ, level, cost): see `evidence.binary_rival.meeting_rates`."""
+def balanced_rates(counts, weights, leader_senses, rates, levels, p, met):
+    """Fill met[r] with (σ, level, cost): see `evidence.binary_rival.balanced_rates`."""
     last = len(rates) - 1
     for r in range(len(counts)):
         low, high = 0, last
@@ -269,4 +269,4 @@ def warm_up():
     """Call every entry once."""
     counts, one, two = np.ones((1, 2, 2)), np.ones(1), np.array([0.1, 0.2])
     likelihood_evidence(counts, 0.5 * counts, one, -1.0, -1.0, -1.0, one.copy())
-    meeting_rates(counts, one, 1.0, two, two[::-1].copy(), -1.0, np.empty((1, 3)))
+    balanced_rates(counts, one, 1.0, two, two[::-1].copy(), -1.0, np.empty((1, 3)))

@@ -1,5 +1,5 @@
 """An independent check of a finished identification; it shares no code with what it checks."""
 
-from bestchannel.verification.verify import Verdict, verify
+from bestchannel.verification.verify import CheckedRecord, verify
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["CheckedRecord", "verify"]

@@ -14,7 +14,7 @@ import numpy as np
 from bestchannel.verification import likelihood, plug_in_check
 from bestchannel.verification.fault import NotValidError
 from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Floats, Integers, Record, Stakes, Step
+from bestchannel.verification.record import MOST, Bet, Floats, Integers, Record, StatedBets, StatedStep
 
 FIRST_SHARE = 0.9
 """Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""
@@ -82,7 +82,7 @@ def check_adaptive(record: Record) -> None:
         candidates = step.candidates
 
 
-def _check_candidates(record: Record, step: Step, before: frozenset[int]) -> None:
+def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) -> None:
     if step.leader not in step.candidates:
         raise NotValidError(f"the leader after request {step.request} must be a candidate; it is none")
     for back in sorted(step.candidates - before):
@@ -91,14 +91,14 @@ def _check_candidates(record: Record, step: Step, before: frozenset[int]) -> Non
         )
 
 
-def _check_size(books: Books, step: Step) -> None:
+def _check_size(books: Books, step: StatedStep) -> None:
     """Sums of counts stay within 64 bits."""
     for channel, table in step.counts.items():
         if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
             raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
 
 
-def _count(books: Books, step: Step) -> None:
+def _count(books: Books, step: StatedStep) -> None:
     for channel, table in step.counts.items():
         books.counts[channel] = books.counts[channel] + table
 
@@ -106,7 +106,7 @@ def _count(books: Books, step: Step) -> None:
 # --- the bets ---------------------------------------------------------------------------------
 
 
-def _settle(books: Books, step: Step, leader: int | None) -> None:
+def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
     """Book what the bets of one request brought."""
     stakes = step.stakes
     if stakes is None:
@@ -120,7 +120,7 @@ def _settle(books: Books, step: Step, leader: int | None) -> None:
         _book(books, step, stakes, rival, bet)
 
 
-def _book(books: Books, step: Step, stakes: Stakes, rival: int, bet: Bet) -> None:
+def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: Bet) -> None:
     where = f"in the bet against {books.record.names[rival]!r} in request {step.request}"
     if rival == stakes.leader or stakes.leader not in step.counts:
         raise NotValidError(f"a leader that is sensed, and another channel as rival, are wanted {where}")
@@ -132,7 +132,7 @@ def _book(books: Books, step: Step, stakes: Stakes, rival: int, bet: Bet) -> Non
     check_origin(bet, stakes.inputs, books.counts[stakes.leader], step.senses[stakes.leader], where)
 
 
-def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Account:
+def _account(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> Account:
     """The account of a bet: opened by its first bet, which is in the request since which they count."""
     if bet.restarts < books.latest.get(rival, 0):
         raise NotValidError(f"restarts must not become fewer; they do {where}")
@@ -147,14 +147,14 @@ def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Acco
     return books.accounts[key]
 
 
-def _check_since(books: Books, step: Step, rival: int, bet: Bet, where: str) -> None:
+def _check_since(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> None:
     """The likelihood of a binary rival counts since the first bet; elsewhere no sense counts without a bet."""
     binary = books.record.alphabets[rival] == (2, 2)
     if bet.since > step.request or (binary and bet.since != step.request):
         raise NotValidError(f"the first of some bets must count since its own request; it has {bet.since} {where}")
 
 
-def _book_plug_in(books: Books, account: Account, step: Step, rival: int, bet: Bet, where: str) -> None:
+def _book_plug_in(books: Books, account: Account, step: StatedStep, rival: int, bet: Bet, where: str) -> None:
     """Weigh the rival's senses with θ; the weight on the leader must be one that they allow."""
     senses = step.senses.get(rival, (0,))
     if min(senses) != max(senses) or not 0.0 <= bet.theta <= 1.0:
@@ -171,7 +171,7 @@ def _book_plug_in(books: Books, account: Account, step: Step, rival: int, bet: B
 # --- the stop ---------------------------------------------------------------------------------
 
 
-def check_ruled_out(books: Books, rival: int, step: Step) -> None:
+def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
     """The evidence against a rival that is no candidate any more has reached log(1/(share δ))."""
     record = books.record
     where = f"channel {record.names[rival]!r} was ruled out after request {step.request}"

@@ -16,7 +16,7 @@ from bestchannel.verification.paper_sizes import (
     median_size,
     naive_size,
 )
-from bestchannel.verification.record import Floats, Integers, Record, Step
+from bestchannel.verification.record import Floats, Integers, Record, StatedStep
 from bestchannel.verification.value import Bracket, capacity_bracket, information
 
 ACCURACY = 1e-9
@@ -57,7 +57,7 @@ class _Course:
             values.update({channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed})
         return values
 
-    def _next(self) -> Step:
+    def _next(self) -> StatedStep:
         if not self.left:
             raise _EndOfRecordError
         step = self.left.pop(0)
@@ -189,7 +189,7 @@ def _keep(course: _Course, estimates: Estimates, how_many: int) -> None:
     course.standing = kept
 
 
-def _check_senses(record: Record, step: Step, wanted: set[int], size: Size) -> None:
+def _check_senses(record: Record, step: StatedStep, wanted: set[int], size: Size) -> None:
     """All wanted channels, and no other, are sensed, each input as often and as often as the size demands."""
     if step.senses.keys() != wanted:
         raise NotValidError(

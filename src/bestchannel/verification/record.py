@@ -34,7 +34,7 @@ class Bet:
 
 
 @dataclass(frozen=True)
-class Stakes:
+class StatedBets:
     """All bets of one request."""
 
     leader: int
@@ -43,12 +43,12 @@ class Stakes:
 
 
 @dataclass(frozen=True)
-class Step:
+class StatedStep:
     """One answered request, and what is said of the state after it."""
 
     request: int
     senses: Mapping[int, tuple[int, ...]]
-    stakes: Stakes | None
+    stakes: StatedBets | None
     counts: Tables
     total: int  # senses so far
     candidates: frozenset[int]
@@ -73,7 +73,7 @@ class Record:
     alphabets: tuple[tuple[int, int], ...]
     options: Mapping[str, Any]
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
-    steps: tuple[Step, ...]
+    steps: tuple[StatedStep, ...]
 
     def worthless(self, channel: int) -> bool:
         """Whether the channel has a single input or output, and so the value 0."""
@@ -123,12 +123,12 @@ class _Reader:
             steps=tuple(self.step(step) for step in self.audit["steps"]),
         )
 
-    def step(self, step: Any) -> Step:
+    def step(self, step: Any) -> StatedStep:
         """One of `steps`."""
         request, status = whole(step["request"]), step["status"]
         where = f"request {request}"
         leader = status["leader"]
-        return Step(
+        return StatedStep(
             request=request,
             senses={self.channel(name, where): tuple(map(whole, each)) for name, each in step["senses"].items()},
             stakes=None if step["stakes"] is None else self.stakes(step["stakes"], where),
@@ -144,10 +144,10 @@ class _Reader:
         """The finite ones of some numbers by channel."""
         return {self.channel(name, where): number(nats) for name, nats in values.items() if nats is not None}
 
-    def stakes(self, stakes: Any, where: str) -> Stakes:
+    def stakes(self, stakes: Any, where: str) -> StatedBets:
         """What was staked in a step."""
         bets = {self.channel(name, where): _bet(bet) for name, bet in stakes["bets"].items()}
-        return Stakes(self.channel(stakes["leader"], where), floats(stakes["input"]), bets)
+        return StatedBets(self.channel(stakes["leader"], where), floats(stakes["input"]), bets)
 
     def channel(self, name: object, where: str) -> int:
         """The number of a channel."""

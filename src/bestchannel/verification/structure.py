@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bestchannel.verification.fault import NotValidError
-from bestchannel.verification.record import Record, Step
+from bestchannel.verification.record import Record, StatedStep
 
 
 def check_structure(record: Record) -> None:
@@ -50,7 +50,7 @@ def _check_steps(record: Record) -> None:
         raise NotValidError(f"the steps hold {senses} senses; the record says {record.senses}")
 
 
-def _check_counts(record: Record, step: Step) -> None:
+def _check_counts(record: Record, step: StatedStep) -> None:
     """The answer has the channels, the shape and the sums that were asked for."""
     if step.counts.keys() != step.senses.keys():
         raise NotValidError(f"request {step.request} must be answered for the channels that it asks for, and no other")

@@ -23,7 +23,7 @@ POLICIES: dict[str, Callable[[Record], None]] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckedRecord:
     """Whether a record holds: `checks` that were passed, and the `failure` that ended them, one sentence or None.
 
     `claim` is what a valid record proves; an undecided one claims nothing.
@@ -35,7 +35,7 @@ class Verdict:
     claim: str
 
 
-def verify(document: object) -> Verdict:
+def verify(document: object) -> CheckedRecord:
     """Check the JSON of an identification again, from its counts and stakes alone: docs/theory/certificate.md.
 
     A document that is no such JSON is refused with an `InputError`.
@@ -49,8 +49,8 @@ def verify(document: object) -> Verdict:
                 check(record)
             passed.append(name)
     except NotValidError as fault:
-        return Verdict(False, tuple(passed), str(fault), "nothing is proved")
-    return Verdict(True, tuple(passed), None, claim)
+        return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved")
+    return CheckedRecord(True, tuple(passed), None, claim)
 
 
 def _checks(record: Record) -> list[tuple[str, Callable[[Record], None]]]:
