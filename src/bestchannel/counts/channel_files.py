@@ -10,16 +10,16 @@ import numpy as np
 
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts import csv_form, json_form, npz_form, parquet_form
+from bestchannel.counts import json_format, npz_format, parquet_format, text_table
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
 from bestchannel.counts.labelled import LabelledRows, refuse_text
 from bestchannel.errors import InputError
 
 _RENDERERS = {
-    ".json": json_form.render,
-    ".csv": csv_form.render,
-    ".npz": npz_form.render,
-    ".parquet": parquet_form.render,
+    ".json": json_format.render,
+    ".csv": text_table.render,
+    ".npz": npz_format.render,
+    ".parquet": parquet_format.render,
 }
 
 
@@ -73,12 +73,12 @@ def _ending(path: Path) -> str:
 def _parsed(path: Path, data: bytes, transpose: bool, columns: Mapping[str, str] | None) -> list[LabelledRows]:
     ending = _ending(path)
     if ending == ".csv":
-        return csv_form.parse(data, name=path.stem, columns=columns, transpose=transpose)
+        return text_table.parse(data, name=path.stem, columns=columns, transpose=transpose)
     if ending == ".parquet":
-        return parquet_form.parse(data, name=path.stem, columns=columns, transpose=transpose)
+        return parquet_format.parse(data, name=path.stem, columns=columns, transpose=transpose)
     if columns is not None:
         raise InputError(f"columns belongs to a .csv or .parquet file; this is a {ending} file")
-    return json_form.parse(data) if ending == ".json" else npz_form.parse(data)
+    return json_format.parse(data) if ending == ".json" else npz_format.parse(data)
 
 
 def _channels(found: list[LabelledRows], normalize: bool, transpose: bool) -> dict[str, Channel]:

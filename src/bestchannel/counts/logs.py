@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bestchannel.counts import json_form, mat_form, npz_form
+from bestchannel.counts import json_format, mat_format, npz_format
 from bestchannel.counts.array_log import array_log
-from bestchannel.counts.bare_matrix import bare_matrix
 from bestchannel.counts.disk import read_bytes
 from bestchannel.counts.labelled import LabelledRows
 from bestchannel.counts.labelled_counts import Cells
+from bestchannel.counts.matrix_text import bare_matrix
 from bestchannel.counts.parquet_log import parquet_log
 from bestchannel.counts.pieces import Piece, Progress
 from bestchannel.counts.table import read_table
@@ -32,9 +32,9 @@ def open_log(
     if ending == ".parquet":
         return parquet_log(path, cells, columns, progress)
     if ending == ".npz":
-        return array_log(npz_form.arrays(read_bytes(path)), cells, path.stem, columns)
+        return array_log(npz_format.arrays(read_bytes(path)), cells, path.stem, columns)
     if ending == ".mat":
-        return array_log(mat_form.arrays(read_bytes(path)), cells, path.stem, columns)
+        return array_log(mat_format.arrays(read_bytes(path)), cells, path.stem, columns)
     if columns is not None:
         raise InputError(f"columns belongs to rows with names above them; this is a {ending} file")
     return None
@@ -45,7 +45,7 @@ def read_matrices(path: Path, *, transpose: bool) -> list[LabelledRows]:
     ending, data = _ending(path), read_bytes(path)
     if ending in TEXT:
         return [bare_matrix(read_table(data), name=path.stem, transpose=transpose)]
-    return {".npz": npz_form.parse, ".mat": mat_form.parse, ".json": json_form.parse}[ending](data)
+    return {".npz": npz_format.parse, ".mat": mat_format.parse, ".json": json_format.parse}[ending](data)
 
 
 def _ending(path: Path) -> str:

@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from bestchannel.counts.long_form import find_columns
+from bestchannel.counts.long_table import find_columns
 from bestchannel.counts.table import as_number, finite_or_refused, split_rows
 from bestchannel.errors import InputError
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bestchannel.counts.csv_form import is_long_header
 from bestchannel.counts.disk import decoded, open_bytes, read_bytes
 from bestchannel.counts.labelled_counts import Cells
-from bestchannel.counts.long_text import LongText
 from bestchannel.counts.pieces import Piece, Progress
 from bestchannel.counts.row_forms import Delimited, Pairs, RowForm, count_of, is_pairs
+from bestchannel.counts.streamed_text import LongText
 from bestchannel.counts.table import delimiter_of
+from bestchannel.counts.text_table import is_long_header
 from bestchannel.errors import InputError
 
 SHORT = 2**22

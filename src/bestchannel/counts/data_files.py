@@ -13,7 +13,7 @@ from bestchannel.counts.disk import errors_naming
 from bestchannel.counts.labelled import LabelledRows, refuse_text
 from bestchannel.counts.labelled_counts import Cells, LabelledCounts, labelled_matrix
 from bestchannel.counts.logs import open_log, read_matrices
-from bestchannel.counts.long_form import NOT_A_MATRIX
+from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.pieces import Piece, Progress, totals
 from bestchannel.errors import InputError
 

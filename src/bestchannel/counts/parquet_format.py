@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.counts.labelled import LabelledRows
-from bestchannel.counts.long_form import NOT_A_MATRIX, LongForm, matrices, probability_columns
+from bestchannel.counts.long_table import NOT_A_MATRIX, LongForm, matrices, probability_columns
 from bestchannel.counts.table import refuse_not_finite
 from bestchannel.errors import InputError, MissingExtraError
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from bestchannel.channels import Channel
-from bestchannel.counts.bare_matrix import bare_matrix
 from bestchannel.counts.labelled import LabelledRows
-from bestchannel.counts.long_form import NOT_A_MATRIX, LongForm, matrices, probability_columns
+from bestchannel.counts.long_table import NOT_A_MATRIX, LongForm, matrices, probability_columns
+from bestchannel.counts.matrix_text import bare_matrix
 from bestchannel.counts.table import Table, read_table
 from bestchannel.errors import InputError
 
