@@ -40,7 +40,7 @@ def test_recording_too_short_for_a_policy_says_what_it_wants_and_what_to_use_ins
     recording = bc.Recording(trials_of(LINKS, 50, 1))
     policy = bc.BestChanID(recording.alphabets, delta=0.05)
     wanted = policy.ask().senses[0][0]
-    with pytest.raises(OutOfSensesError, match="the policy adaptive wants fewer, and `estimate` makes do") as error:
+    with pytest.raises(OutOfSensesError, match="the policy adaptive requires fewer, and `estimate` makes do") as error:
         bc.identify(recording, policy)
     assert f"{wanted:,}" in str(error.value)
     assert "has 50 more senses of input x=0 of channel 'good'" in str(error.value)
@@ -67,7 +67,7 @@ def test_declared_alphabet_holds_letters_that_never_came():
 @pytest.mark.parametrize(
     ("trials", "alphabets", "sentence"),
     [
-        ({}, None, "a recording wants at least one channel"),
+        ({}, None, "a recording requires at least one channel"),
         ({"a": [(0, -1)]}, None, "must be pairs \\(x, y\\) of whole numbers >= 0"),
         ({"a": [(0.5, 1.0)]}, None, "must be pairs \\(x, y\\) of whole numbers >= 0"),
         ({"a": [1, 2, 3]}, None, "must be pairs \\(x, y\\) of whole numbers >= 0"),
@@ -123,7 +123,7 @@ def test_frame_is_a_recording():
     assert recording(Request(1, {0: (2, 2)}))[0].tolist() == [[1, 1], [1, 1]]
     declared = bc.Recording(frame, outputs=["0", "1", "2"])
     assert (declared.alphabets, declared.inferred_outputs) == ([(2, 3)], False)
-    with pytest.raises(InputError, match="a recording wants a row a sense"):
+    with pytest.raises(InputError, match="a recording requires one row per sense"):
         bc.Recording(frame.assign(count=1))
 
 
@@ -158,7 +158,7 @@ def test_certified_replay_names_the_channel_that_estimate_has_ahead(tmp_path):
 def test_other_trials_are_refused():
     with pytest.raises(InputError, match=r"trials must map channels to pairs .*; they are a int"):
         bc.Recording(5)
-    with pytest.raises(InputError, match="an alphabet a channel; there are 2 and 1 channels"):
+    with pytest.raises(InputError, match="each channel must have one alphabet; 1 channels have 2"):
         bc.Recording([LOG], alphabets=[(2, 2), (2, 2)])
     with pytest.raises(InputError, match="alphabets belongs to pairs of numbers"):
         bc.Recording(pd.DataFrame(LOG, columns=["x", "y"]), alphabets=[(2, 2)])

@@ -161,7 +161,7 @@ def test_any_callable_is_a_sensor():
 
 
 def test_simulator_of_no_channel_is_refused():
-    with pytest.raises(InputError, match="a simulator wants at least one channel; none was given"):
+    with pytest.raises(InputError, match="a simulator requires at least one channel; none was given"):
         Simulator([], rng=1)
 
 

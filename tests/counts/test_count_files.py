@@ -199,10 +199,11 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
 
 def test_other_misuse_is_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="a folder, and a file is wanted"):
+    with pytest.raises(InputError, match="a folder, and a file is required"):
         read_counts(tmp_path / "folder.csv")
     with pytest.raises(MissingFileError):
         read_counts(tmp_path / "none.csv")
+    (tmp_path / "counts.xls").write_text("x,y\n0,1\n")
     with pytest.raises(InputError, match="ending must be one of"):
         read_counts(tmp_path / "counts.xls")
     with pytest.raises(InputError, match="only a matrix can be transposed"):

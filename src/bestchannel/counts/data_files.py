@@ -1,21 +1,97 @@
-"""Counts in files: lines `channel, x, y, count`, trial logs with a line a sense, or matrices of counts."""
+"""Channels, counts and trials in files: which formats there are, and what is read from any of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
-
-from bestchannel.arrays import numeric_array
-from bestchannel.counts.disk import errors_naming
-from bestchannel.counts.labelled import LabelledRows, refuse_text
-from bestchannel.counts.labelled_counts import Cells, LabelledCounts, labelled_matrix
-from bestchannel.counts.logs import open_log, read_matrices
+from bestchannel.channels import Channel
+from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, text_log
+from bestchannel.counts.disk import Source, errors_naming, opened, write_bytes
+from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
-from bestchannel.counts.pieces import Piece, Progress, totals
+from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.trials import NO_ORDER, Trials, in_order
 from bestchannel.errors import InputError
+from bestchannel.progress import Progress
+
+
+@dataclass(frozen=True)
+class Format:
+    """What files of one format can hold, and how it is read and written; None where they cannot.
+
+    `log(source, seen, columns, progress)` gives the rows of a log, or None for a file of matrices, which
+    `matrices(source, transpose)` reads. `long(source, columns, transpose)` reads channels where these may be
+    rows channel, x, y, p. `render(channels)` is what such a file holds.
+    """
+
+    log: Callable[[Source, Combinations, Columns, Progress | None], Iterator[RowBlock] | None] | None = None
+    matrices: Callable[[Source, bool], list[NamedMatrix]] | None = None
+    long: Callable[[Source, Columns, bool], list[NamedMatrix]] | None = None
+    render: Callable[[Mapping[str, Channel]], bytes] | None = None
+
+
+FORMATS = {
+    ".csv": Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long, matrix_text.render),
+    ".tsv": Format(text_log.read_log, matrix_text.read_matrices),
+    ".txt": Format(text_log.read_log, matrix_text.read_matrices),
+    ".parquet": Format(parquet_format.read_log, None, parquet_format.read_long, parquet_format.render),
+    ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
+    ".mat": Format(mat_format.read_log, mat_format.read_matrices),
+    ".json": Format(None, json_format.read_matrices, None, json_format.render),
+}
+"""Every format by the ending of its files; channels are read from those that they can be written to."""
+
+Content = TypeVar("Content", Channel, LabelledCounts)
+
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
+
+
+def read_channels(
+    path: str | os.PathLike[str],
+    *,
+    normalize: bool = False,
+    transpose: bool = False,
+    columns: Columns = None,
+) -> dict[str, Channel]:
+    """The channels of a .json, .csv, .npz or .parquet file by name, in the order of the file.
+
+    `normalize` divides each row by its sum; `transpose` says that the columns of the
+    matrices are the inputs; `columns` renames the columns of a long form, as in
+    `{"channel": "link", "x": "sent", "y": "got", "p": "probability"}`.
+    """
+    with _opened(path, channels=True) as (source, form):
+        if form.long is None and columns is not None:
+            raise InputError(f"columns belongs to a .csv or .parquet file; this is a {source.ending} file")
+        found = form.long(source, columns, transpose) if form.long else _matrices(form, source, transpose)
+        return _by_name([_upright(matrix, transpose).channel(normalize=normalize) for matrix in found])
+
+
+def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]) -> None:
+    """Write the channels in the format that the ending of the path names, at once or not at all.
+
+    Reading gives them back to the bit, except that .csv and .parquet give labels that are
+    all integers in numeric order.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_channels(f"{folder}/links.csv", {"link": Channel.from_rows([[0.9, 0.1], [0.2, 0.8]])})
+    ...     read_channels(f"{folder}/links.csv")
+    {'link': Channel('link', 2 inputs, 2 outputs)}
+    """
+    path = Path(path)
+    with errors_naming(path):
+        if not channels:
+            raise InputError("a file must hold at least one channel; none was given")
+        for name, channel in channels.items():
+            _refuse_text(name, channel.inputs, channel.outputs)
+        render = _format_of(path, channels=True).render
+        assert render is not None
+        write_bytes(path, render(channels))
 
 
 def read_counts(
@@ -23,7 +99,7 @@ def read_counts(
     *,
     outputs: Sequence[str] | None = None,
     transpose: bool = False,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
     """The counts of a text (.csv, .tsv, .txt), .parquet, .npz, .mat or .json file by channel, in the order of the file.
@@ -34,40 +110,101 @@ def read_counts(
     that the columns of the matrices are the inputs; `columns` renames the columns of rows; `progress` is
     told how many bytes of how many are read.
     """
-    path = Path(path)
-    with errors_naming(path):
-        cells = Cells(outputs)
-        log = open_log(path, cells, columns=columns, progress=progress)
+    with _opened(path) as (source, form):
+        seen = Combinations(outputs)
+        log = _log(form, source, seen, columns, progress)
         if log is None:
-            found = [
-                _of_matrix(content, cells.declared, transpose) for content in read_matrices(path, transpose=transpose)
-            ]
-            return _by_name(found)
+            matrices = _matrices(form, source, transpose)
+            return _by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
         if transpose:
             raise InputError(NOT_A_MATRIX)
-        return _by_name(_counted(log, cells))
+        counted = seen.counted(log)
+        if not counted:
+            raise InputError("there must be lines after the header; there is none")
+        return _by_name(counted)
 
 
-def _counted(log: Iterable[Piece], cells: Cells) -> list[LabelledCounts]:
-    counted = totals(log, cells)
-    if not len(cells):
-        raise InputError("there must be lines after the header; there is none")
-    return cells.tables(counted)
+def read_trials(
+    path: str | os.PathLike[str],
+    *,
+    outputs: Sequence[str] | None = None,
+    columns: Columns = None,
+    progress: Progress | None = None,
+) -> Trials:
+    """The trials of a log, one row per sense, with the columns x, y and perhaps channel, or `(input, output)` lines.
+
+    `outputs` declares the outputs of every channel, `columns` renames the columns, and `progress` is told how
+    many bytes of how many are read.
+    """
+    with _opened(path) as (source, form):
+        seen = Combinations(outputs)
+        log = _log(form, source, seen, columns, progress)
+        if log is None:
+            raise InputError(NO_ORDER)
+        return in_order(seen, log)
 
 
-def _by_name(found: Sequence[LabelledCounts]) -> dict[str, LabelledCounts]:
-    channels = {content.name: content for content in found}
-    if not channels:
-        raise InputError("a file must hold at least one channel; this one holds none")
-    if len(channels) < len(found):
-        raise InputError("each channel must occur once; a name occurs twice")
+@contextmanager
+def _opened(path: str | os.PathLike[str], *, channels: bool = False) -> Iterator[tuple[Source, Format]]:
+    """The file and its format; what is refused inside names the file."""
+    path = Path(path)
+    with errors_naming(path), opened(path) as source:
+        yield source, _format_of(path, channels=channels)
+
+
+def _format_of(path: Path, *, channels: bool) -> Format:
+    ending = path.suffix.lower()
+    formats = {name: form for name, form in FORMATS.items() if form.render or not channels}
+    endings = f"the ending must be one of {', '.join(formats)}"
+    if ending in _PACKED:
+        raise InputError(f"the file is packed ({ending}); unpack it first, {endings}")
+    if ending not in formats:
+        raise InputError(f"{endings}; it is {ending!r}")
+    return formats[ending]
+
+
+def _log(
+    form: Format, source: Source, seen: Combinations, columns: Columns, progress: Progress | None
+) -> Iterator[RowBlock] | None:
+    """The rows of a log, numbered by `seen` as they come; None for a file of matrices."""
+    if form.log is not None:
+        return form.log(source, seen, columns, progress)
+    if columns is not None:
+        raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
+    return None
+
+
+def _matrices(form: Format, source: Source, transpose: bool) -> list[NamedMatrix]:
+    assert form.matrices is not None  # what is always a log is never asked for matrices
+    return form.matrices(source, transpose)
+
+
+def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:
+    return matrix.transposed() if transpose else matrix
+
+
+def _by_name(found: Sequence[Content]) -> dict[str, Content]:
+    by_name: dict[str, Content] = {}
     for content in found:
-        refuse_text(content.name, content.inputs, content.outputs)
-    return channels
+        if content.name in by_name:
+            raise InputError(f'the channel "{content.name}" must occur once; it occurs twice')
+        _refuse_text(content.name, content.inputs, content.outputs)
+        by_name[content.name] = content
+    if not by_name:
+        raise InputError("a file must hold at least one channel; this one holds none")
+    return by_name
 
 
-def _of_matrix(content: LabelledRows, outputs: tuple[str, ...] | None, transpose: bool) -> LabelledCounts:
-    rows = content.rows
-    if transpose:
-        rows = np.transpose(numeric_array(rows, f'the counts of channel "{content.name}"'))
-    return labelled_matrix(content.name, rows, content.inputs, content.outputs, outputs)
+def _refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse a name or label that not every format and terminal can hold."""
+    for text in (name, *inputs, *outputs):
+        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
+            raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
+        return False
+    return True

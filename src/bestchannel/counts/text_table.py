@@ -1,70 +1,75 @@
-"""Channels as CSV: the long form `channel,x,y,p`, or one bare matrix."""
+"""Delimited text as one table of cells that know their lines."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from bestchannel.channels import Channel
-from bestchannel.counts.labelled import LabelledRows
-from bestchannel.counts.long_table import NOT_A_MATRIX, LongForm, matrices, probability_columns
-from bestchannel.counts.matrix_text import bare_matrix
-from bestchannel.counts.table import Table, read_table
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.counts.disk import decoded
+from bestchannel.counts.long_table import refuse_not_finite
+from bestchannel.counts.text_log import as_number, delimiter_of, split_rows
 from bestchannel.errors import InputError
 
-_NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, blank rows left out; row i starts on line `lines[i]`, counted from 1.
+
+    `gap` is the first blank line with a row before and after it, if there is one.
+    """
+
+    rows: list[list[str]]
+    lines: list[int]
+    decimal_comma: bool
+    gap: int | None
+
+    def number(self, cell: str) -> float | None:
+        """The number that the cell holds, or None."""
+        return as_number(cell, self.decimal_comma)
+
+    def numbers(self, cells: Sequence[str], place: Callable[[int], str]) -> Floats:
+        """The finite numbers that the cells hold; `place(i)` names cell i in a refusal."""
+        texts = [cell.replace(",", ".") for cell in cells] if self.decimal_comma else cells
+        try:
+            values = np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:
+            bad = next(i for i, cell in enumerate(cells) if self.number(cell) is None)
+            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(cells[bad])}") from None
+        refuse_not_finite(values, place)
+        return values
+
+    def refuse_ragged(self, width: int, first: int) -> None:
+        """Refuse the first row from number `first` on that has not `width` cells."""
+        for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
+            if len(row) != width:
+                raise InputError(
+                    f"line {line} must have {width} cells like the lines before it; it has {len(row)},"
+                    f" the first being {reprlib.repr(row[0])}"
+                )
 
 
-def parse(data: bytes, *, name: str, columns: Mapping[str, str] | None, transpose: bool) -> list[LabelledRows]:
-    """The channels of a CSV file; one that the file does not name is called `name`."""
-    table = read_table(data)
-    if columns is None and not is_long_header(table.rows[0]):
-        return [bare_matrix(table, name=name, transpose=transpose)]
-    if transpose:
-        raise InputError(NOT_A_MATRIX)
-    return list(matrices(_long_form(table, name, columns)))
+def read_table(data: bytes) -> Table:
+    """Text delimited by commas, semicolons or tabs, as a table of at least one row.
 
-
-def render(channels: Mapping[str, Channel]) -> bytes:
-    """The long form of the channels, one line a cell."""
-    lines = ["channel,x,y,p"]
-    for name, channel in channels.items():
-        lines.extend(_cell_lines(name, channel))
-    return "\n".join([*lines, ""]).encode()
-
-
-def is_long_header(header: Sequence[str]) -> bool:
-    """Whether the first line names the columns of a long form."""
-    cells = {cell.strip().casefold() for cell in header}
-    return {"x", "y"} <= cells or ("channel" in cells and not cells.isdisjoint({"x", "y", "p", "count"}))
-
-
-def _long_form(table: Table, name: str, columns: Mapping[str, str] | None) -> LongForm:
-    header, rows = table.rows[0], table.rows[1:]
-    found = probability_columns(header, columns)
-    table.refuse_ragged(len(header), 1)
+    With semicolons, numbers may have a decimal comma. Spaces before a cell are dropped
+    unless the cell is quoted.
+    """
+    text = decoded(data)
+    delimiter = delimiter_of(text)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    blank: list[int] = []
+    for row, line in split_rows(text, delimiter):
+        if any(map(str.strip, row)):
+            rows.append(row)
+            lines.append(line)
+        else:
+            blank.append(line)
     if not rows:
-        raise InputError("there must be lines after the header; there is none")
-
-    def place(i: int) -> str:
-        return f"line {table.lines[i + 1]}"
-
-    p = found["p"]
-    return LongForm(
-        [row[found["channel"]] for row in rows] if "channel" in found else [name] * len(rows),
-        [row[found["x"]] for row in rows],
-        [row[found["y"]] for row in rows],
-        table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"'),
-        place,
-    )
-
-
-def _cell_lines(name: str, channel: Channel) -> Iterator[str]:
-    outputs = [_quoted(label) for label in channel.outputs]
-    for label, row in zip(channel.inputs, channel.W.tolist(), strict=True):
-        start = f"{_quoted(name)},{_quoted(label)}"
-        yield from (f"{start},{output},{p!r}" for output, p in zip(outputs, row, strict=True))
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+        raise InputError("the file holds no lines but blank ones")
+    gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
+    return Table(rows, lines, delimiter == ";", gap)

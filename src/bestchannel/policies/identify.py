@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from bestchannel.arrays import Integers
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Request
-from bestchannel.policies.transcript import Identification, Party, Status, Transcript
+from bestchannel.policies.transcript import Identification, Status, Transcript
 
 
 class OutOfSensesError(InputError):
@@ -56,10 +57,10 @@ def identify(
     return transcript.outcome()
 
 
-def _channels(sensor: Sensor, policy: Policy) -> Sequence[Party]:
+def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:
     """What takes part: as the sensor says, which must be what the policy was made for."""
-    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
-    parties: Sequence[Party] = getattr(sensor, "parties", unnamed)
+    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    parties: Sequence[ChannelLabels] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
         raise InputError(f"the policy wants {len(policy.alphabets)} channels; the sensor has {len(parties)}")
     for party, wanted in zip(parties, policy.alphabets, strict=True):

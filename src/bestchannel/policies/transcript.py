@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Integers
-from bestchannel.policies.policy import Alphabet, Policy, Stakes
+from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.policies.policy import Policy, Stakes
 from bestchannel.policies.request import Observation, Request
 
 
@@ -42,21 +43,6 @@ class Step:
     status: Status
 
 
-@dataclass(frozen=True)
-class Party:
-    """A channel that took part: what it is called, and its letters."""
-
-    key: Any
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-    @staticmethod
-    def unlabelled(key: Hashable, alphabet: Alphabet) -> Party:
-        """A channel whose letters are numbers."""
-        n_inputs, n_outputs = alphabet
-        return Party(key, tuple(map(str, range(n_inputs))), tuple(map(str, range(n_outputs))))
-
-
 @dataclass(frozen=True, eq=False)
 class Audit:
     """All that an outcome follows from: what the policy was, what it asked and was told.
@@ -64,7 +50,7 @@ class Audit:
     `options` are those that the policy was made with beyond delta and epsilon. Steps number the channels as here.
     """
 
-    channels: tuple[Party, ...]
+    channels: tuple[ChannelLabels, ...]
     options: Mapping[str, Any]
     steps: tuple[Step, ...]
 
@@ -92,7 +78,7 @@ class Identification:
 class Transcript:
     """A policy with everything that it was asked and told so far."""
 
-    def __init__(self, policy: Policy, channels: Sequence[Party]) -> None:
+    def __init__(self, policy: Policy, channels: Sequence[ChannelLabels]) -> None:
         self.policy = policy
         self.channels = tuple(channels)
         self.steps: list[Step] = []

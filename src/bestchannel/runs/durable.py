@@ -14,15 +14,13 @@ from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Party, Policy, Request, Sensor, Status, identify
+from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, Status, identify
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sources import source_of, under_its_condition
 from bestchannel.sensing import Recording
-
-Progress = Callable[[Status], None]
 
 PYTHON: Mapping[str, Any] = {"kind": "sensor"}
 """The source of a run that a Python program answers."""
@@ -97,7 +95,7 @@ def remembering(
     first = policy.ask()
     if first is not None and first.number != 1:
         raise InputError(f"a run wants a policy that was told nothing yet; this one asks request {first.number}")
-    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     inferred = getattr(sensor, "inferred_outputs", False)
     settings = Settings.of(policy, getattr(sensor, "parties", unnamed), source, inferred)
     with store.begun_or_opened(path, settings) as run:
@@ -111,7 +109,7 @@ def identify_durably(
     *,
     source: Mapping[str, Any] = PYTHON,
     max_senses: int | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[Status], None] | None = None,
 ) -> Identification:
     """`identify`, kept in this file: a new run, or one begun with the same policy and channels, to go on with.
 
@@ -125,7 +123,7 @@ def identify_durably(
 
 
 def resume(
-    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Progress | None = None
+    path: str | os.PathLike[str], *, max_senses: int | None = None, progress: Callable[[Status], None] | None = None
 ) -> Identification:
     """Go on with a simulated or replayed run, to the verdict that it would have reached without a pause."""
     settings = store.read(path).settings

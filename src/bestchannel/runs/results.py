@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.counts.json_text import json_of
+from bestchannel.counts.json_format import json_of
 from bestchannel.errors import InputError
-from bestchannel.policies import Audit, Identification, Party, Request, Status, Step
+from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step
 
 OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
 
@@ -101,7 +101,7 @@ def _finite(value: float) -> float | None:
 
 def _parsed(document: Any) -> Identification:
     audit = document["audit"]
-    parties = tuple(Party(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
+    parties = tuple(ChannelLabels(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
     number = {party.key: j for j, party in enumerate(parties)}
     steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
     return Identification(

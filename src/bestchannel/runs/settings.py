@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Policy
+from bestchannel.policies import ChannelLabels, Policy
 from bestchannel.policies.catalogue import POLICIES
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
@@ -23,7 +23,7 @@ class Settings:
     recording or sensor; `inferred_outputs` says that the outputs are only those that a recording happened to have.
     """
 
-    parties: tuple[Party, ...]
+    parties: tuple[ChannelLabels, ...]
     policy: str
     delta: float
     epsilon: float
@@ -33,7 +33,7 @@ class Settings:
 
     @staticmethod
     def of(
-        policy: Policy, parties: Sequence[Party], source: Mapping[str, Any], inferred_outputs: bool = False
+        policy: Policy, parties: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
     ) -> Settings:
         """The settings that make such a policy."""
         return Settings(
@@ -80,7 +80,7 @@ class Settings:
         try:
             content = json.loads(text)
             return Settings(
-                tuple(Party(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
+                tuple(ChannelLabels(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
                 *(content[key] for key in ("policy", "delta", "epsilon", "options", "source", "inferred_outputs")),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -97,7 +97,7 @@ class Settings:
                 )
 
 
-def _key(party: Party) -> int | str:
+def _key(party: ChannelLabels) -> int | str:
     """The name of a channel, or its position."""
     return party.key if isinstance(party.key, int | str) else str(party.key)
 

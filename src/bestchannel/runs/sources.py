@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError, MissingFileError
-from bestchannel.policies import Identification, Party
+from bestchannel.policies import ChannelLabels, Identification
+from bestchannel.progress import Progress
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
-
-Progress = Callable[[int, int], None]
 
 SIMULATION, RECORDING = "simulation", "recording"
 
@@ -80,7 +79,7 @@ def under_its_condition(result: Identification, inferred_outputs: bool) -> Ident
     return replace(result, guarantee=f"{result.guarantee}, conditional on the observed alphabet")
 
 
-def _channel(party: Party, rows: object) -> Channel:
+def _channel(party: ChannelLabels, rows: object) -> Channel:
     return Channel.from_rows(rows, name=str(party.key), inputs=party.inputs, outputs=party.outputs)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Request
+from bestchannel.policies import ChannelLabels, Request
 
 
 class Simulator:
@@ -25,7 +25,7 @@ class Simulator:
     def __init__(self, channels: Mapping[str, object] | Sequence[object], *, rng: np.random.Generator | int) -> None:
         named = dict(channels) if isinstance(channels, Mapping) else dict(enumerate(channels))
         if not named:
-            raise InputError("a simulator wants at least one channel; none was given")
+            raise InputError("a simulator requires at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
@@ -38,13 +38,13 @@ class Simulator:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as the policies take it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
     @property
-    def parties(self) -> list[Party]:
+    def parties(self) -> list[ChannelLabels]:
         """What every channel and its letters are called."""
-        return [Party(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
+        return [ChannelLabels(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""
