@@ -16,8 +16,14 @@ from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
-from bestchannel.intervals.normal_approximation import asymptotic_interval
-from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
+from bestchannel.intervals.plug_in import (
+    CapacityAtCounts,
+    ChannelCapacity,
+    Interval,
+    asymptotic_interval,
+    capacities_at_counts,
+    deviation_interval,
+)
 from bestchannel.intervals.upper_end import upper_end
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge
 
@@ -92,7 +98,7 @@ def estimate(
     """The capacity of every channel from counts[name][x][y], and which channel has the largest.
 
     `counts` may also be a frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without
-    count and a row a sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; or what
+    count and one row per sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; or what
     `read_counts` gives. `delta` is the largest probability that any interval is wrong, `epsilon` the bits within
     which a channel may be called the best. `outputs` declares the outputs that every channel can give; where rows
     are counted without it, or `inferred_outputs` says so, the outputs are those that happened to be seen, which
@@ -104,7 +110,7 @@ def estimate(
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
-    tables = labelled_counts(counts, outputs)
+    tables = _labelled(counts, outputs)
     channels = _channel_estimates(tables, delta / len(tables))
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
@@ -120,23 +126,30 @@ def estimate(
     )
 
 
+def _labelled(counts: object, outputs: Sequence[str] | None) -> Mapping[str, LabelledCounts]:
+    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
+    if outputs is None and isinstance(counts, Mapping) and counts:
+        pairs = counts.items()
+        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
+            return counts
+    return labelled_counts(counts, outputs)
+
+
 def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:
-    """One estimate a channel, whose interval is wrong with probability at most alpha."""
-    counts = [content.counts for content in tables.values()]
-    sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(counts)}
-    values = plug_in(sensed, ChannelCapacity())
-    return tuple(_channel_estimate(content, values[i], alpha) for i, content in enumerate(tables.values()))
+    """One estimate per channel, whose interval is wrong with probability at most alpha."""
+    found = capacities_at_counts([content.counts for content in tables.values()])
+    return tuple(_channel_estimate(*pair, alpha) for pair in zip(tables.values(), found, strict=True))
 
 
-def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) -> ChannelEstimate:
+def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: float) -> ChannelEstimate:
     table = content.counts
     n_inputs, n_outputs = table.shape
     ceiling = math.log2(min(table.shape))
-    capacity = min(0.5 * (value.lower + value.upper), ceiling)
+    capacity = min(found.capacity, ceiling)
     threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
     lower = region.lower_end(table, threshold) / NATS_PER_BIT
     upper = upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
-    normal = asymptotic_interval(table, alpha)
+    normal = asymptotic_interval(found, alpha, math.log(min(table.shape)))
     return ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
@@ -148,7 +161,7 @@ def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) ->
         upper=max(min(upper, ceiling), capacity),
         positive=lower > 0.0 or region.excludes_zero(table, threshold),
         asymptotic=Asymptotic(*(min(v / NATS_PER_BIT, ceiling) for v in (normal.value, normal.lower, normal.upper))),
-        paper=proposition_1(table, alpha, ChannelCapacity()),
+        paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
         inputs=content.inputs,
         outputs=content.outputs,
     )
