@@ -24,7 +24,6 @@ from bestchannel.intervals.plug_in import (
     capacities_at_counts,
     deviation_interval,
 )
-from bestchannel.intervals.upper_end import upper_end
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge
 
 SMALLEST_DELTA = 1e-300
@@ -148,7 +147,7 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
     capacity = min(found.capacity, ceiling)
     threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
     lower = region.lower_end(table, threshold) / NATS_PER_BIT
-    upper = upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
+    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
     normal = asymptotic_interval(found, alpha, math.log(min(table.shape)))
     return ChannelEstimate(
         name=content.name,
