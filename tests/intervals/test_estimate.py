@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bestchannel as bc
+from bestchannel.intervals.estimate import Standing, differences, judge
 from bestchannel.intervals.plug_in import asymptotic_interval, capacities_at_counts
-from bestchannel.intervals.verdict import Standing, differences, judge
 
 GOOD, BAD = [[950, 50], [50, 950]], [[700, 300], [300, 700]]
 
