@@ -107,7 +107,7 @@ def test_refusal_in_a_long_log_names_its_line(tmp_path, line):
     rows[line - 1] = "0,1,2"
     path = tmp_path / "log.csv"
     path.write_text("\n".join(rows))
-    with pytest.raises(InputError, match=f"log.csv: line {line} must have 2 cells like the header; it has 3"):
+    with pytest.raises(InputError, match=f"log.csv: line {line} must have 2 fields like the header; it has 3"):
         read_trials(path)
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
+from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 
 MOST_ROWS = 40
@@ -60,16 +61,13 @@ def _as_json(answer: LowerBound) -> dict[str, Any]:
         "delta": answer.delta,
         "best": answer.best,
         "gaps": dict(answer.gaps),
-        "theorem4_senses": theorem4 and {"lower": _finite(theorem4.lower), "upper": _finite(theorem4.upper)},
-        "characteristic_time": {"lower": _finite(T.lower), "upper": _finite(T.upper)},
-        "senses_lower_bound": _finite(answer.senses_lower_bound),
+        "theorem4_senses": theorem4
+        and {"lower": finite_or_none(theorem4.lower), "upper": finite_or_none(theorem4.upper)},
+        "characteristic_time": {"lower": finite_or_none(T.lower), "upper": finite_or_none(T.upper)},
+        "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
         "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
-        "gaussian_time": _finite(answer.gaussian.time),
+        "gaussian_time": finite_or_none(answer.gaussian.time),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from bestchannel.channels import Channel
 from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, text_log
-from bestchannel.counts.disk import Source, errors_naming, opened, write_bytes
+from bestchannel.counts.disk import OpenFile, errors_naming, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -29,9 +29,9 @@ class Format:
     rows channel, x, y, p. `render(channels)` is what such a file holds.
     """
 
-    log: Callable[[Source, Combinations, Columns, Progress | None], Iterator[RowBlock] | None] | None = None
-    matrices: Callable[[Source, bool], list[NamedMatrix]] | None = None
-    long: Callable[[Source, Columns, bool], list[NamedMatrix]] | None = None
+    log: Callable[[OpenFile, Combinations, Columns, Progress | None], Iterator[RowBlock] | None] | None = None
+    matrices: Callable[[OpenFile, bool], list[NamedMatrix]] | None = None
+    long: Callable[[OpenFile, Columns, bool], list[NamedMatrix]] | None = None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
 
 
@@ -145,7 +145,7 @@ def read_trials(
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], *, channels: bool = False) -> Iterator[tuple[Source, Format]]:
+def _opened(path: str | os.PathLike[str], *, channels: bool = False) -> Iterator[tuple[OpenFile, Format]]:
     """The file and its format; what is refused inside names the file."""
     path = Path(path)
     with errors_naming(path), opened(path) as source:
@@ -164,7 +164,7 @@ def _format_of(path: Path, *, channels: bool) -> Format:
 
 
 def _log(
-    form: Format, source: Source, seen: Combinations, columns: Columns, progress: Progress | None
+    form: Format, source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
     """The rows of a log, numbered by `seen` as they come; None for a file of matrices."""
     if form.log is not None:
@@ -174,7 +174,7 @@ def _log(
     return None
 
 
-def _matrices(form: Format, source: Source, transpose: bool) -> list[NamedMatrix]:
+def _matrices(form: Format, source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     assert form.matrices is not None  # what is always a log is never asked for matrices
     return form.matrices(source, transpose)
 

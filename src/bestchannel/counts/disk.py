@@ -29,7 +29,7 @@ def on_one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
-class Source:
+class OpenFile:
     """A file that is open for reading, once: what a pipe has given it does not give again.
 
     `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
@@ -83,7 +83,7 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def opened(path: Path) -> Iterator[OpenFile]:
     """The file, open for reading."""
     if os.path.isdir(path):
         raise InputError("this is a folder, and a file is required")
@@ -96,7 +96,7 @@ def opened(path: Path) -> Iterator[Source]:
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
     with file:
-        yield Source(path, file)
+        yield OpenFile(path, file)
 
 
 @contextmanager

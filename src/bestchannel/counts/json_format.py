@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import Source, decoded
+from bestchannel.counts.disk import OpenFile, decoded
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.errors import InputError
 
@@ -42,7 +43,18 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def read_matrices(source: Source, transpose: bool) -> list[NamedMatrix]:
+def finite_or_none(value: float) -> float | None:
+    """The number as JSON may have it, where infinity and NaN are null."""
+    return value if math.isfinite(value) else None
+
+
+def shortened(value: object) -> str:
+    """The value as JSON in at most 60 letters, to be shown in a sentence."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """The channels of a JSON file."""
     document = json_of(source.content())
     if not isinstance(document, dict) or "channels" not in document:

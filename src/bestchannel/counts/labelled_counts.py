@@ -225,14 +225,14 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
     for role in renamed:
         if role not in roles:
             raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
-    cells = [cell.strip().casefold() for cell in header]
+    titles = [title.strip().casefold() for title in header]
     found: dict[str, int] = {}
     for role in roles:
-        wanted = renamed.get(role, role)
-        matches = [i for i, cell in enumerate(cells) if cell == wanted.strip().casefold()]
+        called = renamed.get(role, role)
+        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
         if len(matches) > 1:
-            raise InputError(f'the column "{wanted}" must occur once; it occurs {len(matches)} times')
+            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
         if role in renamed and not matches:
-            raise InputError(f'{role} must be the column "{wanted}"; the columns are {", ".join(header[:20])}')
+            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
         found.update((role, i) for i in matches)
     return found

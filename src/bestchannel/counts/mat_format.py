@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.disk import Source
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
 from bestchannel.counts.mat_reader import variables
@@ -32,13 +32,13 @@ def arrays(data: bytes) -> dict[str, _Array]:
 
 
 def read_log(
-    source: Source, seen: Combinations, columns: Columns, progress: Progress | None
+    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x, y and perhaps channel and count, or None if the file has no such."""
     return log_of_vectors(arrays(source.content()), seen, source.name, columns)
 
 
-def read_matrices(source: Source, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """One channel per matrix, by the name of the variable.
 
     A stack A(x, y, k) holds the channels A(1), A(2), ...; a cell of matrices the channels A{1},

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import Source
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -28,12 +28,12 @@ _ROUNDING = 0.02
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 
 
-def read_matrices(source: Source, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """The matrix of a text file that is no log."""
     return [bare_matrix(read_table(source.content()), name=source.name, transpose=transpose)]
 
 
-def read_long(source: Source, columns: Columns, transpose: bool) -> list[NamedMatrix]:
+def read_long(source: OpenFile, columns: Columns, transpose: bool) -> list[NamedMatrix]:
     """The channels of a text file, one row per cell under a header, or one bare matrix."""
     table = read_table(source.content())
     if columns is None and not is_long_header(table.rows[0]):

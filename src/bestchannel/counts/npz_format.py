@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import Source
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
@@ -23,13 +23,13 @@ _SIDES = ("inputs", "outputs")
 
 
 def read_log(
-    source: Source, seen: Combinations, columns: Columns, progress: Progress | None
+    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x, y and perhaps channel and count, or None if the archive has no such."""
     return log_of_vectors(arrays(source.content()), seen, source.name, columns)
 
 
-def read_matrices(source: Source, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """The channels of an archive; `name.inputs` and `name.outputs` are vectors of labels."""
     found = arrays(source.content())
     labels = {name for name, array in found.items() if array.ndim == 1 and _labelled_name(name) in found}

@@ -12,7 +12,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import Source
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
     NOT_A_MATRIX,
@@ -37,7 +37,7 @@ ROWS = 2**18
 _PLACE = partial(place_from, 0)
 
 
-def read_long(source: Source, columns: Columns, transpose: bool) -> list[NamedMatrix]:
+def read_long(source: OpenFile, columns: Columns, transpose: bool) -> list[NamedMatrix]:
     """The channels of a Parquet file; one that the file does not name is called as the file."""
     if transpose:
         raise InputError(NOT_A_MATRIX)
@@ -70,7 +70,7 @@ def render(channels: Mapping[str, Channel]) -> bytes:
         return buffer.getvalue()
 
 
-def read_log(source: Source, seen: Combinations, columns: Columns, progress: Progress | None) -> Iterator[RowBlock]:
+def read_log(source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None) -> Iterator[RowBlock]:
     """The rows of a Parquet file; a channel that it does not name is called as the file."""
     with _parquet_errors("reading Parquet"):
         file = _file(source.seekable())

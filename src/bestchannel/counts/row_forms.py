@@ -18,8 +18,8 @@ _COMMENTS = ("//", "#")
 class RowForm(Protocol):
     """How the rows of a text log are split and understood.
 
-    `delimiter` and `quote` are empty where a row is one cell. `key` numbers the columns that
-    make the labels, `count` the one with counts, if there is one; a row has `width` cells.
+    `delimiter` and `quote` are empty where a row is one field. `key` numbers the columns that
+    make the labels, `count` the one with counts, if there is one; a row has `width` fields.
     """
 
     delimiter: str
@@ -31,8 +31,8 @@ class RowForm(Protocol):
     def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
         """The rows of the text that are not blank, each with its line; the text starts at `line`."""
 
-    def unquoted(self, cell: str, line: int) -> str:
-        """What a cell says, as it is spelled in the file."""
+    def unquoted(self, field: str, line: int) -> str:
+        """What a field says, as it is spelled in the file."""
 
     def labels(self, row: Sequence[str], place: str) -> Labels | None:
         """The labels of the row, or None for a comment; only the columns of `key` are looked at."""
@@ -62,9 +62,9 @@ class Pairs:
             if content.strip():
                 yield [content.rstrip("\r\n")], number
 
-    def unquoted(self, cell: str, line: int) -> str:
+    def unquoted(self, field: str, line: int) -> str:
         """The line as it is."""
-        return cell
+        return field
 
     def labels(self, row: Sequence[str], place: str) -> Labels | None:
         """The channel is named after the file."""

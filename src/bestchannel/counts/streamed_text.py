@@ -1,7 +1,7 @@
 """Text logs of any length, block by block: a compiled scan numbers the rows, what is new or odd is judged here.
 
 The scan knows rows by the bytes of their labels, and the meaning of each spelling is found once. A row that
-it cannot vouch for (a line end between quotes, a count like 1e3, missing cells) is read by the same code as
+it cannot vouch for (a line end between quotes, a count like 1e3, missing fields) is read by the same code as
 those of a short file, which refuses it or not.
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.disk import Source
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.row_forms import RowForm
 from bestchannel.counts.scan import Scan
@@ -34,7 +34,7 @@ _NEARBY = 2**9
 class StreamedText:
     """A log in a file, read from its current place on: `form` says how, `seen` learns what there is."""
 
-    def __init__(self, source: Source, form: RowForm, seen: Combinations, line: int) -> None:
+    def __init__(self, source: OpenFile, form: RowForm, seen: Combinations, line: int) -> None:
         self._source, self._form, self._seen = source, form, seen
         self._scan = Scan(form)
         self._scan.pass_lines(line - 1)
@@ -92,8 +92,8 @@ class StreamedText:
     def _number_of_key(self, code: int) -> int:
         spelled, line = self._scan.key(code)
         row = [""] * self._form.width
-        for column, cell in zip(self._form.key, spelled, strict=True):
-            row[column] = self._form.unquoted(_decoded(cell, line), line)
+        for column, field in zip(self._form.key, spelled, strict=True):
+            row[column] = self._form.unquoted(_decoded(field, line), line)
         return self._number(row, line)
 
     def _number(self, row: list[str], line: int) -> int:

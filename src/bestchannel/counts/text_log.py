@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bestchannel.counts.disk import Source, decoded
+from bestchannel.counts.disk import OpenFile, decoded
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.streamed_text import StreamedText
@@ -33,7 +33,7 @@ _PAIRS = re.compile(r"\s*(?:(?://|#)[^\r\n]*[\r\n]\s*)*\([^\r\n]*,[^\r\n]*\)")
 
 
 def read_log(
-    source: Source, seen: Combinations, columns: Columns, progress: Progress | None
+    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
     head = source.head(max(HEAD, SHORT + 1))
@@ -62,8 +62,8 @@ def find_form(head: bytes, name: str, columns: Columns) -> tuple[RowForm | None,
 
 def is_long_header(header: Sequence[str]) -> bool:
     """Whether the first line names the columns of a long table."""
-    cells = {cell.strip().casefold() for cell in header}
-    return {"x", "y"} <= cells or ("channel" in cells and not cells.isdisjoint({"x", "y", "p", "count"}))
+    fields = {field.strip().casefold() for field in header}
+    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
 
 def _header(text: str, delimiter: str) -> tuple[list[str], int]:
@@ -74,7 +74,7 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     except StopIteration:
         raise InputError("the file holds no lines but blank ones") from None
     except csv.Error as error:
-        raise InputError(f"line {reader.line_num} cannot be split into cells ({error})") from None
+        raise InputError(f"line {reader.line_num} cannot be split into fields ({error})") from None
     return header, reader.line_num + 1
 
 
@@ -97,7 +97,7 @@ def _start_of_line(head: bytes, line: int) -> int:
 
 
 class Delimited:
-    """Cells under a header that names the columns."""
+    """Fields under a header that names the columns."""
 
     quote: str = '"'
 
@@ -109,18 +109,18 @@ class Delimited:
         self.count = found.get("count")
 
     def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
-        """The rows, refused where cells are missing or cannot be told apart."""
+        """The rows, refused where fields are missing or cannot be told apart."""
         for row, number in split_rows(text, self.delimiter, line):
             if any(map(str.strip, row)):
                 self._refuse_ragged(row, number)
                 yield row, number
 
-    def unquoted(self, cell: str, line: int) -> str:
-        """The cell without its quotes."""
-        return next(split_rows(cell, self.delimiter, line))[0][0] if cell.startswith(self.quote) else cell
+    def unquoted(self, field: str, line: int) -> str:
+        """The field without its quotes."""
+        return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith(self.quote) else field
 
     def labels(self, row: Sequence[str], place: str) -> Labels:
-        """The cells of the three columns; without one for the channel, the name of the file."""
+        """The fields of the three columns; without one for the channel, the name of the file."""
         channel = self.name if self._channel is None else row[self._channel]
         return channel, row[self._x], row[self._y]
 
@@ -128,10 +128,10 @@ class Delimited:
         """The number in the column for counts; 1 where there is none."""
         if self.count is None:
             return 1
-        cell = row[self.count].strip()
-        number = as_number(cell, self.delimiter == ";")
+        field = row[self.count].strip()
+        number = as_number(field, self.delimiter == ";")
         if number is None or not math.isfinite(number):
-            kind, found = ("number", reprlib.repr(cell)) if number is None else ("finite number", f"{number:g}")
+            kind, found = ("number", reprlib.repr(field)) if number is None else ("finite number", f"{number:g}")
             raise InputError(f"{place}, count must be a {kind}; it is {found}")
         if number < 0 or not number.is_integer():
             raise InputError(f"{place}, count must be a whole number from 0 on; it is {number:.12g}")
@@ -140,14 +140,14 @@ class Delimited:
     def _refuse_ragged(self, row: Sequence[str], line: int) -> None:
         if len(row) != self.width:
             raise InputError(
-                f"line {line} must have {self.width} cells like the header; it has {len(row)},"
+                f"line {line} must have {self.width} fields like the header; it has {len(row)},"
                 f" the first being {reprlib.repr(row[0])}"
             )
 
 
 def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
     """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
-    # newline="" leaves the line ends inside quoted cells as they are
+    # newline="" leaves the line ends inside quoted fields as they are
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
     start = first
     try:
@@ -155,7 +155,7 @@ def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list
             yield row, start
             start = first + reader.line_num
     except csv.Error as error:
-        raise InputError(f"line {start} cannot be split into cells ({error})") from None
+        raise InputError(f"line {start} cannot be split into fields ({error})") from None
 
 
 def delimiter_of(text: str) -> str:
@@ -168,9 +168,9 @@ def delimiter_of(text: str) -> str:
     return next((sign for sign in ";\t" if sign in first_line), ",")
 
 
-def as_number(cell: str, decimal_comma: bool) -> float | None:
-    """The number that the cell holds, or None."""
+def as_number(field: str, decimal_comma: bool) -> float | None:
+    """The number that the field holds, or None."""
     try:
-        return float(cell.replace(",", ".") if decimal_comma else cell)
+        return float(field.replace(",", ".") if decimal_comma else field)
     except ValueError:
         return None

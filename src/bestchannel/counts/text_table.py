@@ -1,4 +1,4 @@
-"""Delimited text as one table of cells that know their lines."""
+"""Delimited text as one table of fields that know their lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bestchannel.errors import InputError
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, blank rows left out; row i starts on line `lines[i]`, counted from 1.
+    """Rows of fields, blank rows left out; row i starts on line `lines[i]`, counted from 1.
 
     `gap` is the first blank line with a row before and after it, if there is one.
     """
@@ -27,27 +27,27 @@ class Table:
     decimal_comma: bool
     gap: int | None
 
-    def number(self, cell: str) -> float | None:
-        """The number that the cell holds, or None."""
-        return as_number(cell, self.decimal_comma)
+    def number(self, field: str) -> float | None:
+        """The number that the field holds, or None."""
+        return as_number(field, self.decimal_comma)
 
-    def numbers(self, cells: Sequence[str], place: Callable[[int], str]) -> Floats:
-        """The finite numbers that the cells hold; `place(i)` names cell i in a refusal."""
-        texts = [cell.replace(",", ".") for cell in cells] if self.decimal_comma else cells
+    def numbers(self, fields: Sequence[str], place: Callable[[int], str]) -> Floats:
+        """The finite numbers that the fields hold; `place(i)` names field i in a refusal."""
+        texts = [field.replace(",", ".") for field in fields] if self.decimal_comma else fields
         try:
             values = np.fromiter(map(float, texts), np.float64, len(texts))
         except ValueError:
-            bad = next(i for i, cell in enumerate(cells) if self.number(cell) is None)
-            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(cells[bad])}") from None
+            bad = next(i for i, field in enumerate(fields) if self.number(field) is None)
+            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}") from None
         refuse_not_finite(values, place)
         return values
 
     def refuse_ragged(self, width: int, first: int) -> None:
-        """Refuse the first row from number `first` on that has not `width` cells."""
+        """Refuse the first row from number `first` on that has not `width` fields."""
         for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
             if len(row) != width:
                 raise InputError(
-                    f"line {line} must have {width} cells like the lines before it; it has {len(row)},"
+                    f"line {line} must have {width} fields like the lines before it; it has {len(row)},"
                     f" the first being {reprlib.repr(row[0])}"
                 )
 
@@ -55,8 +55,8 @@ class Table:
 def read_table(data: bytes) -> Table:
     """Text delimited by commas, semicolons or tabs, as a table of at least one row.
 
-    With semicolons, numbers may have a decimal comma. Spaces before a cell are dropped
-    unless the cell is quoted.
+    With semicolons, numbers may have a decimal comma. Spaces before a field are dropped
+    unless the field is quoted.
     """
     text = decoded(data)
     delimiter = delimiter_of(text)

@@ -146,7 +146,7 @@ def upper_end(counts: Integers, thresholds: Floats) -> float:
     low, high = cell_intervals(W, radius)
     if counts.shape[1] == 2:
         return min(_of_two_outputs(low[:, 1], high[:, 1]), ceiling)
-    return min(_of_rows(Rows(W, low, high, radius)), ceiling)
+    return min(_of_rows(RowRegions(W, low, high, radius)), ceiling)
 
 
 def cell_intervals(W: Floats, radius: Floats) -> tuple[Floats, Floats]:
@@ -187,7 +187,7 @@ def _of_two_outputs(low: Floats, high: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRegions:
     """Empirical rows, the intervals of their cells, and how far in divergence the true rows may be."""
 
     W: Floats
@@ -195,12 +195,12 @@ class Rows:
     high: Floats
     radius: Floats
 
-    def some(self, first: int, last: int) -> Rows:
+    def some(self, first: int, last: int) -> RowRegions:
         """The rows from first to last - 1."""
-        return Rows(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
+        return RowRegions(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
 
 
-def _of_rows(rows: Rows) -> float:
+def _of_rows(rows: RowRegions) -> float:
     """The smallest bound over the Q that are tried.
 
     The Q tried next is the best against the worst rows of all before it: the optimal output of the
@@ -226,14 +226,14 @@ def _of_rows(rows: Rows) -> float:
     return best
 
 
-def worst_rows(rows: Rows, Q: Floats) -> tuple[Floats, Floats]:
+def worst_rows(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
     """For every x a bound of the largest D(w || Q) within the radius, and a row near it."""
     step = max(1, LETTERS_AT_ONCE // (len(MULTIPLIERS) * len(Q)))
     parts = [_worst_of_some(rows.some(x, x + step), Q) for x in range(0, len(rows.W), step)]
     return np.concatenate([bounds for bounds, _ in parts]), np.concatenate([found for _, found in parts])
 
 
-def _worst_of_some(rows: Rows, Q: Floats) -> tuple[Floats, Floats]:
+def _worst_of_some(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
     x = np.arange(len(rows.W))
     coarse = MULTIPLIERS[:, None] * _typical_multiplier(rows, Q)
     first = _dual(rows, Q, coarse)[0]
@@ -244,7 +244,7 @@ def _worst_of_some(rows: Rows, Q: Floats) -> tuple[Floats, Floats]:
     return np.minimum(first.min(axis=0), second[best, x]), row / row.sum(axis=1, keepdims=True)
 
 
-def _typical_multiplier(rows: Rows, Q: Floats) -> Floats:
+def _typical_multiplier(rows: RowRegions, Q: Floats) -> Floats:
     """√(V_x / 2r), the best μ where D(w || Q) is linear in w with variance V_x; shape (n_inputs,)."""
     W = rows.W + 1e-3 * Q
     W = W / W.sum(axis=1, keepdims=True)
@@ -253,7 +253,7 @@ def _typical_multiplier(rows: Rows, Q: Floats) -> Floats:
     return np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
 
 
-def _dual(rows: Rows, Q: Floats, mu: Floats) -> tuple[Floats, Floats]:
+def _dual(rows: RowRegions, Q: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """The bound for every mu[i, x] at nearly the best λ, and the letters [i, x, y] that reach the maxima.
 
     The sum of these letters falls with λ, and the bound is smallest where it passes 1: between the λ
@@ -285,7 +285,7 @@ class Letters:
     turn: Floats  # [i, x, y] log(μ ŵ / Q)
 
     @classmethod
-    def of(cls, rows: Rows, Q: Floats, mu: Floats) -> Letters:
+    def of(cls, rows: RowRegions, Q: Floats, mu: Floats) -> Letters:
         """The letters of the rows at mu[i, x, 1]."""
         weight = mu * rows.W
         log_Q, log_W = np.log(Q), np.where(rows.W > 0.0, np.log(np.maximum(rows.W, 1e-300)), 0.0)

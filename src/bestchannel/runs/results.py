@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.counts.json_format import json_of
+from bestchannel.counts.json_format import finite_or_none, json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step
 
@@ -88,15 +88,11 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
             "candidates": [names[c] for c in status.candidates],
             "next_senses": status.next_senses,
             "leader": None if status.leader is None else names[status.leader],
-            "evidence_nats": {names[c]: _finite(nats) for c, nats in status.evidence_nats.items()},
-            "threshold_nats": {names[c]: _finite(nats) for c, nats in status.threshold_nats.items()},
+            "evidence_nats": {names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
+            "threshold_nats": {names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
             "more_senses": status.more_senses,
         },
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _parsed(document: Any) -> Identification:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Policy
 from bestchannel.policies.catalogue import POLICIES
@@ -92,7 +93,7 @@ class Settings:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise InputError(
-                    f"the run was begun with {key} {_short(value)}, and now it is {_short(theirs.get(key))};"
+                    f"the run was begun with {key} {shortened(value)}, and now it is {shortened(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
 
@@ -109,8 +110,3 @@ def _comparable(settings: Settings) -> dict[str, Any]:
     source.pop("path", None)
     source["senses"] = source.pop("kind")
     return content | source
-
-
-def _short(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

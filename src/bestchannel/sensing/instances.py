@@ -32,7 +32,7 @@ class Instance:
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
-        """(n_inputs, n_outputs) of every channel, as the policies want it."""
+        """(n_inputs, n_outputs) of every channel, as the policies take it."""
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
 
@@ -66,7 +66,7 @@ def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> I
     if not len(fitting):
         raise InputError(
             f"no two of the {pool} random channels are {gap * NATS_PER_BIT:.3g} nats apart with {k - 2} below them;"
-            " draw a larger pool, or want a smaller gap"
+            " draw a larger pool, or ask for a smaller gap"
         )
     ways = np.array([_log_binomial(pool - 1 - second, k - 2) for second in fitting[:, 1].tolist()])
     weights = np.exp(ways - ways.max())

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.counts.disk import errors_naming
+from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.study.monte_carlo import Run
 from bestchannel.study.spec import Spec
@@ -127,12 +128,7 @@ def differences(theirs: Any, ours: Any, key: str = "") -> Iterator[tuple[str, st
         for i, (left, right) in enumerate(zip(theirs, ours, strict=True)):
             yield from differences(left, right, f"{key}[{i}]")
     elif theirs != ours:
-        yield key, _short(theirs), _short(ours)
-
-
-def _short(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+        yield key, shortened(theirs), shortened(ours)
 
 
 @contextmanager
