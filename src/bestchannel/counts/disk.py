@@ -69,7 +69,8 @@ class OpenFile:
         """All that the file holds, which is not nothing."""
         if self._content is None:
             self._content = self._ahead.tobytes() + self._read(-1)
-        if not self._content.strip():
+            self._ahead = memoryview(b"")
+        if not self._content or self._content.isspace():
             raise InputError("the file is empty")
         return self._content
 

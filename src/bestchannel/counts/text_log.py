@@ -41,7 +41,7 @@ def read_log(
     if form is None:
         return None
     if len(head) <= SHORT:
-        return iter([_at_once(decoded(source.content()), form, seen, line)])
+        return _at_once(source, form, seen, line)
     source.skip(_start_of_line(head[:HEAD], line))
     return StreamedText(source, form, seen, line).blocks(progress)
 
@@ -78,16 +78,16 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     return header, reader.line_num + 1
 
 
-def _at_once(text: str, form: RowForm, seen: Combinations, line: int) -> RowBlock:
+def _at_once(source: OpenFile, form: RowForm, seen: Combinations, line: int) -> Iterator[RowBlock]:
     numbers, counts = [], []
-    for row, number in form.rows(text):
+    for row, number in form.rows(decoded(source.content())):
         if number < line:
             continue
         labels = form.labels(row, f"line {number}")
         if labels is not None:
             numbers.append(seen.number(*labels, f"line {number}"))
             counts.append(form.count_of(row, f"line {number}"))
-    return RowBlock(np.array(numbers, np.int32), None if form.count is None else np.array(counts, np.float64))
+    yield RowBlock(np.array(numbers, np.int32), None if form.count is None else np.array(counts, np.float64))
 
 
 def _start_of_line(head: bytes, line: int) -> int:
