@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 import bestchannel as bc
-from bestchannel.policies import Party
+from bestchannel.policies import ChannelLabels
 
 MISSES = {"old": 0.2, "new": 0.02}  # how often a barrier does not see what is there
 coin = random.Random(3)
@@ -14,7 +14,7 @@ coin = random.Random(3)
 class Barriers:
     """Puts something into the beam, or nothing, and notes whether the barrier saw it."""
 
-    parties = tuple(Party(name, inputs=("empty", "blocked"), outputs=("dark", "bright")) for name in MISSES)
+    parties = tuple(ChannelLabels(name, inputs=("empty", "blocked"), outputs=("dark", "bright")) for name in MISSES)
 
     def __call__(self, request):
         counts = {channel: np.zeros((2, 2), dtype=int) for channel in request.senses}

@@ -13,7 +13,7 @@ import bestchannel
 SOURCE = Path(bestchannel.__file__).parent
 
 LAYERS = [
-    {"errors", "arrays", "compiled", "kernel_cache", "display", "promises"},
+    {"errors", "arrays", "compiled", "kernel_cache", "display", "progress", "promises"},
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
     {"policies", "lower_bound", "verification"},

@@ -84,7 +84,7 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
     array = numeric_array(values, where)
     if array.ndim != 2:
         raise InputError(
-            f"{where} must be a matrix (one row an input, one column an output); it has {array.ndim} dimensions"
+            f"{where} must be a matrix (one row per input, one column per output); it has {array.ndim} dimensions"
         )
     W = np.array(array, dtype=np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -98,7 +98,7 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
         raise InputError(f"row x={x} of {where} must have a finite sum; its entries add up to more than 1e308")
     if np.all(np.floor(W) == W) and np.any(sums > 1):
         raise InputError(
-            f"row x={x} of {where} looks like counts (whole numbers with sum {sums[x]:g}), and a channel wants"
+            f"row x={x} of {where} looks like counts (whole numbers with sum {sums[x]:g}), and a channel requires"
             " probabilities; use `estimate` for counts, or divide percentages by 100"
         )
     if not normalize:
@@ -155,7 +155,7 @@ def count_table(values: object, where: str) -> Integers:
     array = numeric_array(values, where)
     if array.ndim != 2:
         raise InputError(
-            f"{where} must be a matrix (one row an input, one column an output); they have {array.ndim} dimensions"
+            f"{where} must be a matrix (one row per input, one column per output); they have {array.ndim} dimensions"
         )
     bad = np.argwhere(~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array > MOST_SENSES))
     if len(bad):

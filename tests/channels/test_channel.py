@@ -151,7 +151,7 @@ REFUSED = {
     ),
     "counts": (
         [[8, 2], [30, 7]],
-        f"row x=1 of {CHANNEL} looks like counts (whole numbers with sum 37), and a channel wants"
+        f"row x=1 of {CHANNEL} looks like counts (whole numbers with sum 37), and a channel requires"
         " probabilities; use `estimate` for counts, or divide percentages by 100",
     ),
     "no rows": ([], f"{CHANNEL} must not be empty; its shape is (0,)"),
@@ -159,15 +159,15 @@ REFUSED = {
     "empty matrix": (np.zeros((0, 3)), f"{CHANNEL} must not be empty; its shape is (0, 3)"),
     "a number": (
         1.0,
-        f"{CHANNEL} must be a matrix (one row an input, one column an output); it has 0 dimensions",
+        f"{CHANNEL} must be a matrix (one row per input, one column per output); it has 0 dimensions",
     ),
     "a vector": (
         [0.5, 0.5],
-        f"{CHANNEL} must be a matrix (one row an input, one column an output); it has 1 dimensions",
+        f"{CHANNEL} must be a matrix (one row per input, one column per output); it has 1 dimensions",
     ),
     "a stack": (
         np.full((2, 2, 2), 0.5),
-        f"{CHANNEL} must be a matrix (one row an input, one column an output); it has 3 dimensions",
+        f"{CHANNEL} must be a matrix (one row per input, one column per output); it has 3 dimensions",
     ),
     "complex": (np.eye(2, dtype=complex), f"{CHANNEL} must hold real numbers; it has dtype complex128"),
     "bool": (np.eye(2, dtype=bool), f"{CHANNEL} must hold real numbers; it has dtype bool"),

@@ -7,7 +7,7 @@ import pytest
 
 from bestchannel import BestChanID, NaiveChanSel, Recording, Request, Simulator
 from bestchannel.channels import bec, bsc
-from bestchannel.policies import Party
+from bestchannel.policies import ChannelLabels
 from bestchannel.testing import POLICY_CHECKS, SENSOR_CHECKS, check_policy, check_sensor, policy_checks, sensor_checks
 
 
@@ -187,7 +187,7 @@ def test_any_callable_is_checked_with_the_sizes_that_it_does_not_say():
 class Twice:
     """Says of two channels that they are one."""
 
-    parties = (Party("a", ("0", "1"), ("0", "1")),) * 2
+    parties = (ChannelLabels("a", ("0", "1"), ("0", "1")),) * 2
 
     def __call__(self, request):
         return plain(request)

@@ -123,7 +123,7 @@ def test_frame_is_a_recording():
     assert recording(Request(1, {0: (2, 2)}))[0].tolist() == [[1, 1], [1, 1]]
     declared = bc.Recording(frame, outputs=["0", "1", "2"])
     assert (declared.alphabets, declared.inferred_outputs) == ([(2, 3)], False)
-    with pytest.raises(InputError, match="a recording wants a row a sense"):
+    with pytest.raises(InputError, match="a recording requires one row per sense"):
         bc.Recording(frame.assign(count=1))
 
 

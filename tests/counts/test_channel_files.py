@@ -171,7 +171,7 @@ def test_empty_file_is_refused(tmp_path, ending, content):
 
 
 def test_folder_is_refused(tmp_path):
-    with pytest.raises(InputError, match="this is a folder, and a file is wanted"):
+    with pytest.raises(InputError, match="this is a folder, and a file is required"):
         read_channels(tmp_path)
 
 
@@ -194,7 +194,7 @@ def test_path_with_nul_is_refused():
 def test_unknown_ending_is_refused_with_the_known_ones(tmp_path):
     path = tmp_path / "links.xlsx"
     path.write_bytes(b"PK")
-    message = r"the ending must be one of .json, .csv, .npz, .parquet; it is '.xlsx'"
+    message = r"the ending must be one of .csv, .parquet, .npz, .json; it is '.xlsx'"
     with pytest.raises(InputError, match=message):
         read_channels(path)
     with pytest.raises(InputError, match=message):

@@ -138,7 +138,7 @@ def test_refusal_of_parquet_names_row_column_and_value(tmp_path, columns, messag
         (LINES.replace(",8", ",many"), "line 5, count must be a number; it is 'many'"),
         (LINES.replace(",8", ",nan"), "line 5, count must be a finite number"),
         (LINES.replace("q,1,1", "q,1,"), "line 5, y must be a label; it is blank"),
-        (LINES.replace(",8", ""), "line 5 must have 4 cells"),
+        (LINES.replace(",8", ""), "line 5 must have 4 fields"),
         (LINES.replace("count", "p"), "use `bestchannel capacity`"),
         ("channel,x,count\nq,0,1\n", "y is missing"),
         ("channel,x,y,count\n", "there is none"),
@@ -146,10 +146,10 @@ def test_refusal_of_parquet_names_row_column_and_value(tmp_path, columns, messag
         ("0.9,0.1\n0.2,0.8\n", "whole number"),
         ("", "empty"),
         ("\n \n", "empty"),
-        ('x,y\n0,1\n0,"1\n', "line 3 cannot be split into cells"),
+        ('x,y\n0,1\n0,"1\n', "line 3 cannot be split into fields"),
         ("x,y\n0,1\n0,\0\n", "NUL"),
         ("x,y\n0," + "a" * 20_000, "line 2, y must be a label; it is 20,000 letters long"),
-        ("x,y\n0," + "a" * 200_000, "line 2 cannot be split into cells"),
+        ("x,y\n0," + "a" * 200_000, "line 2 cannot be split into fields"),
         ("x,y,x\n0,1,2\n", 'the column "x" must occur once; it occurs 2 times'),
     ],
 )
@@ -199,10 +199,11 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
 
 def test_other_misuse_is_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="a folder, and a file is wanted"):
+    with pytest.raises(InputError, match="a folder, and a file is required"):
         read_counts(tmp_path / "folder.csv")
     with pytest.raises(MissingFileError):
         read_counts(tmp_path / "none.csv")
+    (tmp_path / "counts.xls").write_text("x,y\n0,1\n")
     with pytest.raises(InputError, match="ending must be one of"):
         read_counts(tmp_path / "counts.xls")
     with pytest.raises(InputError, match="only a matrix can be transposed"):

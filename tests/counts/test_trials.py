@@ -22,7 +22,7 @@ COLUMNS = {
 def sequences(trials):
     """The labels of the outputs in their order, by channel and input."""
     return {
-        letters.name: {
+        letters.key: {
             letters.inputs[x]: [letters.outputs[y] for y in outputs.tolist()] for x, outputs in enumerate(rows)
         }
         for letters, rows in zip(trials.alphabets, trials.outputs, strict=True)
@@ -70,7 +70,7 @@ def test_declared_outputs_are_the_alphabet_of_every_channel(tmp_path):
 def test_columns_may_have_other_names_and_numbers_are_in_numeric_order(tmp_path):
     (tmp_path / "log.tsv").write_text("t\tgot\tsent\n0.1\t10\t2\n0.2\t9\t2\n0.3\t10\t1\n")
     trials = read_trials(tmp_path / "log.tsv", columns={"x": "sent", "y": "got"})
-    assert [letters.name for letters in trials.alphabets] == ["log"]
+    assert [letters.key for letters in trials.alphabets] == ["log"]
     assert (trials.alphabets[0].inputs, trials.alphabets[0].outputs) == (("1", "2"), ("9", "10"))
     assert [rows.tolist() for rows in trials.outputs[0]] == [[1], [1, 0]]
 
@@ -92,7 +92,7 @@ def test_long_log_is_read_in_blocks_with_progress_and_in_its_order(tmp_path):
     seen = []
     trials = read_trials(path, progress=lambda done, total: seen.append((done, total)))
     for letters, rows in zip(trials.alphabets, trials.outputs, strict=True):
-        own = channel == int(letters.name.removeprefix("link"))
+        own = channel == int(letters.key.removeprefix("link"))
         for a, outputs in enumerate(rows):
             np.testing.assert_array_equal(outputs, y[own & (x == a)])
     size = path.stat().st_size
@@ -107,7 +107,7 @@ def test_refusal_in_a_long_log_names_its_line(tmp_path, line):
     rows[line - 1] = "0,1,2"
     path = tmp_path / "log.csv"
     path.write_text("\n".join(rows))
-    with pytest.raises(InputError, match=f"log.csv: line {line} must have 2 cells like the header; it has 3"):
+    with pytest.raises(InputError, match=f"log.csv: line {line} must have 2 fields like the header; it has 3"):
         read_trials(path)
 
 
@@ -131,7 +131,7 @@ def test_missing_file_and_folder_are_refused(tmp_path):
     with pytest.raises(MissingFileError, match="there is no such file"):
         read_trials(tmp_path / "none.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InputError, match="a folder, and a file is wanted"):
+    with pytest.raises(InputError, match="a folder, and a file is required"):
         read_trials(tmp_path / "folder.csv")
 
 

@@ -1,6 +1,7 @@
 """`estimate`: intervals, verdict, and the refusals at the border."""
 
 import csv
+import importlib
 import math
 from collections import defaultdict
 from dataclasses import asdict
@@ -12,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bestchannel as bc
-from bestchannel.intervals.normal_approximation import asymptotic_interval
-from bestchannel.intervals.verdict import Standing, differences, judge
+from bestchannel.intervals.estimate import Standing, differences, judge
+from bestchannel.intervals.plug_in import asymptotic_interval, capacities_at_counts
 
 GOOD, BAD = [[950, 50], [50, 950]], [[700, 300], [300, 700]]
 
@@ -206,9 +207,32 @@ def test_normal_interval_covers_about_as_often_as_it_says():
     true = bc.capacity(W).lower * math.log(2)
     hits = 0
     for _ in range(400):
-        found = asymptotic_interval(np.stack([rng.multinomial(300, row) for row in W]), 0.05)
+        (at_counts,) = capacities_at_counts([np.stack([rng.multinomial(300, row) for row in W])])
+        found = asymptotic_interval(at_counts, 0.05, math.log(2))
         hits += found.lower <= true <= found.upper
     assert 0.90 < hits / 400 < 0.99
+
+
+def test_plug_in_capacity_is_solved_once_for_all_channels_of_one_size(monkeypatch):
+    # the ends of the intervals solve other channels, near the counts
+    module = importlib.import_module("bestchannel.intervals.plug_in")  # the package has a function of this name
+    solved, solve = [], module.capacities
+
+    def noting(stack, **options):
+        solved.append(len(stack))
+        return solve(stack, **options)
+
+    monkeypatch.setattr(module, "capacities", noting)
+    bc.estimate({"good": GOOD, "bad": BAD, "wide": [[90, 5, 5], [5, 5, 90]]})
+    assert solved == [2, 1]
+
+
+def test_what_was_read_is_taken_as_it_is_unless_it_is_called_otherwise(tmp_path):
+    (tmp_path / "log.csv").write_text("channel,x,y,count\na,0,0,95\na,0,1,5\na,1,0,5\na,1,1,95\n")
+    read = bc.read_counts(tmp_path / "log.csv")
+    assert bc.estimate(read)["a"].capacity == bc.estimate({"b": read["a"]})["b"].capacity
+    with pytest.raises(bc.InputError, match="one of the declared outputs 0, 2"):
+        bc.estimate(read, outputs=["0", "2"])
 
 
 def test_result_has_the_keys_of_the_contract():

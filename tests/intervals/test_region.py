@@ -11,8 +11,15 @@ from scipy.optimize import minimize
 
 from bestchannel.capacity import capacities, capacity
 from bestchannel.information import NATS_PER_BIT, divergences_nats
-from bestchannel.intervals.region import excludes_zero, joint_threshold, lower_end, redundancy, row_thresholds
-from bestchannel.intervals.upper_end import cell_intervals, upper_end
+from bestchannel.intervals.region import (
+    cell_intervals,
+    excludes_zero,
+    joint_threshold,
+    lower_end,
+    redundancy,
+    row_thresholds,
+    upper_end,
+)
 
 
 def kt_by_prediction(row):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bestchannel.policies import Party, Policy, Script
+from bestchannel.policies import ChannelLabels, Policy, Script
 
-PARTIES = [Party("cable", ("a", "b"), ("u", "v")), Party("radio", ("a", "b"), ("u", "v"))]
+PARTIES = [ChannelLabels("cable", ("a", "b"), ("u", "v")), ChannelLabels("radio", ("a", "b"), ("u", "v"))]
 RIGHT, WRONG = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])
 """The answers of a channel without error, and of one that always errs, to a request of `Steady`."""
 

@@ -5,11 +5,14 @@ import json
 import pytest
 
 from bestchannel import InputError
-from bestchannel.policies import Party, Request
+from bestchannel.policies import ChannelLabels, Request
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import read_answer, request_rows
 
-PARTIES = [Party("cable", ("dot", "dash"), ("dot", "dash", "lost")), Party("radio", ("0", "1"), ("0", "1"))]
+PARTIES = [
+    ChannelLabels("cable", ("dot", "dash"), ("dot", "dash", "lost")),
+    ChannelLabels("radio", ("0", "1"), ("0", "1")),
+]
 REQUEST = Request(1, {0: (3, 0), 1: (1, 2)})
 TRUE = [["cable", "dot", "dot", 2], ["cable", "dot", "lost", 1], ["radio", "0", "1", 1], ["radio", "1", "1", 2]]
 COUNTS = {0: [[2, 0, 1], [0, 0, 0]], 1: [[0, 1], [0, 2]]}
@@ -112,7 +115,7 @@ def test_alphabets_are_read_from_json_and_csv(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"channels": content}))
     assert read_alphabets(tmp_path / "a.json") == PARTIES
     (tmp_path / "a.csv").write_text("channel;n_inputs;n_outputs\ncable;2;3\n")
-    assert read_alphabets(tmp_path / "a.csv") == [Party("cable", ("0", "1"), ("0", "1", "2"))]
+    assert read_alphabets(tmp_path / "a.csv") == [ChannelLabels("cable", ("0", "1"), ("0", "1", "2"))]
 
 
 @pytest.mark.parametrize(

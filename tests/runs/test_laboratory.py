@@ -4,7 +4,7 @@ import pytest
 
 from bestchannel import BestChanID, InputError, NaiveChanSel, Simulator, identify, runs
 from bestchannel.channels import bsc
-from bestchannel.policies import Party
+from bestchannel.policies import ChannelLabels
 from bestchannel.runs.results import as_document
 from tests.runs.steady import PARTIES, RIGHT, WRONG, Steady
 
@@ -105,7 +105,7 @@ def test_laboratory_run_does_not_go_on_by_itself(lab):
 
 def test_policy_that_wants_nothing_is_decided_from_the_beginning(tmp_path):
     with runs.begin(
-        tmp_path / "lab.db", BestChanID([(2, 3)], delta=0.1), [Party("only", ("0", "1"), ("0", "1", "2"))]
+        tmp_path / "lab.db", BestChanID([(2, 3)], delta=0.1), [ChannelLabels("only", ("0", "1"), ("0", "1", "2"))]
     ) as run:
         assert (run.ask(), run.state, run.outcome().best) == (None, "decided", "only")
 

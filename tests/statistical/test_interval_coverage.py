@@ -11,8 +11,7 @@ import pytest
 from bestchannel.capacity import capacity
 from bestchannel.channels import bsc, random_channel, z_channel
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.region import joint_threshold, lower_end, row_thresholds
-from bestchannel.intervals.upper_end import upper_end
+from bestchannel.intervals.region import joint_threshold, lower_end, row_thresholds, upper_end
 from tests.statistical.limits import most_failures
 
 RUNS, DELTA, LOOKS = 60, 0.1, 7

@@ -8,10 +8,11 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
-from bestchannel.capacity.stack import Progress, solve_stack
+from bestchannel.capacity.stack import solve_stack
 from bestchannel.channels import Channel
 from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
+from bestchannel.progress import Progress
 
 
 def capacity(

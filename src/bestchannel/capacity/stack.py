@@ -11,8 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats, probability_rows
 from bestchannel.capacity import capacity_kernels
 from bestchannel.capacity.bracket import Capacities, Tolerance
-
-Progress = Callable[[int, int], None]
+from bestchannel.progress import Progress
 
 CHUNK_WORK = 2**21
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""

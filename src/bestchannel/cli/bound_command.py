@@ -11,7 +11,7 @@ from rich.table import Table
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
-from bestchannel.counts.json_text import finite
+from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 
 MOST_ROWS = 40
@@ -60,11 +60,12 @@ def _as_json(answer: LowerBound) -> dict[str, Any]:
         "delta": answer.delta,
         "best": answer.best,
         "gaps": dict(answer.gaps),
-        "theorem4_senses": theorem4 and {"lower": finite(theorem4.lower), "upper": finite(theorem4.upper)},
-        "characteristic_time": {"lower": finite(T.lower), "upper": finite(T.upper)},
-        "senses_lower_bound": finite(answer.senses_lower_bound),
+        "theorem4_senses": theorem4
+        and {"lower": finite_or_none(theorem4.lower), "upper": finite_or_none(theorem4.upper)},
+        "characteristic_time": {"lower": finite_or_none(T.lower), "upper": finite_or_none(T.upper)},
+        "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
         "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
-        "gaussian_time": finite(answer.gaussian.time),
+        "gaussian_time": finite_or_none(answer.gaussian.time),
     }
 
 

@@ -13,7 +13,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts import read_counts
 from bestchannel.intervals import Estimate
 from bestchannel.intervals import estimate as estimated
-from bestchannel.intervals.verdict import sentence
+from bestchannel.intervals.estimate import sentence
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""

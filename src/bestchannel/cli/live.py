@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bestchannel.cli import terminal
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.policies import Party, Status
+from bestchannel.policies import ChannelLabels, Status
 from bestchannel.policies.identify import Watch
 
 TERMINAL_S = 0.1
@@ -21,7 +21,7 @@ TERMINAL_S = 0.1
 
 
 @contextmanager
-def watched(parties: Sequence[Party]) -> Iterator[Watch]:
+def watched(parties: Sequence[ChannelLabels]) -> Iterator[Watch]:
     """A progress callback for `identify` that shows on stderr where it stands."""
     err = Console(stderr=True, highlight=False)
     if not err.is_terminal:
@@ -39,7 +39,7 @@ def challenger(status: Status) -> int | None:
     return min(rivals, key=lambda c: status.evidence_nats[c] - status.threshold_nats[c], default=None)
 
 
-def sentence(status: Status, parties: Sequence[Party]) -> str:
+def sentence(status: Status, parties: Sequence[ChannelLabels]) -> str:
     """Where it stands, in one line."""
     course = f"{len(status.candidates)} of {len(parties)} left, {status.senses:,} senses{_forecast(status)}"
     rival = challenger(status)
@@ -59,7 +59,7 @@ def _bits(status: Status, rival: int) -> tuple[float, float]:
     return status.evidence_nats[rival] / NATS_PER_BIT, status.threshold_nats[rival] / NATS_PER_BIT
 
 
-def _panel(status: Status, parties: Sequence[Party]) -> Group:
+def _panel(status: Status, parties: Sequence[ChannelLabels]) -> Group:
     grid = Table.grid(padding=(0, 2))
     rival = challenger(status)
     if status.leader is not None and rival is not None:

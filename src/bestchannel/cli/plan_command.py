@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
-from bestchannel.counts.json_text import finite
+from bestchannel.counts.json_format import finite_or_none
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
@@ -53,7 +53,7 @@ def _bound(result: Plan) -> float | None:
 
 def _as_json(result: Plan) -> dict[str, Any]:
     time = result.bound and result.bound.characteristic_time
-    bracket = time and {end: finite(getattr(time, end)) for end in ("lower", "upper")}
+    bracket = time and {end: finite_or_none(getattr(time, end)) for end in ("lower", "upper")}
     return {
         "unit": "bits",
         "delta": result.delta,

@@ -1,12 +1,11 @@
 """What people have becomes counts and channels: text, NumPy, MATLAB, JSON and Parquet files, frames and arrays."""
 
-from bestchannel.counts.channel_files import read_channels, write_channels
-from bestchannel.counts.count_files import read_counts
-from bestchannel.counts.labelled_counts import Alphabets, LabelledCounts
-from bestchannel.counts.trials import Trials, read_trials
+from bestchannel.counts.data_files import read_channels, read_counts, read_trials, write_channels
+from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
+from bestchannel.counts.trials import Trials
 
 __all__ = [
-    "Alphabets",
+    "ChannelLabels",
     "LabelledCounts",
     "Trials",
     "read_channels",

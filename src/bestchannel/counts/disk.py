@@ -1,13 +1,16 @@
-"""Whole files in and out: what cannot be read is refused, what is written appears at once or not at all."""
+"""Bytes in and out: a file is opened once and refused if it cannot be read; what is written appears at once."""
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError, MissingFileError
@@ -22,38 +25,89 @@ def errors_naming(path: Path) -> Iterator[None]:
         raise InputError(on_one_line(f"{path}: {error}")) from None
 
 
-def open_bytes(path: Path) -> BufferedReader:
+class OpenFile:
+    """A file that is open for reading, once: what a pipe has given it does not give again.
+
+    `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
+    is in small letters; `size` is in bytes, None where it is not known beforehand.
+    """
+
+    def __init__(self, path: Path, file: BufferedReader) -> None:
+        status = os.fstat(file.fileno())
+        self.name, self.ending = path.stem, path.suffix.lower()
+        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        self.done = 0
+        self._file, self._ahead = file, memoryview(b"")
+        self._content: bytes | None = None
+
+    def head(self, size: int) -> bytes:
+        """The first bytes, `size` or as many as there are, which stay to be read."""
+        if len(self._ahead) < size:
+            self._ahead = memoryview(self._ahead.tobytes() + self._read(size - len(self._ahead)))
+        return self._ahead[:size].tobytes()
+
+    def skip(self, size: int) -> None:
+        """Leave out so many bytes of the head."""
+        self._ahead, self.done = self._ahead[size:], self.done + size
+
+    def fill(self, room: memoryview) -> int:
+        """Read the next bytes into `room`: how many these are, 0 at the end."""
+        if not self._ahead:
+            with _read_errors():
+                n = self._file.readinto(room)
+        else:
+            n = min(len(room), len(self._ahead))
+            room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
+        self.done += n
+        return n
+
+    def content(self) -> bytes:
+        """All that the file holds, which is not nothing."""
+        if self._content is None:
+            self._content = self._ahead.tobytes() + self._read(-1)
+            self._ahead = memoryview(b"")
+        if not self._content or self._content.isspace():
+            raise InputError("the file is empty")
+        return self._content
+
+    def seekable(self) -> BinaryIO:
+        """The file for a reader that jumps about in it."""
+        return self._file if self._file.seekable() else io.BytesIO(self.content())
+
+    def _read(self, size: int) -> bytes:
+        with _read_errors():
+            return self._file.read(size)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[OpenFile]:
     """The file, open for reading."""
     if os.path.isdir(path):
-        raise InputError("this is a folder, and a file is wanted")
+        raise InputError("this is a folder, and a file is required")
     try:
-        return path.open("rb")
+        file = path.open("rb")
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})") from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
+    with file:
+        yield OpenFile(path, file)
+
+
+@contextmanager
+def _read_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})") from None
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of the file, which is not empty."""
-    with open_bytes(path) as file:
-        try:
-            data = file.read()
-        except OSError as error:
-            raise InputError(f"the file cannot be read ({error.strerror})") from None
-    if not data.strip():
-        raise InputError("the file is empty")
-    return data
-
-
-def fill(file: BufferedReader, room: memoryview) -> int:
-    """Read the next bytes of the file into `room`: how many these are, 0 at the end."""
-    try:
-        return file.readinto(room)
-    except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror})") from None
+    with opened(path) as source:
+        return source.content()
 
 
 def decoded(data: bytes) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Integers
-from bestchannel.counts.columns import cell_numbers, column, constant, whole_counts
-from bestchannel.counts.labelled_counts import Cells, LabelledCounts, declared_outputs, labelled_matrix
+from bestchannel.counts.labelled_counts import Combinations, LabelledCounts, RowBlock, declared_outputs
+from bestchannel.counts.long_table import block_of_arrays
+from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"
@@ -49,17 +49,16 @@ def is_frame(value: object) -> bool:
     return _is_lazy(value) or hasattr(value, "columns") or _is_series(value)
 
 
-def log_of_frame(frame: Any, outputs: Sequence[str] | None) -> tuple[Cells, Integers]:
-    """The cells of a frame with the columns x, y and perhaps channel, and the number of each row's."""
+def log_of_frame(frame: Any, seen: Combinations) -> RowBlock:
+    """The rows of a frame with the columns x, y and perhaps channel."""
     frame = _flat(frame)
     columns = _log_columns(frame)
     if not {"x", "y"} <= columns.keys() or "count" in columns:
         raise InputError(
-            "a recording wants a row a sense, with the columns x, y and perhaps channel, but not count; the columns"
-            f" are {', '.join(map(str, _names(frame)))}"
+            "a recording requires one row per sense, with the columns x, y and perhaps channel, but not count; the"
+            f" columns are {', '.join(map(str, _names(frame)))}"
         )
-    cells = Cells(outputs)
-    return cells, _rows(columns, cells)
+    return _rows(columns, seen)
 
 
 def _of_value(name: object, value: object, declared: Labels) -> LabelledCounts:
@@ -70,17 +69,17 @@ def _of_value(name: object, value: object, declared: Labels) -> LabelledCounts:
         return (
             replace(value, name=name)
             if declared is None
-            else labelled_matrix(name, value.counts, value.inputs, value.outputs, declared)
+            else NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared)
         )
     if _is_labelled_array(value):
         matrix = _reordered(value, ("x", "y"))
-        return labelled_matrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y"), declared)
+        return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
     if is_frame(value):
         content, *others = _of_frame(_flat(value), declared)
         if others:
             raise InputError(f'the frame of channel "{name}" must hold one channel; it holds {1 + len(others)}')
         return replace(content, name=name)
-    return labelled_matrix(name, value, declared=declared)
+    return NamedMatrix(name, value).counts(declared)
 
 
 def _is_lazy(value: object) -> bool:
@@ -129,20 +128,14 @@ def _of_frame(frame: Any, declared: Labels) -> list[LabelledCounts]:
             "the columns must be x, y and perhaps channel and count, or those of one matrix; they are"
             f" {', '.join(map(str, _names(frame)))}"
         )
-    cells = Cells(declared)
-    rows = _rows(columns, cells)
-    counts = whole_counts(columns["count"], _place) if "count" in columns else None
-    return cells.tables(np.bincount(rows, weights=counts))
+    seen = Combinations(declared)
+    return seen.counted([_rows(columns, seen)])
 
 
-def _rows(columns: Mapping[str, NDArray[Any]], cells: Cells) -> Integers:
-    """The number of each row's cell."""
-    size = len(columns["x"])
-    if not size:
+def _rows(columns: Mapping[str, NDArray[Any]], seen: Combinations) -> RowBlock:
+    if not len(columns["x"]):
         raise InputError("the frame must have rows; it has none")
-    x, y = (column(columns[role], role, _place) for role in ("x", "y"))
-    channel = column(columns["channel"], "channel", _place) if "channel" in columns else constant(UNNAMED, size)
-    return cell_numbers(cells, channel, x, y, _place)
+    return block_of_arrays(columns, seen, UNNAMED, _place)
 
 
 def _place(row: int) -> str:
@@ -161,7 +154,7 @@ def _of_matrix(name: str, frame: Any, declared: Labels) -> LabelledCounts:
     if not arrays or not len(arrays[0]):
         raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {_names(frame)}')
     labels = None if inputs is None else list(map(str, inputs))
-    return labelled_matrix(name, np.column_stack(arrays), labels, list(map(str, names)), declared)
+    return NamedMatrix(name, np.column_stack(arrays), labels, list(map(str, names))).counts(declared)
 
 
 def _is_labelled_array(value: object) -> bool:
@@ -174,7 +167,7 @@ def _of_labelled_array(array: Any, declared: Labels) -> list[LabelledCounts]:
     array = _reordered(array, ("channel", "x", "y"))
     x, y = _coordinate(array, "x"), _coordinate(array, "y")
     names = _coordinate(array, "channel") or [str(j) for j in range(len(array.values))]
-    return [labelled_matrix(name, matrix, x, y, declared) for name, matrix in zip(names, array.values, strict=True)]
+    return [NamedMatrix(name, rows, x, y).counts(declared) for name, rows in zip(names, array.values, strict=True)]
 
 
 def _reordered(array: Any, dims: tuple[str, ...]) -> Any:

@@ -1,16 +1,20 @@
-"""Counts with their labels, and the cells (channel, x, y) of a log as they come."""
+"""Counts with their labels, from rows that say channel, x, y and perhaps a count, as they come.
+
+A reader finds the columns by their roles, numbers the (channel, x, y) of every row by `Combinations`, and
+hands on blocks of such numbers; what is counted in the end are these.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Integers, count_table
+from bestchannel.arrays import Floats, Integers, count_table
 from bestchannel.errors import InputError
 
 MOST_CELLS = 2**27
@@ -20,7 +24,10 @@ MOST_SEEN = 2**20
 """The most different combinations of channel, x and y that a log may have."""
 
 LONGEST = 10_000
-"""The most letters of a label; what is longer is text, and is not to be kept for every cell."""
+"""The most letters of a label; what is longer is text, and is not to be kept for every combination."""
+
+Columns = Mapping[str, str] | None
+"""What the columns of rows are called, by role, where they are not called as their roles."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -40,12 +47,26 @@ class LabelledCounts:
 
 
 @dataclass(frozen=True)
-class Alphabets:
-    """What the inputs and outputs of a channel are called; input x is inputs[x]."""
+class ChannelLabels:
+    """What a channel is called, and what its letters are called: input x is inputs[x]."""
 
-    name: str
+    key: Any
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+
+    @staticmethod
+    def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
+        """A channel whose (n_inputs, n_outputs) letters are called 0, 1, 2, ..."""
+        n_inputs, n_outputs = alphabet
+        return ChannelLabels(key, tuple(map(str, range(n_inputs))), tuple(map(str, range(n_outputs))))
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows of a log in their order: the number of each one's combination, and its count (None: 1 each)."""
+
+    combinations: NDArray[Any]
+    counts: NDArray[Any] | None
 
 
 @dataclass(frozen=True)
@@ -56,10 +77,10 @@ class _Seen:
     outputs: dict[str, None] = field(default_factory=dict)
 
 
-class Cells:
-    """The different cells (channel, x, y) that a log has, numbered 0, 1, 2, ... in order of first appearance.
+class Combinations:
+    """The different (channel, x, y) that a log has, numbered 0, 1, 2, ... in order of first appearance.
 
-    Channels keep the order of the log. Each has its own alphabets: the labels that its cells have, in
+    Channels keep the order of the log. Each has its own alphabets: the labels that its rows have, in
     numeric order if all are integers, otherwise in order of first appearance; or the declared outputs.
     """
 
@@ -69,28 +90,28 @@ class Cells:
         self._numbers: dict[tuple[str, str, str], int] = {}
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
-        """The number of the cell with these labels; `place` says in a refusal where they stand."""
-        cell = channel.strip(), x.strip(), y.strip()
-        number = self._numbers.get(cell)
-        return self._add(cell, place) if number is None else number
+        """The number of the combination with these labels; `place` says in a refusal where they stand."""
+        labels = channel.strip(), x.strip(), y.strip()
+        number = self._numbers.get(labels)
+        return self._add(labels, place) if number is None else number
 
-    def _add(self, cell: tuple[str, str, str], place: str) -> int:
-        for role, label in zip(("channel", "x", "y"), cell, strict=True):
+    def _add(self, labels: tuple[str, str, str], place: str) -> int:
+        for role, label in zip(("channel", "x", "y"), labels, strict=True):
             if not 0 < len(label) <= LONGEST:
                 found = f"{len(label):,} letters long" if label else "blank"
                 raise InputError(f"{place}, {role} must be a label; it is {found}")
-        if self.declared is not None and cell[2] not in self.declared:
-            raise InputError(undeclared(f"{place}, y", cell[2], self.declared))
+        channel, x, y = labels
+        if self.declared is not None and y not in self.declared:
+            raise InputError(undeclared(f"{place}, y", y, self.declared))
         number = len(self._numbers)
         if number == MOST_SEEN:
             raise InputError(
                 f"{place} has the {MOST_SEEN + 1:,}th different combination of channel, x and y, too many for labels;"
                 " is one of these columns a measured value, a time or a running number?"
             )
-        channel, x, y = cell
         seen = self._channels.setdefault(channel, _Seen())
         seen.inputs[x] = seen.outputs[y] = None
-        self._numbers[cell] = number
+        self._numbers[labels] = number
         return number
 
     def __len__(self) -> int:
@@ -101,74 +122,46 @@ class Cells:
         """Whether the outputs are those that happened to be seen."""
         return self.declared is None
 
-    def alphabets(self) -> list[Alphabets]:
+    def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
         return [
-            Alphabets(name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(seen.outputs)))
+            ChannelLabels(name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(seen.outputs)))
             for name, seen in self._channels.items()
         ]
 
     def positions(self) -> tuple[Integers, Integers, Integers]:
-        """The position of each cell's channel, of its x and of its y in the alphabets."""
+        """The position of each combination's channel, of its x and of its y in the alphabets."""
         letters = {
-            labels.name: (j, _index(labels.inputs), _index(labels.outputs)) for j, labels in enumerate(self.alphabets())
+            labels.key: (j, _index(labels.inputs), _index(labels.outputs)) for j, labels in enumerate(self.labels())
         }
         rows = ((letters[name], x, y) for name, x, y in self._numbers)
         places = np.array([(j, inputs[x], outputs[y]) for (j, inputs, outputs), x, y in rows], dtype=np.int64)
         return places[:, 0], places[:, 1], places[:, 2]
 
-    def tables(self, totals: NDArray[Any]) -> list[LabelledCounts]:
-        """The counts of every channel, where cell i was counted totals[i] times."""
+    def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
+        """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
+        totals = np.zeros(0)
+        for block in blocks:
+            added = np.bincount(block.combinations, block.counts, minlength=len(self)).astype(np.float64)
+            added[: len(totals)] += totals
+            totals = added
+        return self._tables(totals) if len(self) else []
+
+    def _tables(self, totals: Floats) -> list[LabelledCounts]:
         channel, x, y = self.positions()
         order = np.argsort(channel, kind="stable")
         members = np.split(order, np.cumsum(np.bincount(channel))[:-1])
         return [
-            self._table(labels, x[own], y[own], totals[own])
-            for labels, own in zip(self.alphabets(), members, strict=True)
+            self._table(labels, x[own], y[own], totals[own]) for labels, own in zip(self.labels(), members, strict=True)
         ]
 
-    def _table(self, labels: Alphabets, x: Integers, y: Integers, totals: NDArray[Any]) -> LabelledCounts:
+    def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
         shape = len(labels.inputs), len(labels.outputs)
-        refuse_too_many_cells(labels.name, shape)
+        refuse_too_many_cells(labels.key, shape)
         counts = np.zeros(shape)
         counts[x, y] = totals
-        table = count_table(counts, f'the counts of channel "{labels.name}"')
-        return LabelledCounts(labels.name, table, labels.inputs, labels.outputs, self.inferred_outputs)
-
-
-def labelled_matrix(
-    name: str,
-    rows: object,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
-    declared: tuple[str, ...] | None = None,
-) -> LabelledCounts:
-    """A matrix of counts; its columns are its outputs, declared by being there, or found among the declared."""
-    where = f'the counts of channel "{name}"'
-    counts = count_table(rows, where)
-    rows_called = _labels(inputs, counts.shape[0], "input", where)
-    if declared is not None and outputs is None and len(declared) != counts.shape[1]:
-        raise InputError(f"{where} must have the {len(declared)} declared outputs; they have {counts.shape[1]}")
-    if declared is None or outputs is None:
-        columns_called = _labels(declared or outputs, counts.shape[1], "output", where)
-        return LabelledCounts(name, counts, rows_called, columns_called, False)
-    wide = np.zeros((len(counts), len(declared)), dtype=np.int64)
-    for y, label in enumerate(_labels(outputs, counts.shape[1], "output", where)):
-        if label not in declared:
-            raise InputError(undeclared(f"column {label!r} of {where}", label, declared))
-        wide[:, declared.index(label)] = counts[:, y]
-    return LabelledCounts(name, wide, rows_called, declared, False)
-
-
-def _labels(labels: Sequence[str] | None, size: int, kind: str, where: str) -> tuple[str, ...]:
-    if labels is None:
-        return tuple(map(str, range(size)))
-    if len(labels) != size or len(set(labels)) != size:
-        raise InputError(
-            f"{where} must have a different label for each of their {size} {kind}s; there are {len(labels)}:"
-            f" {', '.join(labels[:20])}"
-        )
-    return tuple(labels)
+        table = count_table(counts, f'the counts of channel "{labels.key}"')
+        return LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs)
 
 
 def alphabet(labels: Iterable[str]) -> list[str]:
@@ -204,3 +197,42 @@ def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
 
 def _index(labels: Sequence[str]) -> dict[str, int]:
     return {label: i for i, label in enumerate(labels)}
+
+
+def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where x, y and, if there, channel and count are; probabilities are sent to `capacity`."""
+    found = find_columns(header, ("channel", "x", "y", "count"), columns)
+    missing = [role for role in ("x", "y") if role not in found]
+    if missing:
+        raise InputError(
+            f"the columns must be x, y and perhaps channel and count; {' and '.join(missing)} is missing from"
+            f" {', '.join(header[:20])} (columns= or --columns renames)"
+        )
+    if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
+        raise InputError(
+            "there is a column p and none called count, so these look like probabilities, and an estimate requires"
+            " counts; use `bestchannel capacity`, or say which column is count (columns= or --columns)"
+        )
+    return found
+
+
+def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where the header has the column of each role, for the roles that it has.
+
+    A column is called as its role, or as `columns` renames it; capitals do not matter.
+    """
+    renamed = columns or {}
+    for role in renamed:
+        if role not in roles:
+            raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
+    titles = [title.strip().casefold() for title in header]
+    found: dict[str, int] = {}
+    for role in roles:
+        called = renamed.get(role, role)
+        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
+        if len(matches) > 1:
+            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
+        if role in renamed and not matches:
+            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
+        found.update((role, i) for i in matches)
+    return found

@@ -74,7 +74,7 @@ class _Elements:
         """The next element, which must be numbers."""
         kind, data = self.next()
         if kind not in _NUMBERS:
-            raise InputError(f"the MAT file is damaged: numbers are wanted and there is an element of type {kind}")
+            raise InputError(f"the MAT file is damaged: numbers are required and there is an element of type {kind}")
         return np.frombuffer(data, self.order + _NUMBERS[kind])
 
     def inside(self, data: bytes) -> _Elements:
@@ -91,7 +91,7 @@ def _variables(elements: _Elements) -> Iterator[tuple[str, _Array]]:
                 raise InputError(f"a variable of a MAT file must take at most {_MOST_BYTES} bytes; one takes more")
             kind, data = elements.inside(content).next()
         if kind != _MATRIX:
-            raise InputError(f"the MAT file is damaged: a variable is wanted and there is an element of type {kind}")
+            raise InputError(f"the MAT file is damaged: a variable is required and there is an element of type {kind}")
         yield _matrix(elements.inside(data), 0)
 
 
@@ -126,7 +126,7 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
 def _text(parts: _Elements) -> str:
     kind, data = parts.next()
     if kind not in _ENCODINGS:
-        raise InputError(f"the MAT file is damaged: a text is wanted and there is an element of type {kind}")
+        raise InputError(f"the MAT file is damaged: a text is required and there is an element of type {kind}")
     encoding = _ENCODINGS[kind]
     if encoding in ("utf-16", "utf-32"):
         encoding += "-le" if parts.order == "<" else "-be"
@@ -136,7 +136,7 @@ def _text(parts: _Elements) -> str:
 def _member(parts: _Elements, depth: int) -> _Array:
     kind, data = parts.next()
     if kind != _MATRIX:
-        raise InputError(f"the MAT file is damaged: a matrix is wanted and there is an element of type {kind}")
+        raise InputError(f"the MAT file is damaged: a matrix is required and there is an element of type {kind}")
     return _matrix(parts.inside(data), depth + 1)[1]
 
 

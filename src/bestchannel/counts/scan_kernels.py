@@ -8,7 +8,7 @@ import numpy as np
 from bestchannel.compiled import inlined, jit
 
 MORE, ODD, FULL, PAUSED = 0, 1, 2, 3
-"""Why a scan ended: it wants more text, the next row is for the caller to judge, no room for a key, or for a row."""
+"""Why a scan ended: it requires more text, the next row is for the caller to judge, no room for a key, or for a row."""
 
 SKIPPED, KEY, COUNT = 0, 1, 2
 """What a column is for."""

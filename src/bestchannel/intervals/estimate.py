@@ -2,7 +2,8 @@
 
 Two kinds of interval stand side by side. `lower` and `upper` are proved: they hold for all channels
 at once with probability 1 - δ, however the senses were chosen and whenever one looks. `asymptotic` is the
-normal approximation, narrower and not proved.
+normal approximation, narrower and not proved. The verdict, which channel is the best, is drawn from intervals that
+hold for all channels at once.
 """
 
 from __future__ import annotations
@@ -17,14 +18,55 @@ from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
-from bestchannel.intervals.normal_approximation import asymptotic_interval
-from bestchannel.intervals.plug_in import ChannelCapacity, Interval, plug_in, proposition_1
-from bestchannel.intervals.upper_end import upper_end
-from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences, judge, sentence
+from bestchannel.intervals.plug_in import (
+    CapacityAtCounts,
+    ChannelCapacity,
+    Interval,
+    asymptotic_interval,
+    capacities_at_counts,
+    deviation_interval,
+)
 from bestchannel.promises import conditional, confidence
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
+
+MOST_NAMED = 6
+"""Candidates that a sentence names."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of one channel, in bits: lower <= capacity <= upper around the estimate."""
+
+    name: str
+    capacity: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Between which ends the leader's capacity less the rival's lies, in bits."""
+
+    rival: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`best` is the leader once `decided`, None before; `candidates` are the channels not ruled out.
+
+    `leader` has the largest estimate. `more_senses` is about how many senses more would decide,
+    spread like those before: 0 once decided, None where no number can be given.
+    """
+
+    decided: bool
+    best: str | None
+    candidates: tuple[str, ...]
+    more_senses: int | None
+    leader: str
 
 
 @dataclass(frozen=True)
@@ -180,7 +222,7 @@ def estimate(
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
-    tables = labelled_counts(counts, outputs)
+    tables = _labelled(counts, outputs)
     channels = _channel_estimates(tables, delta / len(tables))
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
@@ -196,23 +238,30 @@ def estimate(
     )
 
 
+def _labelled(counts: object, outputs: Sequence[str] | None) -> Mapping[str, LabelledCounts]:
+    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
+    if outputs is None and isinstance(counts, Mapping) and counts:
+        pairs = counts.items()
+        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
+            return counts
+    return labelled_counts(counts, outputs)
+
+
 def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:
-    """One estimate a channel, whose interval is wrong with probability at most alpha."""
-    counts = [content.counts for content in tables.values()]
-    sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(counts)}
-    values = plug_in(sensed, ChannelCapacity())
-    return tuple(_channel_estimate(content, values[i], alpha) for i, content in enumerate(tables.values()))
+    """One estimate per channel, whose interval is wrong with probability at most alpha."""
+    found = capacities_at_counts([content.counts for content in tables.values()])
+    return tuple(_channel_estimate(*pair, alpha) for pair in zip(tables.values(), found, strict=True))
 
 
-def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) -> ChannelEstimate:
+def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: float) -> ChannelEstimate:
     table = content.counts
     n_inputs, n_outputs = table.shape
     ceiling = math.log2(min(table.shape))
-    capacity = min(0.5 * (value.lower + value.upper), ceiling)
+    capacity = min(found.capacity, ceiling)
     threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
     lower = region.lower_end(table, threshold) / NATS_PER_BIT
-    upper = upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
-    normal = asymptotic_interval(table, alpha)
+    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
+    normal = asymptotic_interval(found, alpha, math.log(min(table.shape)))
     return ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
@@ -224,7 +273,7 @@ def _channel_estimate(content: LabelledCounts, value: Interval, alpha: float) ->
         upper=max(min(upper, ceiling), capacity),
         positive=lower > 0.0 or region.excludes_zero(table, threshold),
         asymptotic=Asymptotic(*(min(v / NATS_PER_BIT, ceiling) for v in (normal.value, normal.lower, normal.upper))),
-        paper=proposition_1(table, alpha, ChannelCapacity()),
+        paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
         inputs=content.inputs,
         outputs=content.outputs,
     )
@@ -236,3 +285,65 @@ def _guarantee(delta: float, inferred_outputs: bool) -> str:
         " at all times and under any adaptive sensing [bestchannel explain estimate]"
     )
     return conditional(words, inferred_outputs)
+
+
+def sentence(verdict: Verdict, n_channels: int) -> str:
+    """What the verdict on so many channels says."""
+    if n_channels == 1:
+        return "one channel, nothing to decide"
+    if verdict.decided:
+        return f"best: {verdict.best}"
+    senses = verdict.more_senses
+    more = "no forecast of the senses it takes" if senses is None else f"about {senses:,} more senses"
+    few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
+    others = f" and {rest} others" if rest > 0 else ""
+    return f"undecided between {', '.join(few)}{others}; {more}"
+
+
+def differences(standings: Sequence[Standing]) -> tuple[Difference, ...]:
+    """The leader's capacity less each rival's, from the ends of both intervals."""
+    leader = leading(standings)
+    return tuple(
+        Difference(rival.name, leader.lower - rival.upper, leader.upper - rival.lower)
+        for rival in standings
+        if rival is not leader
+    )
+
+
+def leading(standings: Sequence[Standing]) -> Standing:
+    """The largest estimate, the first of several."""
+    return max(standings, key=lambda standing: standing.capacity)
+
+
+def judge(standings: Sequence[Standing], epsilon: float, senses: int) -> Verdict:
+    """Decided when every difference from the leader is above -ε, so that the leader is within ε of the best.
+
+    A rival is ruled out when its difference is, or when its upper end is below another's lower
+    end. The leader's upper end never is, so that it alone is left exactly when it is decided.
+    """
+    leader = leading(standings)
+    open_rivals = {gap.rival for gap in differences(standings) if not gap.lower > -epsilon}
+    bar = max(standing.lower for standing in standings)
+    left = [s for s in standings if s is leader or (s.name in open_rivals and s.upper >= bar)]
+    return Verdict(
+        decided=not open_rivals,
+        best=None if open_rivals else leader.name,
+        candidates=tuple(standing.name for standing in left),
+        more_senses=_more_senses(leader, [s for s in left if s is not leader], epsilon, senses),
+        leader=leader.name,
+    )
+
+
+def _more_senses(leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int) -> int | None:
+    """senses · (((w_b + w_a) / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses."""
+    ratio = 1.0
+    for rival in rivals:
+        gap = leader.capacity - rival.capacity + epsilon
+        width = leader.capacity - leader.lower + rival.upper - rival.capacity
+        if not gap > 0.0:
+            return None
+        ratio = max(ratio, width / gap)
+    more = senses * (ratio**2 - 1.0)
+    if not math.isfinite(more):
+        return None
+    return max(math.ceil(more), 1) if rivals else 0

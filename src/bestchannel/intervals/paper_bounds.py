@@ -51,7 +51,7 @@ class Rate:
     def __post_init__(self) -> None:
         if self.n_inputs < 2 or self.n_outputs < 2:
             raise InputError(
-                "the paper's bounds want at least 2 inputs and 2 outputs;"
+                "the paper's bounds require at least 2 inputs and 2 outputs;"
                 f" got {self.n_inputs} and {self.n_outputs} (such a channel has capacity 0 and needs no sense)"
             )
 
@@ -174,7 +174,7 @@ def naive_senses(epsilon: float, delta: float, n_channels: int, rate: Rate) -> i
     """Senses of each of k channels in NaiveChanSel (ε in nats).
 
     n = max{N(α), ⌈2g(α)/ε⌉} with N(α) = N(ε, α, 2) and α = δ/(2k) [EBWGW24, Sec. V].
-    An error of ε/2 wants 4g/ε for the second argument; the first exceeds both.
+    An error of ε/2 requires 4g/ε for the second argument; the first exceeds both.
     """
     alpha = delta / (2 * n_channels)
     accuracy, level = _accuracy(epsilon), _level(alpha)
@@ -197,7 +197,7 @@ def median_senses(epsilon_r: float, delta_r: float, rate: Rate) -> int:
     """Senses of each candidate in a round of MedianChanEl (ε_r in nats).
 
     n_r = max{N(ε_r, α, 2), ⌈2g(α)/ε_r²⌉} with α = δ_r/3 [EBWGW24, Sec. V].
-    The second argument is the printed one; an error of ε_r/2 wants 4g/ε_r, and the first
+    The second argument is the printed one; an error of ε_r/2 requires 4g/ε_r, and the first
     argument exceeds both.
     """
     alpha = delta_r / 3

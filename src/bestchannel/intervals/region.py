@@ -2,27 +2,48 @@
 
 For counts n(x, y) of any adaptive sensing, the rows W leave the region
 sum_x N_x D(Ŵ_x || W_x) < log(1/α) + sum_x R_x at any time, ever, with probability at most α, where
-R_x is the redundancy of the KT mixture. `lower_end`, and `upper_end` in a module of its own, bound the capacity over
-such regions by inequalities that hold for every W, so no optimum has to be found for them to be valid.
-docs/theory/intervals.md has the statements and proofs.
+R_x is the redundancy of the KT mixture. `lower_end` and `upper_end` bound the capacity over such regions by
+inequalities that hold for every W, so no optimum has to be found for them to be valid.
+
+From above, C(W) <= max_x D(W_x || Q) for every Q, so what is left is one row: the largest D(w || Q) with
+D(ŵ || w) <= r. That is a convex function over a convex set, and its maximum is bounded by Lagrange duality: for every
+μ >= 0 and λ,
+
+    D(w || Q) <= μ r + λ + sum_y max_{low_y <= w <= high_y} (w log(w/Q_y) + μ ŵ_y log(w/ŵ_y) - λ w),
+
+where [low_y, high_y] are the values that the letter y can have. Good Q, μ and λ make the bound tight, and
+any make it valid. docs/theory/intervals.md has the statements and proofs.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.information import divergences_nats
+from bestchannel.information import NATS_PER_BIT, divergences_nats
 
 SMOOTHING = (0.5, 0.1)
 """Counts added to each cell of the rows on which the bets of the lower end are placed; the better is taken."""
 
 WEIGHTS_OF_A_GRID = 25
-CELLS_AT_ONCE = 2**21
+
+CUTS, MOST_IDLE = 16, 3
+"""How often the output distribution is changed, at most, and how often in a row for next to nothing."""
+
+MULTIPLIERS = np.array([0.0, *np.geomspace(1 / 16, 16, 13)])
+FINER = np.geomspace(0.7, 1.4, 7)
+"""The μ that are tried, relative to the best one where the divergence is nearly linear, then to the best of those."""
+
+HALVINGS = 28
+"""Steps towards the best λ; what they leave costs the bound some 1e-7 of the first interval."""
+
+BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19
+"""Cells of the arrays that are made at a time, for the lower end and for the upper one."""
 
 ROUNDING = 1e-12
 """Relative room that is left for rounding errors."""
@@ -95,7 +116,7 @@ def _best_weight(n: Floats, W: Floats, P: Floats, threshold: float, weights: Flo
     """The best bound over the weights, its weight, and the rows W / e^pays there."""
     N = n.sum(axis=1)
     best = (-math.inf, float(weights[0]), W)
-    for some in np.array_split(weights, max(1, min(len(weights), weights.size * W.size // CELLS_AT_ONCE))):
+    for some in np.array_split(weights, max(1, min(len(weights), weights.size * W.size // BETS_AT_ONCE))):
         bets = leader_bets(W, P, N, some)
         bounds = (bets.settled(n) - threshold - ROUNDING * N.sum()) / some
         i = int(np.argmax(bounds))
@@ -109,3 +130,197 @@ def _spreads(W: Floats, P: Floats) -> Floats:
     """V_x = Var_{W_x} log(W_x / PW); shape (n_inputs,)."""
     g = np.log(W / (P @ W))
     return (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
+
+
+def upper_end(counts: Integers, thresholds: Floats) -> float:
+    """An upper bound of C(W) for all W with N_x D(Ŵ_x || W_x) <= thresholds[x] in every row.
+
+    An input without a count may be anything, so that only log min(n_inputs, n_outputs) is left.
+    """
+    ceiling = math.log(min(counts.shape))
+    N = counts.sum(axis=1).astype(np.float64)
+    if ceiling == 0.0 or N.min() == 0.0:
+        return ceiling
+    W = counts / N[:, None]
+    radius = thresholds / N * (1.0 + 1e-9) + ROUNDING / 100
+    low, high = cell_intervals(W, radius)
+    if counts.shape[1] == 2:
+        return min(_of_two_outputs(low[:, 1], high[:, 1]), ceiling)
+    return min(_of_rows(RowRegions(W, low, high, radius)), ceiling)
+
+
+def cell_intervals(W: Floats, radius: Floats) -> tuple[Floats, Floats]:
+    """The ends [x, y] between which d(W(y|x), w) <= radius[x], d the binary divergence.
+
+    D(W_x || w) is at least that of "y or not y" (data processing), so all rows w within the radius
+    have their cells in these intervals. By bisection, the ends on the outer side.
+    """
+    ends = []
+    for outer in (np.zeros_like(W), np.ones_like(W)):
+        inner = W.copy()
+        for _ in range(60):
+            middle = 0.5 * (inner + outer)
+            inside = _binary_divergence(W, middle) <= radius[:, None]
+            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
+        ends.append(outer)
+    return ends[0], ends[1]
+
+
+def _binary_divergence(p: Floats, q: Floats) -> Floats:
+    """d(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q))."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yes = np.where(p > 0.0, p * np.log(p / q), 0.0)
+        no = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
+    return yes + no
+
+
+def _of_two_outputs(low: Floats, high: Floats) -> float:
+    """The largest capacity with W(1|x) in [low[x], high[x]]: C is convex, so at a corner of the box.
+
+    Of several inputs the two whose rows are furthest apart reach it, and it grows with their
+    distance: one at its low end, another at its high end.
+    """
+    lowest, highest = np.argsort(low)[:2], np.argsort(-high)[:2]
+    ends = [(low[i], high[j]) for i in lowest for j in highest if i != j]
+    corners = np.array([[[1.0 - a, a], [1.0 - b, b]] for a, b in ends])
+    return float(capacities(corners, tol=1e-9, workers=1).upper.max()) * NATS_PER_BIT
+
+
+@dataclass(frozen=True)
+class RowRegions:
+    """Empirical rows, the intervals of their cells, and how far in divergence the true rows may be."""
+
+    W: Floats
+    low: Floats
+    high: Floats
+    radius: Floats
+
+    def some(self, first: int, last: int) -> RowRegions:
+        """The rows from first to last - 1."""
+        return RowRegions(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
+
+
+def _of_rows(rows: RowRegions) -> float:
+    """The smallest bound over the Q that are tried.
+
+    The Q tried next is the best against the worst rows of all before it: the optimal output of the
+    channel that has those rows. Where that brings nothing, it is half way from the best Q so far.
+    """
+    n_outputs = rows.W.shape[1]
+    found = rows.W + rows.radius[:, None] / n_outputs
+    found = found / found.sum(axis=1, keepdims=True)
+    worst = np.empty((0, n_outputs))
+    best, best_Q, idle = math.inf, np.full(n_outputs, 1.0 / n_outputs), 0
+    for _ in range(CUTS):
+        answer = capacities(np.concatenate([worst, found])[None], tol=1e-6, workers=1)
+        Q = answer.output[0] + 1e-6 / n_outputs
+        Q = Q / Q.sum() if idle == 0 else 0.5 * best_Q + 0.5 * Q / Q.sum()
+        if math.isfinite(best):
+            worst = np.concatenate([worst, found])[answer.input[0] > 1e-9]
+        bounds, found = worst_rows(rows, Q)
+        idle = idle + 1 if bounds.max() > best * (1.0 - 1e-3) else 0
+        if bounds.max() < best:
+            best, best_Q = float(bounds.max()), Q
+        if idle == MOST_IDLE:
+            break
+    return best
+
+
+def worst_rows(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
+    """For every x a bound of the largest D(w || Q) within the radius, and a row near it."""
+    step = max(1, LETTERS_AT_ONCE // (len(MULTIPLIERS) * len(Q)))
+    parts = [_worst_of_some(rows.some(x, x + step), Q) for x in range(0, len(rows.W), step)]
+    return np.concatenate([bounds for bounds, _ in parts]), np.concatenate([found for _, found in parts])
+
+
+def _worst_of_some(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
+    x = np.arange(len(rows.W))
+    coarse = MULTIPLIERS[:, None] * _typical_multiplier(rows, Q)
+    first = _dual(rows, Q, coarse)[0]
+    finer = FINER[:, None] * coarse[first.argmin(axis=0), x]
+    second, found = _dual(rows, Q, finer)
+    best = second.argmin(axis=0)
+    row = np.maximum(found[best, x], 1e-12)
+    return np.minimum(first.min(axis=0), second[best, x]), row / row.sum(axis=1, keepdims=True)
+
+
+def _typical_multiplier(rows: RowRegions, Q: Floats) -> Floats:
+    """√(V_x / 2r), the best μ where D(w || Q) is linear in w with variance V_x; shape (n_inputs,)."""
+    W = rows.W + 1e-3 * Q
+    W = W / W.sum(axis=1, keepdims=True)
+    g = np.log(W / Q)
+    V = (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
+    return np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
+
+
+def _dual(rows: RowRegions, Q: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """The bound for every mu[i, x] at nearly the best λ, and the letters [i, x, y] that reach the maxima.
+
+    The sum of these letters falls with λ, and the bound is smallest where it passes 1: between the λ
+    at which no letter is below ŵ, and that at which none is above.
+    """
+    letters = Letters.of(rows, Q, mu[..., None])
+    lowest = np.log(np.where(rows.W > 0.0, np.maximum(rows.low, 1e-300), 1.0) / Q).min(axis=1)
+    below, above = 1.0 + mu + lowest, 1.0 + mu + np.log(rows.high / Q).max(axis=1)
+    for _ in range(HALVINGS):
+        level = 0.5 * (below + above)
+        _, w = letters.best(level[..., None], steps=2)
+        too_much = w.sum(axis=2) > 1.0
+        below, above = np.where(too_much, level, below), np.where(too_much, above, level)
+    gains, w = letters.best(above[..., None], steps=4)
+    return mu * rows.radius + above + gains.sum(axis=2) + ROUNDING * (1.0 + mu + np.abs(above)), w
+
+
+@dataclass(frozen=True)
+class Letters:
+    """f(w) = w log(w/Q) + μ ŵ log(w/ŵ) - λ w of every cell between its ends, for several μ at once."""
+
+    low: Floats  # [x, y] one end, and f there but for λ
+    high: Floats
+    at_low: Floats  # [i, x, y]
+    at_high: Floats
+    weight: Floats  # [i, x, y] μ ŵ
+    log_Q: Floats  # [y]
+    log_W: Floats  # [x, y] log ŵ, 0 where nothing was counted
+    turn: Floats  # [i, x, y] log(μ ŵ / Q)
+
+    @classmethod
+    def of(cls, rows: RowRegions, Q: Floats, mu: Floats) -> Letters:
+        """The letters of the rows at mu[i, x, 1]."""
+        weight = mu * rows.W
+        log_Q, log_W = np.log(Q), np.where(rows.W > 0.0, np.log(np.maximum(rows.W, 1e-300)), 0.0)
+        log_low, log_high = np.log(np.maximum(rows.low, 1e-300)), np.log(np.maximum(rows.high, 1e-300))
+        return cls(
+            low=rows.low,
+            high=rows.high,
+            at_low=rows.low * (log_low - log_Q) + weight * (log_low - log_W),
+            at_high=rows.high * (log_high - log_Q) + weight * (log_high - log_W),
+            weight=weight,
+            log_Q=log_Q,
+            log_W=log_W,
+            turn=np.log(np.maximum(weight, 1e-300)) - log_Q,
+        )
+
+    def best(self, level: Floats, *, steps: int) -> tuple[Floats, Floats]:
+        """The largest f at λ = level[i, x, 1], and where it is.
+
+        f is concave up to w = μŵ and convex from there on, so the maximum is at an end or where
+        f' = 0 in the concave part: w = μŵ/u with u > 1 and u - log u = λ - 1 - log(μŵ/Q).
+        """
+        u = _root(np.maximum(level - 2.0 - self.turn, 0.0), steps)
+        inner = np.maximum(np.clip(self.weight / u, self.low, self.high), 1e-300)
+        log_inner = np.log(inner)
+        best, where = self.at_low - level * self.low, np.broadcast_to(self.low, u.shape)
+        at_inner = inner * (log_inner - self.log_Q - level) + self.weight * (log_inner - self.log_W)
+        for w, value in ((inner, at_inner), (self.high, self.at_high - level * self.high)):
+            where = np.where(value > best, w, where)
+            best = np.maximum(best, value)
+        return best, where
+
+
+def _root(t: Floats, steps: int) -> Floats:
+    """u >= 1 with u - log u = 1 + t, by Newton's method from above: u <= 1 + √(2t) + t [Cha13]."""
+    u = 1.0 + np.sqrt(2.0 * t) + t
+    for _ in range(steps):
+        u = np.maximum(u - (u - np.log(u) - 1.0 - t) / np.maximum(1.0 - 1.0 / u, 1e-300), 1.0)
+    return u

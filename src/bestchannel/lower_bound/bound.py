@@ -13,8 +13,8 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
 from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
-from bestchannel.lower_bound.proofs import Progress
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
+from bestchannel.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)

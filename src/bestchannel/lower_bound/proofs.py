@@ -7,7 +7,7 @@ leaves a bracket, if a wider one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -16,8 +16,8 @@ from bestchannel.compiled import usable_cores
 from bestchannel.lower_bound.alternatives import Position, alternative_at, cut_of
 from bestchannel.lower_bound.certificate import Leader, Proof
 from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.progress import Progress
 
-Progress = Callable[[int, int], None]
 Attempts = tuple[tuple[int, int], ...]
 
 FIRST_LOOK: Attempts = ((1, 24),)

@@ -11,7 +11,6 @@ Memoryless Channel Identification".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean, median_low
 from typing import TypedDict
 
@@ -22,6 +21,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.published import CANDIDATES, CURVES, Algorithm, Fig1Row, Fig2Row
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
+from bestchannel.progress import Progress
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance, random_binary_channels
 
@@ -35,8 +35,6 @@ SIZES = tuple(2**power for power in range(2, 11))
 """The numbers of channels of Figure 2."""
 
 PAC = {"naive": NaiveChanSel, "median": MedianChanEl}
-
-Progress = Callable[[int, int], None]
 
 
 class Repeated(TypedDict):

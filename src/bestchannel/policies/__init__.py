@@ -1,5 +1,6 @@
 """Policies that say what to sense, and the loop that serves them."""
 
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.policies.best_chan_id import BestChanID
 from bestchannel.policies.catalogue import make_policy
@@ -8,19 +9,19 @@ from bestchannel.policies.median_chan_el import MedianChanEl
 from bestchannel.policies.naive_chan_sel import NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
 from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.transcript import Audit, Identification, Party, Status, Step
+from bestchannel.policies.transcript import Audit, Identification, Status, Step
 
 __all__ = [
     "Adaptive",
     "Audit",
     "BestChanID",
+    "ChannelLabels",
     "Counts",
     "Identification",
     "MedianChanEl",
     "NaiveChanSel",
     "Observation",
     "OutOfSensesError",
-    "Party",
     "Policy",
     "Request",
     "Script",

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from bestchannel.arrays import Integers
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.transcript import Audit, Identification, Party, Status
+from bestchannel.policies.transcript import Audit, Identification, Status
 from bestchannel.promises import conditional
 
 Watch = Callable[[Status], None]
@@ -28,7 +29,7 @@ class Sensor(Protocol):
     Attributes
     ----------
     parties
-        Where there is one, what the channels and their letters are called, a `Party` for each channel.
+        Where there is one, what the channels and their letters are called, a `ChannelLabels` for each channel.
     inferred_outputs
         Where it is there and true, the outputs are only those that were seen, and the guarantee says so.
     rng
@@ -109,7 +110,7 @@ def identify(
     return outcome(policy, parties, inferred_outputs=getattr(sensor, "inferred_outputs", False))
 
 
-def outcome(policy: Policy, parties: Sequence[Party], *, inferred_outputs: bool) -> Identification:
+def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_outputs: bool) -> Identification:
     """What the policy has come to; `parties` are its channels, by what they are called.
 
     Where their outputs are only those that were seen, the guarantee says so.
@@ -129,10 +130,10 @@ def outcome(policy: Policy, parties: Sequence[Party], *, inferred_outputs: bool)
     )
 
 
-def _channels(sensor: Sensor, policy: Policy) -> Sequence[Party]:
+def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:
     """What takes part: as the sensor says, which must be what the policy was made for."""
-    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
-    parties: Sequence[Party] = getattr(sensor, "parties", unnamed)
+    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    parties: Sequence[ChannelLabels] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
         raise InputError(f"the policy requires {len(policy.alphabets)} channels; the sensor has {len(parties)}")
     for party, wanted in zip(parties, policy.alphabets, strict=True):

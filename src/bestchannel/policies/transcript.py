@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bestchannel.arrays import Integers
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 
@@ -52,21 +53,6 @@ class Step(Valued):
     status: Status
 
 
-@dataclass(frozen=True)
-class Party:
-    """A channel that took part: what it is called, and its letters."""
-
-    key: Any
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-    @staticmethod
-    def unlabelled(key: Hashable, alphabet: Alphabet) -> Party:
-        """A channel whose letters are numbers."""
-        n_inputs, n_outputs = alphabet
-        return Party(key, tuple(map(str, range(n_inputs))), tuple(map(str, range(n_outputs))))
-
-
 @dataclass(frozen=True, eq=False)
 class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
@@ -74,7 +60,7 @@ class Audit(Valued):
     `options` are those that the policy was made with beyond delta and epsilon. Steps number the channels as here.
     """
 
-    channels: tuple[Party, ...]
+    channels: tuple[ChannelLabels, ...]
     options: Mapping[str, Any]
     steps: tuple[Step, ...]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import ChannelEstimate, estimate
-from bestchannel.policies import Identification, Party, Status
+from bestchannel.policies import ChannelLabels, Identification, Status
 from bestchannel.report.sound_record import require_sound
 
 MOST_COUNTS = 2**53
@@ -112,7 +112,7 @@ def _totals(result: Identification) -> list[Integers]:
     return totals
 
 
-def _empty(party: Party, wide: bool) -> Integers:
+def _empty(party: ChannelLabels, wide: bool) -> Integers:
     return np.zeros((len(party.inputs), len(party.outputs)), dtype=object if wide else np.int64)
 
 

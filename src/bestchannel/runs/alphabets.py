@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_text import json_of
-from bestchannel.counts.table import read_table
+from bestchannel.counts.json_format import json_of
+from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
-from bestchannel.policies import Party
+from bestchannel.policies import ChannelLabels
 
 MOST_LETTERS = 2**16
 """In an alphabet that is given by its size."""
@@ -23,7 +23,7 @@ MOST_LETTERS = 2**16
 HEADER = ["channel", "n_inputs", "n_outputs"]
 
 
-def read_alphabets(path: str | os.PathLike[str]) -> list[Party]:
+def read_alphabets(path: str | os.PathLike[str]) -> list[ChannelLabels]:
     """The channels of a .json or .csv file, in its order."""
     path = Path(path)
     with errors_naming(path):
@@ -72,9 +72,9 @@ def _whole(cell: str) -> object:
     return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
 
 
-def _party(name: str, inputs: object, outputs: object) -> Party:
+def _party(name: str, inputs: object, outputs: object) -> ChannelLabels:
     _refuse_text(name, f"the name {name!r}")
-    return Party(name, _letters(inputs, "inputs", name), _letters(outputs, "outputs", name))
+    return ChannelLabels(name, _letters(inputs, "inputs", name), _letters(outputs, "outputs", name))
 
 
 def _letters(side: object, kind: str, name: str) -> tuple[str, ...]:

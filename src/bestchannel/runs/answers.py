@@ -13,16 +13,16 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.counts import read_counts
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_text import json_of
+from bestchannel.counts.json_format import json_of
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Request
+from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 
 Cell = tuple[str, str, str, int]
 """channel, x, y, count."""
 
 
-def request_rows(request: Request, parties: Sequence[Party]) -> list[dict[str, Any]]:
+def request_rows(request: Request, parties: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
     """What to sense: one row for each input of a channel, with its count."""
     return [
         {"channel": str(parties[channel].key), "x": letter, "count": count}
@@ -32,7 +32,9 @@ def request_rows(request: Request, parties: Sequence[Party]) -> list[dict[str, A
     ]
 
 
-def read_answer(path: str | os.PathLike[str], request: Request, parties: Sequence[Party]) -> dict[int, Integers]:
+def read_answer(
+    path: str | os.PathLike[str], request: Request, parties: Sequence[ChannelLabels]
+) -> dict[int, Integers]:
     """The counts of a file that answers the request, or an `InputError` that says which row does not.
 
     The file has rows channel, x, y, count; rows of one cell add up, and a cell without a row counts 0. A .json file is
@@ -77,7 +79,7 @@ def _json_cell(row: object, i: int) -> Cell:
     return str(row["channel"]), str(row["x"]), str(row["y"]), row["count"]
 
 
-def _placed(cells: Iterable[Cell], request: Request, parties: Sequence[Party]) -> dict[int, Integers]:
+def _placed(cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLabels]) -> dict[int, Integers]:
     number = {str(parties[channel].key): channel for channel in request.senses}
     tables: dict[int, Any] = {
         channel: np.zeros(
@@ -100,7 +102,7 @@ def _position(label: str, known: Mapping[str, int], who: str, kind: str) -> int:
     return known[label]
 
 
-def _refuse_other_totals(counts: dict[int, Any], request: Request, parties: Sequence[Party]) -> None:
+def _refuse_other_totals(counts: dict[int, Any], request: Request, parties: Sequence[ChannelLabels]) -> None:
     """Refuse totals that are not those asked for; what passes holds 64-bit integers."""
     for channel, senses in request.senses.items():
         for x, asked in enumerate(senses):

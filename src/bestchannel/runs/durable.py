@@ -14,7 +14,7 @@ from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Party, Policy, Request, Sensor, identify
+from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, identify
 from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import sources, store
@@ -93,7 +93,7 @@ def remembering(
     ...     bc.identify(durable, policy).best
     0
     """
-    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     inferred = getattr(sensor, "inferred_outputs", False)
     settings = Settings.of(policy, getattr(sensor, "parties", unnamed), source, inferred)
     with store.begun_or_opened(path, settings) as run:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_text import finite, json_of
+from bestchannel.counts.json_format import finite_or_none, json_of
 from bestchannel.errors import InputError
-from bestchannel.policies import Audit, Identification, Party, Request, Status, Step
+from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step
 
 OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
 
@@ -81,8 +81,8 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
             "candidates": [names[c] for c in status.candidates],
             "next_senses": status.next_senses,
             "leader": None if status.leader is None else names[status.leader],
-            "evidence_nats": {names[c]: finite(nats) for c, nats in status.evidence_nats.items()},
-            "threshold_nats": {names[c]: finite(nats) for c, nats in status.threshold_nats.items()},
+            "evidence_nats": {names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
+            "threshold_nats": {names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
             "more_senses": status.more_senses,
         },
     }
@@ -90,7 +90,7 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
 
 def _parsed(document: Any) -> Identification:
     audit = document["audit"]
-    parties = tuple(Party(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
+    parties = tuple(ChannelLabels(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
     number = {party.key: j for j, party in enumerate(parties)}
     steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
     return Identification(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Party, Policy, Request
+from bestchannel.policies import ChannelLabels, Identification, Policy, Request
 from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
@@ -123,13 +123,13 @@ def view(path: str | os.PathLike[str]) -> Run:
 def begin(
     path: str | os.PathLike[str],
     policy: Policy,
-    parties: Sequence[Party] | None = None,
+    parties: Sequence[ChannelLabels] | None = None,
     *,
     max_senses: int | None = None,
 ) -> Iterator[LaboratoryRun]:
     """A new run of a policy that was told nothing yet, for people to answer; `max_senses` limits what it may ask."""
     refuse_limit(max_senses)
-    unnamed = [Party.unlabelled(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     with store.begun(path, Settings.of(policy, parties or unnamed, LABORATORY)) as run:
         set_limit(run, max_senses)
         yield LaboratoryRun(run)

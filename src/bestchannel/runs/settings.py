@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Policy, make_policy
+from bestchannel.policies import ChannelLabels, Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
@@ -24,7 +25,7 @@ class Settings:
     those that a recording happened to have.
     """
 
-    parties: tuple[Party, ...]
+    parties: tuple[ChannelLabels, ...]
     policy: str
     delta: float
     epsilon: float
@@ -34,7 +35,7 @@ class Settings:
 
     @staticmethod
     def of(
-        policy: Policy, parties: Sequence[Party], source: Mapping[str, Any], inferred_outputs: bool = False
+        policy: Policy, parties: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
     ) -> Settings:
         """The settings that make such a policy, told nothing yet; one that they do not make again is refused."""
         name, first = policy.reference(), policy.ask()
@@ -87,7 +88,7 @@ class Settings:
         try:
             content = json.loads(text)
             return Settings(
-                tuple(Party(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
+                tuple(ChannelLabels(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
                 *(content[key] for key in ("policy", "delta", "epsilon", "options", "source", "inferred_outputs")),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -99,12 +100,12 @@ class Settings:
         for key, value in mine.items():
             if theirs.get(key) != value:
                 raise InputError(
-                    f"the run was begun with {key} {shown(value)}, and now it is {shown(theirs.get(key))};"
+                    f"the run was begun with {key} {shortened(value)}, and now it is {shortened(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
 
 
-def _key(party: Party) -> int | str:
+def _key(party: ChannelLabels) -> int | str:
     """The name of a channel, or its position."""
     return party.key if isinstance(party.key, int | str) else str(party.key)
 
@@ -116,9 +117,3 @@ def _comparable(settings: Settings) -> dict[str, Any]:
     source.pop("path", None)
     source["senses"] = source.pop("kind")
     return content | source
-
-
-def shown(value: object) -> str:
-    """A value as a refusal shows it: its JSON, cut short."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError, MissingFileError
-from bestchannel.policies import Party
+from bestchannel.policies import ChannelLabels
+from bestchannel.progress import Progress
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
-
-Progress = Callable[[int, int], None]
 
 BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"
 """The kinds of source that need nobody to answer."""
@@ -74,7 +73,7 @@ def source_of(settings: Settings, run: Path) -> Simulation | Replay:
     raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {stored['kind']} run")
 
 
-def _channel(party: Party, rows: object) -> Channel:
+def _channel(party: ChannelLabels, rows: object) -> Channel:
     return Channel.from_rows(rows, name=str(party.key), inputs=party.inputs, outputs=party.outputs)
 
 

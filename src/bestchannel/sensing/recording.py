@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, numeric_array
+from bestchannel.counts.data_files import read_trials
 from bestchannel.counts.frames import is_frame, log_of_frame
-from bestchannel.counts.labelled_counts import Alphabets
-from bestchannel.counts.trials import Trials, in_order, read_trials
+from bestchannel.counts.labelled_counts import ChannelLabels, Combinations
+from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
-from bestchannel.policies import OutOfSensesError, Party, Request
+from bestchannel.policies import OutOfSensesError, Request
+from bestchannel.progress import Progress
 
 
 class Recording:
@@ -69,10 +71,7 @@ class Recording:
                 "outputs belongs to a data frame; pairs of numbers have alphabets=, a file is read with it"
             )
         log = _of_pairs(trials, alphabets) if isinstance(trials, Mapping) else _of_labels(trials, outputs)
-        keys = list(trials) if isinstance(trials, Mapping) else [labels.name for labels in log.alphabets]
-        self.parties = [
-            Party(key, labels.inputs, labels.outputs) for key, labels in zip(keys, log.alphabets, strict=True)
-        ]
+        self.parties = list(log.alphabets)
         self.inferred_outputs = log.inferred_outputs
         self._outputs = log.outputs
         self._used = [[0] * len(rows) for rows in self._outputs]
@@ -84,7 +83,7 @@ class Recording:
         *,
         outputs: Sequence[str] | None = None,
         columns: Mapping[str, str] | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Recording:
         r"""The recording in a file.
 
@@ -135,12 +134,12 @@ class Recording:
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
         for channel, senses in request.senses.items():
-            for x, wanted in enumerate(senses):
+            for x, asked in enumerate(senses):
                 left = len(self._outputs[channel][x]) - self._used[channel][x]
-                if wanted > left:
+                if asked > left:
                     raise OutOfSensesError(
                         f"the recording has {left} more senses of {self._name(channel, x)}, and the policy requires"
-                        f" {wanted:,} ({request.total:,} in this request); the policy adaptive requires fewer, and"
+                        f" {asked:,} ({request.total:,} in this request); the policy adaptive requires fewer, and"
                         " `estimate` makes do with what there is"
                     )
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
@@ -153,11 +152,11 @@ class Recording:
     def _next(self, channel: int, senses: tuple[int, ...]) -> Integers:
         party = self.parties[channel]
         counts = np.zeros((len(party.inputs), len(party.outputs)), dtype=np.int64)
-        for x, wanted in enumerate(senses):
+        for x, asked in enumerate(senses):
             first = self._used[channel][x]
-            taken = self._outputs[channel][x][first : first + wanted]
+            taken = self._outputs[channel][x][first : first + asked]
             counts[x] = np.bincount(taken, minlength=counts.shape[1])
-            self._used[channel][x] += wanted
+            self._used[channel][x] += asked
         return counts
 
 
@@ -165,8 +164,8 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
     if isinstance(trials, Trials):
         return trials
     if is_frame(trials):
-        cells, rows = log_of_frame(trials, outputs)
-        return in_order(cells, [rows])
+        seen = Combinations(outputs)
+        return in_order(seen, [log_of_frame(trials, seen)])
     raise InputError(
         f"trials must map channels to pairs (x, y), or be a data frame or a log that was read; they are a"
         f" {type(trials).__name__}"
@@ -183,7 +182,7 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
     logs = {key: _pairs(log, f"the trials of channel {key!r}") for key, log in named.items()}
     sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
     outputs = tuple(_by_input(key, log, size) for (key, log), size in zip(logs.items(), sizes, strict=True))
-    labels = tuple(Alphabets(str(key), *map(_numbered, size)) for key, size in zip(logs, sizes, strict=True))
+    labels = tuple(ChannelLabels.numbered(key, size) for key, size in zip(logs, sizes, strict=True))
     return Trials(labels, outputs, alphabets is None)
 
 
@@ -205,7 +204,3 @@ def _by_input(key: Hashable, log: Integers, size: tuple[int, int]) -> tuple[NDAr
         )
     symbols = log[:, 1].astype(np.min_scalar_type(y))
     return tuple(symbols[log[:, 0] == i] for i in range(n_inputs))
-
-
-def _numbered(size: int) -> tuple[str, ...]:
-    return tuple(map(str, range(size)))

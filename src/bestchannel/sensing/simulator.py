@@ -9,7 +9,7 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
-from bestchannel.policies import Party, Request
+from bestchannel.policies import ChannelLabels, Request
 
 
 class Simulator:
@@ -61,9 +61,9 @@ class Simulator:
         return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
     @property
-    def parties(self) -> list[Party]:
+    def parties(self) -> list[ChannelLabels]:
         """What every channel and its letters are called."""
-        return [Party(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
+        return [ChannelLabels(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""

@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
-from bestchannel.runs.settings import shown
 from bestchannel.runs.sqlite_file import Kind, connected, make_durable, transaction
 from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import Spec
@@ -134,4 +134,4 @@ def differences(theirs: Any, ours: Any, key: str = "") -> Iterator[tuple[str, st
         for i, (left, right) in enumerate(zip(theirs, ours, strict=True)):
             yield from differences(left, right, f"{key}[{i}]")
     elif theirs != ours:
-        yield key, shown(theirs), shown(ours)
+        yield key, shortened(theirs), shortened(ours)

@@ -7,7 +7,7 @@ with this promise can beat on average.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,10 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
+from bestchannel.progress import Progress
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
-
-Progress = Callable[[int, int], None]
 
 MOST_SENSES = 10**9
 """Simulated runs that would pass this many senses are given up."""

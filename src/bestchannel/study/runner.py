@@ -16,10 +16,10 @@ from multiprocessing.connection import wait as wait_for
 from bestchannel.compiled import leave_announcing_to_the_parent, load_room, usable_cores
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.lower_bound.bound import lower_bound
+from bestchannel.progress import Progress
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
 
-Progress = Callable[[int, int], None]
 Store = Callable[[list[SimulatedRun]], None]
 
 PIECE_RUNS = 256

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bestchannel.counts import long_text, read_counts, read_trials, scan, text_log
+from bestchannel.counts import read_counts, read_trials, scan, streamed_text, text_log
 from bestchannel.errors import InputError
 
 
@@ -38,7 +38,7 @@ def both_ways(path, data, read, block):
     at_once = outcome(path, read)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_log, "SHORT", 0)
-        patch.setattr(long_text, "BLOCK", block)
+        patch.setattr(streamed_text, "BLOCK", block)
         patch.setattr(scan, "ROWS", 3)
         return at_once, outcome(path, read)
 
@@ -136,7 +136,7 @@ def test_scan_makes_room_for_many_and_long_labels(path):
 def test_row_longer_than_a_block_is_refused_with_its_line(path, monkeypatch):
     path.write_bytes(b'x,y\n0,1\n0,"' + b"a\n" * 1000)
     monkeypatch.setattr(text_log, "SHORT", 0)
-    monkeypatch.setattr(long_text, "BLOCK", 1024)
+    monkeypatch.setattr(streamed_text, "BLOCK", 1024)
     with pytest.raises(InputError, match="line 3 must be shorter than 1,024 bytes; is a quote left open"):
         read_counts(path)
 

@@ -107,7 +107,7 @@ def test_duplicate_cell_is_refused_with_both_lines(tmp_path):
     [
         ("channel,x,y,p\nq,0,0,high\n", r"line 2, column \"p\" must be a number; it is 'high'"),
         ("channel,x,y,p\nq,0,0,\n", r"line 2, column \"p\" must be a number; it is ''"),
-        ("channel,x,y,p\nq,0,0,0,9\n", r"line 2 must have 4 cells like the lines before it; it has 5"),
+        ("channel,x,y,p\nq,0,0,0,9\n", r"line 2 must have 4 fields like the lines before it; it has 5"),
         ('x,y,p\n"0\n0",0,1\n0,0,inf\n', r"line 4, column \"p\" must be a finite number; it is inf"),
         ("channel,x,y,p\n", r"there must be lines after the header"),
         ("channel,x,y,p\nq,0,0,0.9\n", r'row x=0 of channel "q" must sum to 1 within 1e-09; it sums to 0.9'),

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.labelled import LabelledRows
+from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock
+from bestchannel.counts.long_table import log_of_vectors
 from bestchannel.counts.mat_reader import variables
+from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
+from bestchannel.progress import Progress
 
 _Array = NDArray[Any]
 _SIDES = ("inputs", "outputs")
@@ -27,17 +31,24 @@ def arrays(data: bytes) -> dict[str, _Array]:
     return {name: _texts(array) if _is_texts(array) else array for name, array in variables(data).items()}
 
 
-def parse(data: bytes) -> list[LabelledRows]:
-    """One channel a matrix, by the name of the variable.
+def read_log(
+    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
+) -> Iterator[RowBlock] | None:
+    """The rows of vectors x, y and perhaps channel and count, or None if the file has no such."""
+    return log_of_vectors(arrays(source.content()), seen, source.name, columns)
+
+
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
+    """One channel per matrix, by the name of the variable.
 
     A stack A(x, y, k) holds the channels A(1), A(2), ...; a cell of matrices the channels A{1},
     A{2}, ...; a struct of matrices the channels by field, with the struct's name before it if there are other
     variables. `inputs` and `outputs`, cells of texts, label all matrices.
     """
-    found = arrays(data)
+    found = arrays(source.content())
     inputs, outputs = (_labels(found.pop(side, None), side) for side in _SIDES)
     matrices = [matrix for name, array in found.items() for matrix in _matrices(name, array, len(found) == 1)]
-    return [LabelledRows(name, array, inputs, outputs) for name, array in matrices]
+    return [NamedMatrix(name, array, inputs, outputs) for name, array in matrices]
 
 
 def _matrices(name: str, array: _Array, alone: bool) -> Iterator[tuple[str, _Array]]:

@@ -1,15 +1,21 @@
-"""One matrix as delimited text, with or without labels above and beside it."""
+"""Matrices as delimited text: one bare matrix, with or without labels above and beside it, or rows channel, x, y, p."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.counts.labelled import LabelledRows
-from bestchannel.counts.table import Table
+from bestchannel.channels import Channel
+from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.labelled_counts import Columns
+from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
+from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.text_log import is_long_header
+from bestchannel.counts.text_table import Table, read_table
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
@@ -19,7 +25,65 @@ _ROUNDING = 0.02
 """How far from 1 rounded probabilities may sum and still look like a distribution."""
 
 
-def bare_matrix(table: Table, *, name: str, transpose: bool) -> LabelledRows:
+_NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
+
+
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
+    """The matrix of a text file that is no log."""
+    return [bare_matrix(read_table(source.content()), name=source.name, transpose=transpose)]
+
+
+def read_long(source: OpenFile, columns: Columns, transpose: bool) -> list[NamedMatrix]:
+    """The channels of a text file, one row per cell under a header, or one bare matrix."""
+    table = read_table(source.content())
+    if columns is None and not is_long_header(table.rows[0]):
+        return [bare_matrix(table, name=source.name, transpose=transpose)]
+    if transpose:
+        raise InputError(NOT_A_MATRIX)
+    return list(_long_table(table, source.name, columns).matrices())
+
+
+def _long_table(table: Table, name: str, columns: Columns) -> LongTable:
+    header, rows = table.rows[0], table.rows[1:]
+    found = probability_columns(header, columns)
+    table.refuse_ragged(len(header), 1)
+    if not rows:
+        raise InputError("there must be lines after the header; there is none")
+
+    def place(i: int) -> str:
+        return f"line {table.lines[i + 1]}"
+
+    sides = {role: coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
+    p = found["p"]
+    return LongTable(
+        sides.get("channel", constant(name, len(rows))),
+        sides["x"],
+        sides["y"],
+        table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"'),
+        place,
+    )
+
+
+def render(channels: Mapping[str, Channel]) -> bytes:
+    """The channels as a long table, one line per cell."""
+    lines = ["channel,x,y,p"]
+    for name, channel in channels.items():
+        lines.extend(_cell_lines(name, channel))
+    return "\n".join([*lines, ""]).encode()
+
+
+def _cell_lines(name: str, channel: Channel) -> Iterator[str]:
+    outputs = [_quoted(label) for label in channel.outputs]
+    for label, row in zip(channel.inputs, channel.W.tolist(), strict=True):
+        start = f"{_quoted(name)},{_quoted(label)}"
+        yield from (f"{start},{output},{p!r}" for output, p in zip(outputs, row, strict=True))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def bare_matrix(table: Table, *, name: str, transpose: bool) -> NamedMatrix:
     """The matrix as it stands in the file; `transpose` says that its columns are the inputs.
 
     The first line is labels if its first cell is a blank corner, or if it has text and
@@ -39,7 +103,7 @@ def bare_matrix(table: Table, *, name: str, transpose: bool) -> LabelledRows:
         _refuse_counting(rows)
     else:
         above = above[len(above) - rows.shape[1] :]
-    return LabelledRows(name, rows, above, beside) if transpose else LabelledRows(name, rows, beside, above)
+    return NamedMatrix(name, rows, above, beside) if transpose else NamedMatrix(name, rows, beside, above)
 
 
 def _starts_with_labels(table: Table) -> bool:

@@ -1,4 +1,4 @@
-"""Channels as a NumPy archive: one matrix a channel under its name, or one stack named `channels`."""
+"""Channels as a NumPy archive: one matrix per channel under its name, or one stack named `channels`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts.labelled import LabelledRows, labels_or_none
+from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock
+from bestchannel.counts.long_table import log_of_vectors
+from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.errors import InputError
+from bestchannel.progress import Progress
 
 _Array = NDArray[Any]
 _SIDES = ("inputs", "outputs")
 
 
-def parse(data: bytes) -> list[LabelledRows]:
+def read_log(
+    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
+) -> Iterator[RowBlock] | None:
+    """The rows of vectors x, y and perhaps channel and count, or None if the archive has no such."""
+    return log_of_vectors(arrays(source.content()), seen, source.name, columns)
+
+
+def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """The channels of an archive; `name.inputs` and `name.outputs` are vectors of labels."""
-    found = arrays(data)
+    found = arrays(source.content())
     labels = {name for name, array in found.items() if array.ndim == 1 and _labelled_name(name) in found}
     return [rows for name in found if name not in labels for rows in _labelled(name, found)]
 
@@ -63,13 +74,13 @@ def _labelled_name(name: str) -> str | None:
     return base if side in _SIDES else None
 
 
-def _labelled(name: str, arrays: Mapping[str, _Array]) -> Iterator[LabelledRows]:
+def _labelled(name: str, arrays: Mapping[str, _Array]) -> Iterator[NamedMatrix]:
     array = arrays[name]
     inputs, outputs = (_labels(f"{name}.{side}", arrays) for side in _SIDES)
     if name == "channels" and array.ndim == 3:
-        yield from (LabelledRows(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
+        yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
     else:
-        yield LabelledRows(name, array, inputs, outputs)
+        yield NamedMatrix(name, array, inputs, outputs)
 
 
 def _labels(name: str, arrays: Mapping[str, _Array]) -> list[str] | None:
@@ -89,7 +100,7 @@ def _members(channels: Mapping[str, Channel]) -> dict[str, _Array]:
             if labels_or_none(labels) is None:
                 continue
             if f"{name}.{side}" in channels:
-                raise InputError(f'the labels of channel "{name}" want the name of another channel, "{name}.{side}"')
+                raise InputError(f'the labels of channel "{name}" require the name of another channel, "{name}.{side}"')
             members[f"{name}.{side}"] = np.array(labels)
     return members
 

@@ -1,7 +1,7 @@
 """Text logs of any length, block by block: a compiled scan numbers the rows, what is new or odd is judged here.
 
 The scan knows rows by the bytes of their labels, and the meaning of each spelling is found once. A row that
-it cannot vouch for (a line end between quotes, a count like 1e3, missing cells) is read by the same code as
+it cannot vouch for (a line end between quotes, a count like 1e3, missing fields) is read by the same code as
 those of a short file, which refuses it or not.
 """
 
@@ -10,18 +10,17 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Generator, Iterator
-from io import BufferedReader
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.disk import fill
-from bestchannel.counts.labelled_counts import Cells
-from bestchannel.counts.pieces import Piece, Progress
-from bestchannel.counts.row_forms import RowForm, count_of
+from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.labelled_counts import Combinations, RowBlock
+from bestchannel.counts.row_forms import RowForm
 from bestchannel.counts.scan import Scan
 from bestchannel.errors import InputError
+from bestchannel.progress import Progress
 
 BLOCK = 2**22
 """Bytes read at a time; no row may be longer."""
@@ -32,26 +31,26 @@ _NEARBY = 2**9
 """Bytes within which most rows end."""
 
 
-class LongText:
-    """A log in a file, read from its current place on: `form` says how, `cells` learns what there is."""
+class StreamedText:
+    """A log in a file, read from its current place on: `form` says how, `seen` learns what there is."""
 
-    def __init__(self, file: BufferedReader, form: RowForm, cells: Cells, line: int) -> None:
-        self._file, self._form, self._cells = file, form, cells
+    def __init__(self, source: OpenFile, form: RowForm, seen: Combinations, line: int) -> None:
+        self._source, self._form, self._seen = source, form, seen
         self._scan = Scan(form)
         self._scan.pass_lines(line - 1)
         self._meaning = np.zeros(0, np.int32)
 
-    def pieces(self, size: int, progress: Progress | None) -> Iterator[Piece]:
+    def blocks(self, progress: Progress | None) -> Iterator[RowBlock]:
         """The rows in their order."""
         buffer, kept = np.empty(BLOCK, np.uint8), 0
         while True:
-            n = fill(self._file, buffer[kept:].data)
+            n = self._source.fill(buffer[kept:].data)
             text = buffer[: kept + n]
             if not text[kept:].all():
                 raise InputError(f"the text must have no NUL; there is one after line {self._scan.line}")
             used = yield from self._block(text, final=n == 0)
-            if progress:
-                progress(min(self._file.tell(), size), size)
+            if progress and self._source.size is not None:
+                progress(self._source.done, max(self._source.done, self._source.size))
             if n == 0:
                 return
             kept = len(text) - used
@@ -59,14 +58,14 @@ class LongText:
                 raise InputError(f"line {self._scan.line} must be shorter than {BLOCK:,} bytes; is a quote left open?")
             buffer[:kept] = text[used:].copy()
 
-    def _block(self, text: NDArray[np.uint8], *, final: bool) -> Generator[Piece, None, int]:
+    def _block(self, text: NDArray[np.uint8], *, final: bool) -> Generator[RowBlock, None, int]:
         """The rows that are whole; the bytes that they take."""
         start = 0
         while True:
             found = self._scan(text, start, final)
             self._learn()
             if len(found.codes):
-                yield self._piece(found.codes, found.counts)
+                yield self._rows(found.codes, found.counts)
             start = found.stop
             if found.odd:
                 end = _end_of_row(text, start, final, self._form.delimiter)
@@ -77,37 +76,37 @@ class LongText:
             elif found.wants_more:
                 return start
 
-    def _piece(self, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> Piece:
-        cells = self._meaning[codes]
-        rows = cells >= 0  # the others are comments
+    def _rows(self, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> RowBlock:
+        numbers = self._meaning[codes]
+        rows = numbers >= 0  # the others are comments
         if not rows.all():
-            cells, counts = cells[rows], counts[rows]
-        return Piece(cells, None if self._form.count is None else counts.copy())
+            numbers, counts = numbers[rows], counts[rows]
+        return RowBlock(numbers, None if self._form.count is None else counts.copy())
 
     def _learn(self) -> None:
-        """Find the cells of the keys that are new."""
+        """Find the combinations of the keys that are new."""
         new = range(len(self._meaning), self._scan.n_keys)
         if new:
-            self._meaning = np.append(self._meaning, np.array([self._cell_of_key(code) for code in new], np.int32))
+            self._meaning = np.append(self._meaning, np.array([self._number_of_key(code) for code in new], np.int32))
 
-    def _cell_of_key(self, code: int) -> int:
+    def _number_of_key(self, code: int) -> int:
         spelled, line = self._scan.key(code)
         row = [""] * self._form.width
-        for column, cell in zip(self._form.key, spelled, strict=True):
-            row[column] = self._form.unquoted(_decoded(cell, line), line)
-        return self._cell(row, line)
+        for column, field in zip(self._form.key, spelled, strict=True):
+            row[column] = self._form.unquoted(_decoded(field, line), line)
+        return self._number(row, line)
 
-    def _cell(self, row: list[str], line: int) -> int:
+    def _number(self, row: list[str], line: int) -> int:
         labels = self._form.labels(row, f"line {line}")
-        return -1 if labels is None else self._cells.number(*labels, f"line {line}")
+        return -1 if labels is None else self._seen.number(*labels, f"line {line}")
 
-    def _odd(self, text: bytes) -> Iterator[Piece]:
+    def _odd(self, text: bytes) -> Iterator[RowBlock]:
         """The row of the text, if it is not blank."""
         line = self._scan.line
         for row, number in self._form.rows(_decoded(text, line), line):
-            cell, count = self._cell(row, number), count_of(row, self._form, f"line {number}")
-            if cell >= 0:
-                yield Piece(np.array([cell]), None if self._form.count is None else np.array([count]))
+            found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
+            if found >= 0:
+                yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]))
         self._scan.pass_lines(len(_LINE_END.findall(text)))
 
 
@@ -121,7 +120,7 @@ def _decoded(text: bytes, line: int) -> str:
 
 
 def _end_of_row(text: NDArray[np.uint8], start: int, final: bool, delimiter: str) -> int | None:
-    """Where the row at `start` ends, or None if more text is wanted to know it."""
+    """Where the row at `start` ends, or None if more text is required to know it."""
     if len(text) > start + _NEARBY:
         end = _end_of_row(text[: start + _NEARBY], start, False, delimiter)
         if end is not None:

@@ -1,0 +1,249 @@
+"""Long tables, whole columns at a time: channel, x, y and a value, one row per cell of a matrix or per sense."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.counts.labelled_counts import (
+    Columns,
+    Combinations,
+    RowBlock,
+    alphabet,
+    find_columns,
+    log_columns,
+    refuse_too_many_cells,
+)
+from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.errors import InputError
+
+NOT_A_MATRIX = "only a matrix can be transposed, and this is a long form; let columns= (--columns) exchange x and y"
+
+ROWS = 2**20
+"""Rows of vectors numbered at a time."""
+
+_DENSE = 2**22
+"""Up to so many possible values a table of all of them is quicker than sorting."""
+
+Place = Callable[[int], str]
+"""How row i is called in a refusal."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One label per row: labels[codes[i]]."""
+
+    labels: Sequence[str]
+    codes: Integers
+
+
+def constant(label: str, size: int) -> Column:
+    """The same label in every row."""
+    return Column([label], np.zeros(size, np.int64))
+
+
+def coded(texts: Sequence[str]) -> Column:
+    """Texts as labels, numbered in order of first appearance."""
+    index = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    return Column(list(index), np.fromiter(map(index.__getitem__, texts), np.int64, len(texts)))
+
+
+def column(values: NDArray[Any], role: str, place: Place) -> Column:
+    """Texts, whole numbers, truth values or finite numbers as labels; a missing value is refused."""
+    if values.ndim != 1:
+        raise InputError(f"{role} must be one column of labels; its shape is {values.shape}")
+    if values.dtype.kind in "iu":
+        distinct, codes = _distinct_integers(values)
+        return Column(list(map(str, distinct)), codes)
+    return _column_of_objects(values.tolist(), role, place)
+
+
+def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
+    least, most = int(values.min()), int(values.max())
+    if most - least >= _DENSE:
+        distinct, codes = np.unique(values, return_inverse=True)
+        return distinct.tolist(), codes
+    wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)  # small types cannot hold the difference
+    shifted = (wide - wide.dtype.type(least)).astype(np.int64)
+    present = np.bincount(shifted) > 0
+    return [least + i for i in np.flatnonzero(present).tolist()], (np.cumsum(present) - 1)[shifted]
+
+
+def _column_of_objects(values: list[Any], role: str, place: Place) -> Column:
+    try:
+        distinct = coded(values)
+        labels = [label for label in map(_label, distinct.labels) if label is not None]
+        if len(labels) == len(distinct.labels):
+            return Column(labels, distinct.codes)
+    except TypeError:
+        pass  # something without a hash, which is no label
+    row = next(i for i, value in enumerate(values) if _label(value) is None)
+    raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(values[row])}")
+
+
+def _label(value: object) -> str | None:
+    """The value as text; 2.0 is 2, as in a column of whole numbers that became floats because one is missing."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value) if isinstance(value, int | np.integer) else None
+
+
+def whole_counts(values: NDArray[Any], place: Place) -> Floats:
+    """The counts, whole numbers from 0 on."""
+    if values.dtype.kind not in "iuf":
+        raise InputError(f"count must be numbers; they have dtype {values.dtype}")
+    numbers = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers) | (numbers < 0) | (numbers != np.floor(numbers)))
+    if len(bad):
+        row = int(bad[0])
+        raise InputError(f"{place(row)}, count must be a whole number from 0 on; it is {numbers[row]:.12g}")
+    return numbers
+
+
+def refuse_not_finite(values: Floats, place: Place) -> None:
+    """Refuse the first NaN or infinity; `place(i)` names value i."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise InputError(f"{place(int(bad[0]))} must be a finite number; it is {values[bad[0]]:g}")
+
+
+def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
+    """Rows from arrays by role; without one for the channel, all are of the channel `name`."""
+    x, y = (column(found[role], role, place) for role in ("x", "y"))
+    channel = column(found["channel"], "channel", place) if "channel" in found else constant(name, len(found["x"]))
+    counts = whole_counts(found["count"], place) if "count" in found else None
+    return RowBlock(numbers(seen, channel, x, y, place), counts)
+
+
+def numbers(seen: Combinations, channel: Column, x: Column, y: Column, place: Place) -> Integers:
+    """The number of each row's combination; new ones are numbered in the order of the rows."""
+    size = len(channel.labels), len(x.labels), len(y.labels)
+    keys = (channel.codes * size[1] + x.codes) * size[2] + y.codes
+    first, inverse = _first_rows(keys, size[0] * size[1] * size[2])
+    found = np.empty(len(first), np.int64)
+    for k in np.argsort(first).tolist():
+        row = int(first[k])
+        here = [side.labels[side.codes[row]] for side in (channel, x, y)]
+        found[k] = seen.number(here[0], here[1], here[2], place(row))
+    return found[inverse]
+
+
+def _first_rows(keys: Integers, size: int) -> tuple[Integers, Integers]:
+    """The row at which each different key comes first, and which of these keys each row has."""
+    if size > _DENSE:
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return first, inverse
+    rows = np.full(size, -1)
+    rows[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # the last to be written is the first row
+    present = rows >= 0
+    return rows[present], (np.cumsum(present) - 1)[keys]
+
+
+def log_of_vectors(
+    arrays: Mapping[str, NDArray[Any]], seen: Combinations, name: str, columns: Columns
+) -> Iterator[RowBlock] | None:
+    """The rows of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
+    vectors = {key: array.ravel() for key, array in arrays.items() if _is_vector(array)}
+    if columns is None and not {"x", "y"} <= vectors.keys():
+        return None
+    header = list(vectors)
+    found = {role: vectors[header[i]] for role, i in log_columns(header, columns).items()}
+    lengths = {role: len(vector) for role, vector in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")
+    return _blocks(found, seen, name)
+
+
+def _is_vector(array: NDArray[Any]) -> bool:
+    return array.ndim == 1 or (array.ndim == 2 and min(array.shape) == 1)
+
+
+def _blocks(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str) -> Iterator[RowBlock]:
+    for start in range(0, len(found["x"]), ROWS):
+        some = {role: vector[start : start + ROWS] for role, vector in found.items()}
+        yield block_of_arrays(some, seen, name, partial(place_from, start))
+
+
+def place_from(start: int, i: int) -> str:
+    """How row i after the first `start` rows is called, counted from 1."""
+    return f"row {start + i + 1}"
+
+
+def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
+    found = find_columns(header, ("channel", "x", "y", "p"), columns)
+    missing = [role for role in ("x", "y", "p") if role not in found]
+    if missing == ["p"]:
+        counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
+        kind = "counts" if counted else "a trial log"
+        raise InputError(
+            f"there is no column p, so this looks like {kind}, and a channel requires probabilities;"
+            " use `bestchannel estimate`, or say which column is p (columns= or --columns)"
+        )
+    if missing:
+        raise InputError(
+            f"the columns must be x, y, p and perhaps channel; {' and '.join(missing)} is missing from"
+            f" {', '.join(header[:20])} (columns= or --columns renames)"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class LongTable:
+    """Rows column by column; `place(i)` says where row i stands in its file."""
+
+    channel: Column
+    x: Column
+    y: Column
+    values: Floats
+    place: Place
+
+    def matrices(self) -> Iterator[NamedMatrix]:
+        """One matrix per channel, in order of first appearance; cells without a row are 0.
+
+        Each channel has its own alphabets: the labels of its rows in order of first
+        appearance, or in numeric order if all are integers.
+        """
+        order = np.argsort(self.channel.codes, kind="stable")
+        ends = np.cumsum(np.bincount(self.channel.codes))
+        for name, members in zip(self.channel.labels, np.split(order, ends[:-1]), strict=True):
+            yield self._matrix(name, members)
+
+    def _matrix(self, name: str, members: Integers) -> NamedMatrix:
+        (inputs, x), (outputs, y) = _own_letters(self.x, members), _own_letters(self.y, members)
+        shape = len(inputs), len(outputs)
+        refuse_too_many_cells(name, shape)
+        cells = x * len(outputs) + y
+        self._refuse_repeated(cells, name, members)
+        values = np.zeros(shape[0] * shape[1])
+        values[cells] = self.values[members]
+        return NamedMatrix(name, values.reshape(shape), inputs, outputs)
+
+    def _refuse_repeated(self, cells: Integers, name: str, members: Integers) -> None:
+        order = np.argsort(cells, kind="stable")
+        repeats = np.flatnonzero(np.diff(cells[order]) == 0)
+        if len(repeats):
+            first, second = (int(members[order[repeats[0] + i]]) for i in (0, 1))
+            x, y = (side.labels[side.codes[first]] for side in (self.x, self.y))
+            raise InputError(
+                f'x={x}, y={y} of channel "{name}" must have one value;'
+                f" it has one in {self.place(first)} and another in {self.place(second)}"
+            )
+
+
+def _own_letters(side: Column, members: Integers) -> tuple[list[str], Integers]:
+    """The alphabet of these rows, and where in it each row's label stands."""
+    codes = side.codes[members].tolist()
+    letters = alphabet(side.labels[code] for code in codes)
+    index = {letter: i for i, letter in enumerate(letters)}
+    return letters, np.fromiter((index[side.labels[code]] for code in codes), np.int64, len(codes))
