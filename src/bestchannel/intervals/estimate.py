@@ -111,8 +111,8 @@ class Estimate(Shown):
         The largest probability that any interval is wrong.
     epsilon
         Within how many bits of the best a channel may be called the best.
-    guarantee
-        What is proved, in one sentence.
+    inferred_outputs
+        Whether the outputs are only those that happened to be seen.
     verdict
         Which channel is the best by the proved intervals: `decided`, `best`, `candidates`, `more_senses`, `leader`.
     asymptotic_verdict
@@ -134,11 +134,20 @@ class Estimate(Shown):
 
     delta: float
     epsilon: float
-    guarantee: str
+    inferred_outputs: bool
     verdict: Verdict
     asymptotic_verdict: Verdict
     channels: tuple[ChannelEstimate, ...]
     differences: tuple[Difference, ...]
+
+    @property
+    def guarantee(self) -> str:
+        """What is promised of all intervals, and on which conditions."""
+        words = (
+            f"with probability at least {confidence(self.delta)} every capacity is between its lower and upper end,"
+            " at all times and under any adaptive sensing [bestchannel explain estimate]"
+        )
+        return conditional(words, self.inferred_outputs)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
@@ -230,7 +239,7 @@ def estimate(
     return Estimate(
         delta=delta,
         epsilon=epsilon,
-        guarantee=_guarantee(delta, inferred_outputs or any(table.inferred_outputs for table in tables.values())),
+        inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
         verdict=judge(proved, epsilon, senses),
         asymptotic_verdict=judge(normal, epsilon, senses),
         channels=channels,
@@ -277,14 +286,6 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
         inputs=content.inputs,
         outputs=content.outputs,
     )
-
-
-def _guarantee(delta: float, inferred_outputs: bool) -> str:
-    words = (
-        f"with probability at least {confidence(delta)} every capacity is between its lower and upper end,"
-        " at all times and under any adaptive sensing [bestchannel explain estimate]"
-    )
-    return conditional(words, inferred_outputs)
 
 
 def sentence(verdict: Verdict, n_channels: int) -> str:

@@ -17,6 +17,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, identify
 from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
+from bestchannel.progress import Progress
 from bestchannel.runs import sources, store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import Settings
@@ -120,7 +121,7 @@ def identify_durably(
 
 @contextmanager
 def reopened(
-    path: str | os.PathLike[str], *, reading: sources.Progress | None = None
+    path: str | os.PathLike[str], *, reading: Progress | None = None
 ) -> Iterator[tuple[RememberingSensor, Policy]]:
     """A simulated or replayed run, to go on with: its sensor and its policy, where the log left them.
 
