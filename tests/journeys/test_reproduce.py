@@ -10,11 +10,7 @@ import pytest
 
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1
-
-
-def bestchannel(*arguments):
-    command = [sys.executable, "-m", "bestchannel", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+from tests.journeys.command import bestchannel
 
 
 @pytest.mark.parametrize(("figure", "rows"), [("fig1", fig1_rows()), ("fig2", fig2_rows())])
