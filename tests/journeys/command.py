@@ -1,4 +1,4 @@
-"""Run the command line, as `python -m bestchannel` does: here, or in a process of its own.
+"""Run the command line, as `python -m bestchannel` does, or a script: here, or in a process of its own.
 
 Here takes milliseconds, and is what most claims need. A process of its own, with its second of imports, is for
 claims about processes: signals, pipes, limits, the environment that Python itself reads, the program that is installed.
@@ -16,12 +16,22 @@ from unittest import mock
 
 
 def bestchannel(*arguments, cwd=".", env=None):
-    """The exit code, stdout and stderr of the command line, run in this process.
-
-    An error that a user would see as a traceback is raised. What the command line may change is put back: streams,
-    arguments, folder, environment, handlers of signals.
-    """
+    """The exit code, stdout and stderr of the command line, run in this process."""
     words = ["bestchannel", *map(str, arguments)]
+    return _here(words, lambda: runpy.run_module("bestchannel", run_name="__main__", alter_sys=True), cwd, env)
+
+
+def script(path, cwd):
+    """The same of `python path`, run in this process."""
+    return _here([str(path)], lambda: runpy.run_path(str(path), run_name="__main__"), cwd)
+
+
+def _here(words, program, cwd, env=None):
+    """Run a program as if it had this process to itself.
+
+    An error that a user would see as a traceback is raised. What a program may change is put back: streams, arguments,
+    folder, environment, handlers of signals.
+    """
     stdout, stderr = _stream(), _stream()
     with (
         mock.patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=stdout, stderr=stderr),
@@ -29,7 +39,7 @@ def bestchannel(*arguments, cwd=".", env=None):
         contextlib.chdir(cwd),
         _signals_kept(),
     ):
-        code = _exit_code()
+        code = _exit_code(program)
     return subprocess.CompletedProcess(words, code, _written(stdout), _written(stderr))
 
 
@@ -54,10 +64,10 @@ def _command(arguments):
     return [sys.executable, "-m", "bestchannel", *map(str, arguments)]
 
 
-def _exit_code():
-    """What Python would end with: `python -m bestchannel` ends by raising SystemExit, or by itself."""
+def _exit_code(program):
+    """What Python would end with: a program ends by raising SystemExit, or by itself."""
     try:
-        runpy.run_module("bestchannel", run_name="__main__", alter_sys=True)
+        program()
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
