@@ -7,6 +7,7 @@ under pytest's import mode "importlib", which adds no path of its own.
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -16,3 +17,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def quick_program():
+    """A folder for the path of a shell, with a `bestchannel` that does not import everything at each call."""
+    from tests.journeys.forked import program
+
+    with program() as folder:
+        yield folder
