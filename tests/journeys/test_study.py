@@ -93,7 +93,7 @@ def test_interrupted_or_killed_study_continues_to_the_table_of_the_whole(spec, t
         assert "of 600 runs; the same command continues" in stderr
         assert "Traceback" not in stderr
     assert not (out / "runs.csv").exists()
-    assert bestchannel("study", spec, "-o", out, "--workers", 2).returncode == 0
+    assert bestchannel("study", spec, "-o", out, "--workers", 1).returncode == 0
     study = Study.of(read_spec(spec))
     with (out / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
