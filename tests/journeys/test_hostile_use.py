@@ -90,7 +90,7 @@ def answered(*arguments):
     return result
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(data=st.data(), value=st.sampled_from(NUMBERS) | st.text(max_size=6))
 def test_any_value_of_any_option_is_taken_or_refused(data, value):
     command = data.draw(st.sampled_from(list(OPTIONS)))
