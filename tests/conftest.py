@@ -25,7 +25,7 @@ settings.load_profile("repeatable")
 def pytest_configure(config):
     """Compile what is not in the cache once: each of several workers would compile all of it."""
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        subprocess.run([sys.executable, "-m", "tests.compile_kernels"], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "bestchannel", "warm-up"], check=True)
 
 
 @pytest.fixture(scope="session")
