@@ -49,7 +49,8 @@ def process_of(*arguments, **options):
 
 
 def started(*arguments, **options):
-    """A process of its own, at work, whose output can be read."""
+    """A process of its own, at work, whose output can be read, and which heeds Ctrl-C."""
+    options = {"preexec_fn": _heed_interruption, **options}
     pipe = subprocess.PIPE
     return subprocess.Popen(_command(arguments), stdout=pipe, stderr=pipe, text=True, **options)
 
@@ -58,6 +59,11 @@ def result_of(*arguments):
     """The exit code and the JSON result, which must be all that stands on stdout."""
     run = bestchannel(*arguments, "--json")
     return run.returncode, json.loads(run.stdout)
+
+
+def _heed_interruption():
+    """What a shell starts in the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _command(arguments):
