@@ -1,9 +1,18 @@
 import pytest
 
 from bestchannel import runs
+from bestchannel.policies import catalogue
 from tests.runs.steady import PARTIES, Steady, register
 
-register()
+
+@pytest.fixture(scope="module", autouse=True)
+def steady_is_known():
+    """The tests of runs may name the policy; those of other folders must not meet it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for names in (catalogue.POLICIES, catalogue.OPTIONS):
+            patch.setitem(names, Steady.name, None)  # so that it is removed in the end
+        register()
+        yield
 
 
 @pytest.fixture
