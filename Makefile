@@ -12,8 +12,9 @@ demo: .venv/installed
 	$(BIN)/bestchannel report build/demo.db -o build/report.html
 	$(BIN)/bestchannel identify --simulate data/ibm_readout/torino.json --max-senses 20000000 --seed 1 || test $$? -eq 3
 
+# A file of tests stays with one worker, so that what its tests share is made once
 test: .venv/developer
-	$(BIN)/python -m pytest -n auto -rs
+	$(BIN)/python -m pytest -n auto --dist loadfile -rs
 
 lint: .venv/developer
 	$(BIN)/ruff check .

@@ -30,6 +30,6 @@ def launched():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program(), args=QUIET)
+        running = playwright.chromium.launch(executable_path=program(), args=QUIET, timeout=0)
         yield running
         running.close()

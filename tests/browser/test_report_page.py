@@ -46,9 +46,10 @@ def address(request, tmp_path_factory):
 
 
 @contextmanager
-def visited(browser, address, width, theme="light"):
+def visited(browser, address):
     """The page in a window, with what it said and asked for."""
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=theme)
+    context = browser.new_context()
+    context.set_default_timeout(0)  # a busy machine is not a fault
     window = context.new_page()
     heard, asked = [], []
     window.on("console", lambda message: heard.append(message.text))
@@ -59,23 +60,38 @@ def visited(browser, address, width, theme="light"):
     context.close()
 
 
+@pytest.fixture(scope="module")
+def visit(browser, address):
+    """The page at some width, in some theme; the next test has the same window, so leave the page as it was."""
+    with visited(browser, address) as page:
+
+        def shown(width, theme="light"):
+            page.window.set_viewport_size({"width": width, "height": 800})
+            page.window.emulate_media(color_scheme=theme)
+            return page
+
+        yield shown
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_is_silent_and_asks_for_nothing_but_itself(browser, address, width, theme):
-    with visited(browser, address, width, theme) as visit:
-        assert visit.heard == []
-        assert [url for url in visit.asked if not url.startswith("data:")] == [address]
+def test_the_page_is_silent_and_asks_for_nothing_but_itself(visit, address, width, theme):
+    page = visit(width, theme)
+    assert page.heard == []
+    assert [url for url in page.asked if not url.startswith("data:")] == [address]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_is_wider_than_the_window_even_with_everything_unfolded(browser, address, width):
-    widest = "[document.documentElement.scrollWidth, innerWidth]"
-    with visited(browser, address, width) as visit:
-        needed, given = visit.window.evaluate(widest)
-        assert needed <= given
-        visit.window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        needed, given = visit.window.evaluate(widest)
-        assert needed <= given
+def test_nothing_is_wider_than_the_window_even_with_everything_unfolded(visit, width):
+    widest, window = "[document.documentElement.scrollWidth, innerWidth]", visit(width).window
+    needed, given = window.evaluate(widest)
+    assert needed <= given
+    window.evaluate(
+        "folded = [...document.querySelectorAll('details:not([open])')]; folded.forEach(d => d.open = true)"
+    )
+    needed, given = window.evaluate(widest)
+    window.evaluate("folded.forEach(d => d.open = false)")
+    assert needed <= given
 
 
 OUTSIDE = """[...document.querySelectorAll('svg text')]
@@ -86,43 +102,43 @@ OUTSIDE = """[...document.querySelectorAll('svg text')]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_letter_of_a_figure_is_inside_the_window(browser, address, width):
-    with visited(browser, address, width) as visit:
-        assert visit.window.evaluate("document.querySelectorAll('svg text').length") > 10
-        assert visit.window.evaluate(OUTSIDE) == []
+def test_every_letter_of_a_figure_is_inside_the_window(visit, width):
+    window = visit(width).window
+    assert window.evaluate("document.querySelectorAll('svg text').length") > 10
+    assert window.evaluate(OUTSIDE) == []
 
 
 @pytest.mark.parametrize(("theme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 21, 26)")])
-def test_the_page_follows_the_theme(browser, address, theme, ground):
-    with visited(browser, address, 1280, theme) as visit:
-        assert visit.window.evaluate("getComputedStyle(document.body).backgroundColor") == ground
-        assert visit.window.evaluate("getComputedStyle(document.querySelector('h1')).color") != ground
+def test_the_page_follows_the_theme(visit, theme, ground):
+    window = visit(1280, theme).window
+    assert window.evaluate("getComputedStyle(document.body).backgroundColor") == ground
+    assert window.evaluate("getComputedStyle(document.querySelector('h1')).color") != ground
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_verdict_is_seen_without_scrolling_and_figures_have_a_size(browser, address, width):
-    with visited(browser, address, width) as visit:
-        verdict = visit.window.locator("h1").bounding_box()
-        assert verdict["height"] > 20
-        assert verdict["y"] + verdict["height"] < 800
-        for box in visit.window.evaluate(
-            "[...document.querySelectorAll('svg[role=img]')].map(s => s.checkVisibility() ? [s.clientWidth, s.clientHeight] : [99, 99])"
-        ):
-            assert min(box) > 20
+def test_the_verdict_is_seen_without_scrolling_and_figures_have_a_size(visit, width):
+    window = visit(width).window
+    verdict = window.locator("h1").bounding_box()
+    assert verdict["height"] > 20
+    assert verdict["y"] + verdict["height"] < 800
+    for box in window.evaluate(
+        "[...document.querySelectorAll('svg[role=img]')].map(s => s.checkVisibility() ? [s.clientWidth, s.clientHeight] : [99, 99])"
+    ):
+        assert min(box) > 20
 
 
-def test_letters_are_not_smaller_on_a_phone(browser, address):
+def test_letters_are_not_smaller_on_a_phone(visit):
     size = "Math.min(...[...document.querySelectorAll('.plot text')].map(t => t.getBoundingClientRect().height).filter(h => h > 0))"
-    with visited(browser, address, 390) as phone, visited(browser, address, 1280) as desk:
-        assert phone.window.evaluate(size) == pytest.approx(desk.window.evaluate(size), abs=0.5)
-        assert phone.window.evaluate(size) >= 11
+    phone, desk = (visit(width).window.evaluate(size) for width in WIDTHS)
+    assert phone == pytest.approx(desk, abs=0.5)
+    assert phone >= 11
 
 
 def test_a_name_that_is_a_script_does_not_run(browser, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(report(hostile_names()), encoding="utf-8")
     alerts = []
-    with visited(browser, path.as_uri(), 390) as visit:
+    with visited(browser, path.as_uri()) as visit:
         visit.window.on("dialog", lambda dialog: alerts.append(dialog.message))
         visit.window.reload()
         assert visit.window.locator("h1").inner_text().startswith("<script>alert(1)</script>")

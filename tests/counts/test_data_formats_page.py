@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.command import bestchannel
+
 PAGE = (Path(__file__).parents[2] / "docs/how-to/data-formats.md").read_text()
 BLOCKS = re.findall(r"```(python|sh)\n(.*?)```", PAGE, re.DOTALL)
 SCRIPT = "".join(text for kind, text in BLOCKS if kind == "python")
@@ -15,7 +17,7 @@ DONE, UNDECIDED = 0, 3
 
 
 def run(arguments, folder):
-    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,6 @@ def test_commands_of_the_page_run(folder):
     for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "bestchannel"
-        answer = run(["-m", "bestchannel", *arguments], folder)
+        answer = bestchannel(*arguments, cwd=folder)
         assert answer.returncode in (DONE, UNDECIDED), answer.stderr
         assert answer.stdout

@@ -108,6 +108,7 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(folder, kind, data):
 
 
 @pytest.mark.parametrize("ending", TEXT)
+@settings(max_examples=50)
 @given(
     st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=12),
     st.sampled_from(["x,y\n", "x,y,count\n", "(0,0)\n"]),

@@ -237,7 +237,7 @@ def test_what_was_read_is_taken_as_it_is_unless_it_is_called_otherwise(tmp_path)
 
 def test_result_has_the_keys_of_the_contract():
     content = asdict(bc.estimate({"good": GOOD, "bad": BAD}))
-    assert {"delta", "guarantee", "verdict", "asymptotic_verdict", "channels", "differences"} <= content.keys()
+    assert {"delta", "inferred_outputs", "verdict", "asymptotic_verdict", "channels", "differences"} <= content.keys()
     assert {"decided", "best", "candidates", "more_senses"} <= content["verdict"].keys()
     assert content["verdict"].keys() == content["asymptotic_verdict"].keys()
     assert {"name", "senses", "capacity", "lower", "upper", "asymptotic"} <= content["channels"][0].keys()

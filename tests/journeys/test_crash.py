@@ -11,18 +11,13 @@ import time
 import pytest
 
 from bestchannel import runs
-from tests.journeys.command import bestchannel, result_of
+from tests.journeys.command import bestchannel, result_of, started
 
 ALIKE = {f"link {i}": [[0.9, 0.1], [0.1, 0.9]] for i in range(12)}
 """Channels of equal capacity: an identification goes on until its limit of senses."""
 
 KILLS = 30
 """In the default suite; `python -m tests.journeys.crash 300` kills more often."""
-
-
-def started(*arguments, **options):
-    command = [sys.executable, "-m", "bestchannel", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 @pytest.fixture
@@ -38,7 +33,7 @@ def identified(channels, run, *more):
 
 def test_nothing_acknowledged_is_lost_or_counted_twice_by_kill_9():
     command = [sys.executable, "-m", "tests.journeys.crash", str(KILLS)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert found["killed"] >= KILLS
@@ -54,7 +49,7 @@ def test_nothing_acknowledged_is_lost_or_counted_twice_by_kill_9():
 )
 def test_sabotaged_run_fails_the_test_of_kill_9(sabotage, noticed):
     command = [sys.executable, "-m", "tests.journeys.sabotaged_runs", sabotage]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert noticed in run.stderr
 
@@ -68,7 +63,7 @@ def test_full_disk_ends_in_a_run_that_goes_on_to_the_same_verdict(alike, tmp_pat
 
     run = tmp_path / "run.db"
     full = started(*identified(alike, run, "--max-senses", 300_000), preexec_fn=little_room)
-    assert full.wait(60) == 4
+    assert full.wait() == 4
     said = full.stderr.read()
     assert "what it holds is safe" in said
     assert f"to go on: bestchannel run resume {run}" in said
@@ -88,7 +83,7 @@ def test_interrupted_run_exits_4_and_goes_on_to_the_same_verdict(alike, tmp_path
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(interruption)
-        assert process.wait(60) == 4
+        assert process.wait() == 4
         assert process.stdout.read() == ""
         assert process.stderr.read().endswith(f"interrupted; to go on: bestchannel run resume {run}\n")
     limit = 2 * runs.read_run(run).senses + 10_000
@@ -102,7 +97,7 @@ def test_interruption_without_a_run_exits_130(tmp_path):
     process = started("identify", "--simulate", pipe)
     with pipe.open("w"):  # returns when the verb has opened the other end
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait() == 130
     assert process.stderr.read() == "interrupted\n"
 
 
@@ -126,7 +121,7 @@ def test_of_two_who_tell_at_once_one_wins_and_the_other_is_told_so(other, labora
     run, senses = laboratory
     sheets = [sheet(tmp_path / f"{name}.csv", senses, y) for name, y in (("first", 0), ("second", other))]
     both = [started("run", "tell", run, file, "--request", 1) for file in sheets]
-    codes = [process.wait(60) for process in both]
+    codes = [process.wait() for process in both]
     said = [process.stderr.read() for process in both]
     assert sorted(codes) == ([0, 1] if other else [0, 0])
     loser = "request 1 was answered otherwise before" if other else "which it had been told before"

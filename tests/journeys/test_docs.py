@@ -41,11 +41,11 @@ def blocks(page):
     return run, shown
 
 
-def printed_by(run, folder):
+def printed_by(run, folder, bin_folder):
     """What each block prints; all Python of a page is one program."""
     pieces = [text if language == "python" else f"_run({text!r}, {code})\n" for code, language, text in run]
     program = PREFACE + f"print({END_OF_BLOCK!r}, flush=True)\n".join(pieces)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(bin_folder), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=folder,
@@ -70,13 +70,13 @@ def same_line(shown, printed):
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(name, tmp_path):
+def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(name, tmp_path, quick_program):
     for part in ("data", "tests", "src"):
         (tmp_path / part).symlink_to(ROOT / part)
     page = (DOCS / name).read_text()
     run, shown = blocks(page)
     assert len(run) > 2
-    printed = printed_by(run, tmp_path)
+    printed = printed_by(run, tmp_path, quick_program)
     for number, text in shown.items():
         for line in text.splitlines():
             assert any(same_line(line, other) for other in printed[number].splitlines()), (line, printed[number])

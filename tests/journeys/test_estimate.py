@@ -2,19 +2,14 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.journeys.command import bestchannel
+
 DIGITS = Path(__file__).parents[2] / "data/digits/confusion.csv"
 CLEAR = "channel,x,y,count\na,0,0,950\na,0,1,50\na,1,0,50\na,1,1,950\nb,0,0,700\nb,0,1,300\nb,1,0,300\nb,1,1,700\n"
-
-
-def bestchannel(*arguments):
-    command = [sys.executable, "-m", "bestchannel", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.command import script
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 SAYS = {
     "01_capacity": "C(link) lies between",
@@ -30,6 +32,11 @@ def test_every_example_is_numbered_and_expected():
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_is_short_and_says_what_it_should(example, tmp_path):
     assert len(example.read_text().splitlines()) < 40
-    run = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    run = script(example, tmp_path)
     assert run.returncode == 0, run.stderr
     assert SAYS[example.stem] in run.stdout
+
+
+def test_example_says_the_same_as_a_program_of_its_own(tmp_path):
+    process = subprocess.run([sys.executable, EXAMPLES[0]], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert process.stdout == script(EXAMPLES[0], tmp_path).stdout

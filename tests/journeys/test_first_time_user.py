@@ -20,7 +20,7 @@ def listed():
     """What a clone would have, if all were committed."""
     git = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     try:
-        run = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        run = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no git, or no repository: there is nothing to clone")
     return [Path(line) for line in run.stdout.splitlines() if (ROOT / line).is_file()]
@@ -49,12 +49,12 @@ def install(folder):
 
 @pytest.fixture(scope="module")
 def demo(clone):
-    return subprocess.run(["make", "demo"], cwd=clone, capture_output=True, text=True, timeout=300)
+    return subprocess.run(["make", "demo"], cwd=clone, capture_output=True, text=True)
 
 
 def test_source_of_the_clone_is_what_runs(clone):
     where = [clone / ".venv/bin/python", "-c", "import bestchannel; print(bestchannel.__file__)"]
-    run = subprocess.run(where, cwd=clone, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(where, cwd=clone, capture_output=True, text=True)
     assert Path(run.stdout.strip()).is_relative_to(clone)
 
 

@@ -2,19 +2,13 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1
-
-
-def bestchannel(*arguments):
-    command = [sys.executable, "-m", "bestchannel", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+from tests.journeys.command import bestchannel, script
 
 
 @pytest.mark.parametrize(("figure", "rows"), [("fig1", fig1_rows()), ("fig2", fig2_rows())])
@@ -71,6 +65,6 @@ def test_refusals_say_what_is_wrong_and_leave_stdout_empty(arguments, code, mess
 
 def test_example_of_section_6_prints_its_table_and_draws_it(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "04_z_against_bsc.py"
-    answer = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=True)
+    answer = script(example, tmp_path)
     assert len(answer.stdout.splitlines()) == 11
     assert (tmp_path / "z_against_bsc.svg").read_text().startswith("<?xml")

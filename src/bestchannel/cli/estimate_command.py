@@ -63,7 +63,7 @@ def estimate(
 
 
 def _as_json(result: Estimate) -> dict[str, Any]:
-    return {"unit": "bits", **asdict(result)}
+    return {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
 
 
 def _show(result: Estimate) -> None:
