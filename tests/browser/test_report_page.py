@@ -16,12 +16,6 @@ if reason := chromium.missing():
 WIDTHS = [390, 1280]
 
 
-@pytest.fixture(scope="session")
-def browser():
-    with chromium.launched() as running:
-        yield running
-
-
 @cache
 def many():
     return identified({f"q{j}": bsc(0.01 + 0.002 * j) for j in range(60)}, max_senses=20_000, epsilon=1e-3)

@@ -19,12 +19,6 @@ def site(tmp_path_factory):
     return built(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium.launched() as running:
-        yield running
-
-
 @contextmanager
 def window(browser, width, theme="light"):
     """A window, with what its pages said and what they asked of anything but the disk."""

@@ -28,8 +28,14 @@ from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import promise
 
 Senses = dict[int, tuple[int, ...]]
+"""How often to sense every input of the channels that are asked for."""
+
 Counts = Mapping[int, Integers]
+"""How often every input of these channels gave every output, shape (n_inputs, n_outputs)."""
+
 Script = Generator[Senses, Counts, int]
+"""Yields senses, is sent their counts, returns the channel that it recommends."""
+
 Estimates = dict[int, Interval]
 
 
@@ -59,17 +65,6 @@ class Policy(ABC):
     input_distribution
         Compare I(P;W) at this P, shape (n_inputs,), instead of capacities.
 
-    Attributes
-    ----------
-    candidates
-        The numbers of the channels that are not ruled out.
-    recommendation
-        The number of the named channel, None before the end and where nothing was decided.
-    evidence_nats, threshold_nats
-        Of every rival of the leader, the evidence against it and what that has to reach, where the policy weighs any.
-    steps
-        What was asked and told so far.
-
     Raises
     ------
     InputError
@@ -92,6 +87,21 @@ class Policy(ABC):
 
     name: ClassVar[str]
     """What people call the policy; the command line too, where it is one of the project."""
+
+    candidates: tuple[int, ...]
+    """The channels that are not ruled out."""
+
+    recommendation: int | None = None
+    """The named channel, None before the end and where nothing was decided."""
+
+    evidence_nats: dict[int, float]
+    """The evidence against every rival of the leader, where the policy weighs any."""
+
+    threshold_nats: dict[int, float]
+    """What the evidence against every rival has to reach."""
+
+    steps: list[Step]
+    """What was asked and told so far."""
 
     leader: int | None = None
     """The channel that looks best, where the policy has such a thing."""
@@ -116,14 +126,12 @@ class Policy(ABC):
         self.functional: Functional = functional_for(input_distribution)
         if isinstance(self.functional, InformationAt):
             distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
-        self.candidates: tuple[int, ...] = tuple(range(len(self.alphabets)))
-        self.evidence_nats: dict[int, float] = {}
-        self.threshold_nats: dict[int, float] = {}
-        self.recommendation: int | None = None
+        self.candidates = tuple(range(len(self.alphabets)))
+        self.evidence_nats, self.threshold_nats = {}, {}
         for alphabet in self.alphabets:
             if min(alphabet) > 1:
                 self.functional.rate(*alphabet)
-        self.steps: list[Step] = []
+        self.steps = []
         self._answered = 0
         self._open: Request | None = None
         self._running = self._script()
