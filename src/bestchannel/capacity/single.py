@@ -38,7 +38,7 @@ class ChannelLayout(NamedTuple):
     entries: Floats  # [entry] W
 
 
-class State(NamedTuple):
+class Iterate(NamedTuple):
     """An input distribution, what follows from it, and scratch."""
 
     p: Floats  # [x]
@@ -256,7 +256,7 @@ def _first(channel, p, goal):
     """A state at p, lifted off the boundary in proportion to its gap."""
     n, m = channel.W.shape
     width = -(-n // VECTORS) * VECTORS
-    state = State(
+    state = Iterate(
         p.copy(), np.empty(n), np.empty(n), np.empty(m), np.empty(m), np.zeros((-(-m // BLOCK) * BLOCK, width)),
         np.zeros((n, width)), np.empty(n), np.empty(n), np.empty(n), np.empty((BLOCK, n)),
     )  # fmt: skip
