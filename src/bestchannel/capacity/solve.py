@@ -8,7 +8,8 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
-from bestchannel.capacity.stack import Progress, solve_stack, usable_cores
+from bestchannel.capacity.device import device_of, solve_on_device
+from bestchannel.capacity.stack import Progress, channel_names, folded, parted, solve_stack, usable_cores
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 
@@ -84,36 +85,27 @@ def capacities(
 
     `workers` threads share the stack (default: every core this process may use); they change
     the time, never the answer. `progress(done, total)` is called as channels are finished.
+
+    A CuPy, PyTorch or JAX array on a CUDA device stays there, up to 8x8 channels (extra `gpu`):
+    the same fields, as arrays of its kind on that device.
     """
     tolerance = _tolerance(tol, rtol)
-    array = numeric_array(stack, "the stack")
-    if array.ndim < 2 or 0 in array.shape[-2:]:
-        raise InputError(
-            "the stack must have shape (..., n_inputs, n_outputs) with at least one input and one output;"
-            f" its shape is {array.shape}"
-        )
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
-    leading, (n, m) = array.shape[:-2], array.shape[-2:]
-
-    def name(c: int) -> str:
-        return "channel " + ", ".join(str(i) for i in np.unravel_index(c, leading)) if leading else "the channel"
-
+    device = device_of(stack)
+    if device is not None:
+        return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
+    array = numeric_array(stack, "the stack")
+    leading, n, m = parted(array.shape)
     flat = solve_stack(
         np.ascontiguousarray(array, dtype=np.float64).reshape(-1, n, m),
         tolerance,
-        name=name,
+        name=channel_names(leading),
         normalize=normalize,
         workers=workers or usable_cores(),
         progress=progress,
     )
-    return Capacities(
-        flat.lower.reshape(leading),
-        flat.upper.reshape(leading),
-        flat.converged.reshape(leading),
-        flat.input.reshape(*leading, n),
-        flat.output.reshape(*leading, m),
-    )
+    return folded(flat, leading)
 
 
 def capacities_by_name(
