@@ -15,11 +15,14 @@ constexpr int MAX_ITERATIONS = 50, WARP = 32, BLOCK = 64;
 constexpr int STRIDE = (N * M) | 1;  // odd, so that the lanes of a warp read shared memory without conflict
 constexpr unsigned ALL = 0xffffffffu;
 
-// How `sketch_and_polish` shares out its steps. More inputs than outputs leave many supports to choose from.
-constexpr int INTERIOR_STEPS = N > M ? 2 : 1, SUPPORT_STEPS = N > 4 ? 4 : 3, POLISHES = 1;
-constexpr float USED = 2.0f;        // an input with p_x > USED s_x after the interior steps
-constexpr int RESIDENT = 1;         // blocks of a multiprocessor for which registers are set aside
-constexpr int REFILL = 8;           // idle lanes of a warp for which `interior_point` goes to the queue
+// How `sketch_and_polish` shares out its steps: the fastest of those measured. More inputs than outputs leave
+// many supports to choose from.
+constexpr int INTERIOR_STEPS = N > M ? 2 : 1, SUPPORT_STEPS = N > 2 ? 3 : 1, POLISHES = N == 3 || N == 4 ? 1 : 2;
+constexpr float USED = 2.0f;  // an input is used where p_x > USED s_x after the interior steps
+
+// Blocks that a multiprocessor should hold, which limits the registers of a thread.
+constexpr int RESIDENT = N <= 2 && M <= 2 ? 16 : N <= 4 && M <= 4 ? 9 : 1;
+constexpr int REFILL = 8;  // idle lanes of a warp for which `interior_point` goes to the queue
 
 __device__ __forceinline__ float reciprocal(float x) {
     float y;
@@ -70,13 +73,11 @@ struct Rows {
     __device__ __forceinline__ volatile double *operator[](int x) const { return entries + x * M; }
 };
 
-__device__ __forceinline__ float least_pivot(float) { return 1e-30f; }
-__device__ __forceinline__ double least_pivot(double) { return TINY; }
-
-// L D L' factors of a symmetric matrix given by its lower half: L below the diagonal, 1/D on it.
-template <class R> __device__ __forceinline__ void factor(R (&A)[N][N]) {
+// L D L' factors of B + diag(weight), B >= 0, given by its lower half: L below the diagonal, 1/D on it.
+// No pivot is below its weight but for rounding.
+template <class R> __device__ __forceinline__ void factor(R (&A)[N][N], const R (&weight)[N]) {
     EVERY(j, N) {
-        A[j][j] = reciprocal(max(A[j][j], least_pivot(R())));
+        A[j][j] = reciprocal(max(A[j][j], weight[j]));
         // column j still holds L D while the rows below are updated with it
         EVERY(i, N) if (i > j) EVERY(c, N) if (c > j && c <= i) A[i][c] -= A[i][j] * A[j][j] * A[c][j];
         EVERY(i, N) if (i > j) A[i][j] *= A[j][j];
@@ -130,10 +131,10 @@ __device__ __forceinline__ void newton_matrix(const Matrix &W, const double (&q)
     EVERY(i, N) EVERY(j, N) if (j <= i) A[i][j] += theta;
 }
 
-// change of log q along dp; sum dp = 0, so that W serves for U where that is accurate enough
 __device__ __forceinline__ float centred(float w, float) { return w; }
 __device__ __forceinline__ double centred(double w, double q) { return w - q; }
 
+// The change of log q along dp. Since sum dp = 0, W serves for U where that is accurate enough.
 template <class R, class Matrix>
 __device__ __forceinline__ void relative_change(const Matrix &W, const R (&q)[M], const R (&r)[M], const R (&dp)[N],
                                                 R (&dq)[M]) {
@@ -157,7 +158,7 @@ __device__ __forceinline__ void step(const Matrix &W, const R (&q)[M], const R (
         v[x] = 1;
         dp[x] = D[x] - high;
     }
-    factor(A);
+    factor(A, weight);
     solve(A, v);
     R share = 0;
     EVERY(x, N) share += v[x];
@@ -176,7 +177,7 @@ __device__ __forceinline__ void step(const Matrix &W, const R (&q)[M], const R (
         then += product * (1 + step_p * t) * (1 - step_s * (1 + t));
         aim[x] = s[x] * t * (1 + t);
     }
-    R ratio = then * reciprocal(max(now, least_pivot(R())));
+    R ratio = then * reciprocal(max(now, (R)1e-37));
     R mu = max(ratio * ratio * then, (R)0.1 * goal) * (R)(1.0 / N);
 
     relative_change(W, q, r, dp, dq);
@@ -214,7 +215,7 @@ __device__ double psi(double u) {
     return u * u * total;
 }
 
-// The certificate: p scaled to sum 1, q = pW, D_x = D(W_x || q) in nats, low = I(p; W), high = max_x D_x.
+// A certificate: p scaled to sum 1, q = pW, D_x = D(W_x || q) in nats, low = I(p; W), high = max_x D_x.
 struct Point {
     double p[N], q[M], D[N], low, high;
 };
@@ -249,22 +250,22 @@ __device__ __forceinline__ void certify(const Matrix &W, const double (&negative
     }
 }
 
-
 // Which inputs are used, and the solution of D_x = C on those alone, p_x = 0 on the others, in float32.
 struct Support {
     bool used[N];
 
     // Overwrite b, D_x less any constant, with Newton's step: second order in D where that expansion holds.
     __device__ __forceinline__ void step(const float (&W)[N][M], const float (&q)[M], float (&b)[N]) const {
-        float r[M], A[N][N], v[N], dp[N], dq[M], share = 0, lowest = 0;
+        float r[M], A[N][N], weight[N], v[N], dp[N], dq[M], share = 0, lowest = 0;
         EVERY(y, M) r[y] = reciprocal(q[y]);
         newton_matrix(W, q, r, A);
         EVERY(x, N) {
+            weight[x] = used[x] ? 1e-6f : 1e20f;  // for inputs that are nearly equal; A[x][x] >= 1
             A[x][x] += used[x] ? 0.0f : 1e20f;
             v[x] = used[x] ? 1.0f : 0.0f;
             dp[x] = b[x] = used[x] ? b[x] : 0.0f;
         }
-        factor(A);
+        factor(A, weight);
         solve(A, v);
         EVERY(x, N) share += v[x];
         share = reciprocal(share);
@@ -490,6 +491,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         if (busy) {
             double wanted = PRECISE ? min(goal, relative_goal * at.high) : goal, gap = at.high - at.low;
             if (gap <= wanted || ++iteration > MAX_ITERATIONS || !(gap < 1e300)) {
+                if (!(gap < 1e300)) {  // no number: the uniform input proves a wide bracket
+                    EVERY(x, N) at.p[x] = 1.0 / N;
+                    certify<PRECISE>(W, negative_entropy, at);
+                }
                 answers.write(channel, at);
                 busy = false;
             } else {

@@ -27,8 +27,8 @@ CHUNK = 2**26
 BLOCK = 64
 """Threads of a block, as `device.cu` has it."""
 
-BLOCKS_PER_PROCESSOR = 32
-"""More than a multiprocessor can hold, so that none is idle."""
+MANY, ENOUGH = 1024, 16
+"""Blocks for each multiprocessor: many with equal shares, so that the last ones end together, or enough to fill it."""
 
 HOST, CUDA = {1, 3, 11}, {2, 13}
 """The device types of DLPack that are memory of the host, and those that are memory of a CUDA device."""
@@ -121,7 +121,7 @@ def _launch(
     """Solve the channels first <= c < last: all quickly, and what that left by the interior point alone."""
     count, (n, m) = last - first, stack.shape[1:]
     quick, thorough = _kernels(n, m, tolerance.precise, cupy.cuda.Device().id)
-    blocks = BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    processors, needed = cupy.cuda.Device().attributes["MultiProcessorCount"], -(-count // BLOCK)
     part, goal = slice(first, last), np.float64(tolerance.goal_nats(m))
     out = (
         answers.lower[part], answers.upper[part], answers.input[part], answers.output[part], answers.converged[part],
@@ -133,10 +133,10 @@ def _launch(
         queue = cupy.empty(count, np.uint32)
         waiting.fill(0)
         arguments = (stack[part], np.uint32(count), np.bool_(normalize), goal, queue, waiting, *out)
-        quick((min(blocks, -(-count // BLOCK)),), (BLOCK,), arguments)
+        quick((min(MANY * processors, needed),), (BLOCK,), arguments)
     wanted = (np.bool_(normalize), goal, np.float64(tolerance.relative_goal))
     arguments = (stack[part], queue, waiting, taken, *wanted, np.uint64(first), refused, *out)
-    thorough((min(blocks, -(-count // BLOCK)),), (BLOCK,), arguments)
+    thorough((min(ENOUGH * processors, needed),), (BLOCK,), arguments)
 
 
 @functools.cache
@@ -162,11 +162,21 @@ def _library_of(stack: object) -> str:
     return type(first).__module__.partition(".")[0]
 
 
+class _ForeignStream:
+    """A stream of another library, by CUDA's protocol for sharing them."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.pointer
+
+
 def _stream_of(stack: object, device: int, cupy: Any) -> contextlib.AbstractContextManager[object]:
     """PyTorch's current stream for its tensors; CuPy's for all others, which DLPack makes wait for theirs."""
     if _library_of(stack) == "torch":
         current = importlib.import_module("torch").cuda.current_stream(device)
-        return cupy.cuda.ExternalStream(current.cuda_stream, device)
+        return cupy.cuda.Stream.from_external(_ForeignStream(current.cuda_stream))
     return contextlib.nullcontext()
 
 

@@ -125,7 +125,7 @@ def parted(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int, int]:
             "the stack must have shape (..., n_inputs, n_outputs) with at least one input and one output;"
             f" its shape is {shape}"
         )
-    return shape[:-2], *shape[-2:]
+    return shape[:-2], shape[-2], shape[-1]
 
 
 def channel_names(leading: tuple[int, ...]) -> Callable[[int], str]:
