@@ -9,9 +9,10 @@
 
 #define EVERY(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
 
-constexpr double TINY = 1e-300, LEAST_SLACK = 1e-30, SHORT_OF_BOUNDARY = 0.995, FIRST_MARGIN = 1.02;
+constexpr double TINY = 1e-300, LEAST_SLACK = 1e-30, FIRST_MARGIN = 1.02;
+constexpr double SHORT_OF_BOUNDARY = 0.995, CAUTIOUS = 0.5;  // of the way to the boundary, and when in circles
 constexpr double ROW_SUM_TOLERANCE = 1e-9, NATS_PER_BIT = 0.69314718055994530942;
-constexpr int MAX_ITERATIONS = 50, WARP = 32, BLOCK = 64;
+constexpr int MAX_ITERATIONS = 50, IN_CIRCLES = 8, WARP = 32, BLOCK = 64;
 constexpr int STRIDE = (N * M) | 1;  // odd, so that the lanes of a warp read shared memory without conflict
 constexpr unsigned ALL = 0xffffffffu;
 
@@ -20,8 +21,9 @@ constexpr unsigned ALL = 0xffffffffu;
 constexpr int INTERIOR_STEPS = N > M ? 2 : 1, SUPPORT_STEPS = N > 2 ? 3 : 1, POLISHES = N == 3 || N == 4 ? 1 : 2;
 constexpr float USED = 2.0f;  // an input is used where p_x > USED s_x after the interior steps
 
-// Blocks that a multiprocessor should hold, which limits the registers of a thread.
-constexpr int RESIDENT = N <= 2 && M <= 2 ? 16 : N <= 4 && M <= 4 ? 9 : 1;
+// Blocks of either kernel that a multiprocessor should hold, which limits the registers of a thread.
+constexpr bool SMALL = N <= 4 && M <= 4;
+constexpr int RESIDENT_QUICK = N <= 2 && M <= 2 ? 16 : SMALL ? 9 : 1, RESIDENT_THOROUGH = SMALL ? 8 : 1;
 constexpr int REFILL = 8;  // idle lanes of a warp for which `interior_point` goes to the queue
 
 __device__ __forceinline__ float reciprocal(float x) {
@@ -148,7 +150,7 @@ __device__ __forceinline__ void relative_change(const Matrix &W, const R (&q)[M]
 // One step of Mehrotra's predictor and corrector. With t = dp/p the predictor has ds/s = -(1 + t).
 template <class R, class Matrix>
 __device__ __forceinline__ void step(const Matrix &W, const R (&q)[M], const R (&r)[M], const R (&D)[N], R high, R goal,
-                                     R (&p)[N], R (&s)[N]) {
+                                     R short_of_boundary, R (&p)[N], R (&s)[N]) {
     R A[N][N], v[N], per_p[N], weight[N], dp[N], aim[N], dq[M];
     newton_matrix(W, q, r, A);
     EVERY(x, N) {
@@ -198,8 +200,8 @@ __device__ __forceinline__ void step(const Matrix &W, const R (&q)[M], const R (
         fall_p = max(fall_p, -dp[x] * per_p[x]);
         fall_s = max(fall_s, -ds[x] * reciprocal(s[x]));
     }
-    step_p = fall_p > 1 ? (R)SHORT_OF_BOUNDARY * reciprocal(fall_p) : (R)1;
-    step_s = fall_s > 1 ? (R)SHORT_OF_BOUNDARY * reciprocal(fall_s) : (R)1;
+    step_p = fall_p > 1 ? short_of_boundary * reciprocal(fall_p) : (R)1;
+    step_s = fall_s > 1 ? short_of_boundary * reciprocal(fall_s) : (R)1;
     EVERY(x, N) {
         p[x] += step_p * dp[x];
         s[x] += step_s * ds[x];
@@ -316,7 +318,7 @@ __device__ __forceinline__ Support sketch(const float (&W)[N][M], const float (&
         float r[M];
         EVERY(y, M) r[y] = reciprocal(at.q[y]);
         if (round == 0) EVERY(x, N) s[x] = (float)FIRST_MARGIN * at.high - at.D[x] + 1e-12f;
-        step(W, at.q, r, at.D, at.high, 1e-6f, p, s);
+        step(W, at.q, r, at.D, at.high, 1e-6f, (float)SHORT_OF_BOUNDARY, p, s);
     }
     EVERY(x, N) {
         support.used[x] = p[x] > USED * s[x];
@@ -408,7 +410,7 @@ struct Answers {
         double rounding, double ceiling
 
 // Answer what can be answered quickly, and list the rest.
-extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_QUICK)
     sketch_and_polish(const double *stack, unsigned count, bool normalize, double goal, unsigned *queue,
                       unsigned *waiting, ANSWERS) {
     __shared__ double tiles[BLOCK / WARP][WARP * STRIDE];
@@ -456,7 +458,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 }
 
 // The interior point of lanes.py for the channels of the queue, or for the first `*waiting` where there is none.
-extern "C" __global__ void __launch_bounds__(BLOCK)
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
     interior_point(const double *stack, const unsigned *queue, const unsigned *waiting, unsigned *taken, bool normalize,
                    double goal, double relative_goal, unsigned long long offset, unsigned long long *refused, ANSWERS) {
     const Answers answers = {lower, upper, input, output, converged, tol, rtol, rounding, ceiling};
@@ -500,7 +502,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             } else {
                 double r[M];
                 EVERY(y, M) r[y] = reciprocal(at.q[y]);
-                step(W, at.q, r, at.D, at.high, wanted, at.p, s);
+                // one channel in a million goes round in circles: its slacks afresh now and then, and half-steps
+                if (iteration % IN_CIRCLES == 0) EVERY(x, N) s[x] = max(at.high - at.D[x], 0.0) + gap;
+                double shorter = iteration > IN_CIRCLES ? CAUTIOUS : SHORT_OF_BOUNDARY;
+                step(W, at.q, r, at.D, at.high, wanted, shorter, at.p, s);
                 certify<PRECISE>(W, negative_entropy, at);
             }
         }
