@@ -78,6 +78,16 @@ def report(label: str, stack, memory: float) -> None:
     assert gap <= GOAL_NATS
 
 
+def report_calls() -> None:
+    """Print the time of one call for few channels, on the device and on the host's cores."""
+    print("\n| one call, random 4×4 | on the device | on the host |\n|--:|--:|--:|")
+    for count in (1, 10**3, 10**4, 10**5, 10**6):
+        stack = random_stack(4, 4, count)
+        host = stack.get()
+        there, here = seconds(lambda: capacities(stack, tol=GOAL)), seconds(lambda: capacities(host, tol=GOAL))  # noqa: B023
+        print(f"| {count:.0e} | {1e3 * there:.2f} ms | {1e3 * here:.2f} ms |", flush=True)
+
+
 def streamed(parts: int, solve: bool) -> float:
     """Seconds to send parts of 4x4 channels to the device and, where they are solved, all answers back."""
     import cupy
@@ -135,6 +145,7 @@ def main() -> None:
         report(f"random {n}×{m}", random_stack(n, m, count), memory)
     for n, m in RESIDENT:
         report(f"hostile {n}×{m}", hostile_stack(n, m, 20_000, max(1, 256 // (n * m))), memory)
+    report_calls()
     parts = -(-STREAMED // PART)
     alone, solved = streamed(parts, solve=False), streamed(parts, solve=True)
     count, size = parts * PART, 128 * PART * parts

@@ -42,7 +42,8 @@ class Capacity:
 class Capacities:
     """`Capacity` for a stack of channels: the same fields as arrays with the stack's leading shape.
 
-    `input` and `output` have one more axis, over the symbols.
+    `input` and `output` have one more axis, over the symbols. For a stack on a CUDA device
+    they are arrays of its kind, there.
     """
 
     lower: Floats

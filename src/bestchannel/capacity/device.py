@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import importlib.resources
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -142,7 +141,9 @@ def _launch(
 @functools.cache
 def _kernels(n: int, m: int, precise: bool, device: int) -> tuple[Any, Any]:
     """The two kernels of `device.cu` for one size; NVRTC compiles them, and CuPy keeps them on disk."""
-    source = importlib.resources.files("bestchannel.capacity").joinpath("device.cu").read_text("utf-8")
+    from importlib import resources  # deferred: slow to import, and stacks on the host never need it
+
+    source = resources.files("bestchannel.capacity").joinpath("device.cu").read_text("utf-8")
     options = ("-std=c++17", f"-DN={n}", f"-DM={m}", f"-DPRECISE={str(precise).lower()}")
     with announced(10):
         module = _cupy().RawModule(code=source, options=options)
