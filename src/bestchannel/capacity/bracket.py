@@ -73,6 +73,8 @@ class Capacity(Shown, Valued):
 class Capacities(Shown, Valued):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
+    Of a stack on a CUDA device they are arrays of its kind, there.
+
     Attributes
     ----------
     lower, upper
@@ -196,19 +198,23 @@ class Tolerance:
         """The gap relative to the upper end at which a solver may stop."""
         return 0.9 * self.rtol if self.precise else self.rtol
 
-    def bracket(
-        self, low: Floats, high: Floats, shape: tuple[int, ...], eta: float = 0.0
-    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough.
+    @staticmethod
+    def ceiling(shape: tuple[int, ...], eta: float = 0.0) -> float:
+        """What no upper end exceeds, in bits.
 
         No capacity exceeds log2 min(n_inputs, n_outputs); a floor eta under the output adds at
         most -log2(1 - eta n_outputs).
         """
         n, m = shape[-2:]
-        r = self.rounding(m)
+        return (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
+
+    def bracket(
+        self, low: Floats, high: Floats, shape: tuple[int, ...], eta: float = 0.0
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough."""
+        r = self.rounding(shape[-1])
         slack = (r * (np.abs(high) + np.sqrt(2.0 * np.abs(high))) + r * r) / NATS_PER_BIT if self.precise else r
-        ceiling = (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
-        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), ceiling)
+        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape, eta))
         lower = np.minimum(np.maximum(low / NATS_PER_BIT - slack, 0.0), upper)
         gap = upper - lower
         return lower, upper, (gap <= self.tol) & (gap <= self.rtol * upper)
