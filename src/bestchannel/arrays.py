@@ -65,6 +65,12 @@ def refuse_unless_real(array: Any, where: str) -> None:
         raise InputError(f"{where} must hold real numbers; it has dtype {array.dtype}")
 
 
+def on_host(array: Any) -> NDArray[Any]:
+    """An array of any library in the memory of the host: CuPy calls the way there `get`, PyTorch `cpu`."""
+    moved = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
+    return np.asarray(moved)
+
+
 def _ragged_message(values: object, where: str) -> str:
     """Which row has another length than the first, or which cell is no number."""
     rows = list(values) if isinstance(values, Sequence | np.ndarray) else []

@@ -216,3 +216,16 @@ def test_progress_is_told_when_channels_are_finished():
     seen = []
     capacities(device_array(W), progress=lambda done, total: seen.append((done, total)))
     assert seen == [(40, 40)]
+
+
+@pytest.mark.parametrize("made", KINDS_OF_ARRAYS, indirect=True)
+def test_answers_on_a_device_are_shown_and_compared_as_those_on_the_host(made):
+    there = capacities(made(W))
+    here = on_host(there)
+    assert str(there) == str(here)
+    assert there._repr_html_() == here._repr_html_()
+    assert there == capacities(made(W))
+    assert there != capacities(made(W[::-1].copy()))
+    assert float(there.at(7)) == float(here.at(7))
+    pytest.importorskip("pandas")
+    assert there.to_frame().equals(here.to_frame())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, on_host
 from bestchannel.display import Frame, Shown, Valued, frame_of
 from bestchannel.information import NATS_PER_BIT
 
@@ -166,11 +166,29 @@ class Capacities(Shown, Valued):
         """
         return frame_of(self)
 
+    def on_host(self) -> Capacities:
+        """The same answers in arrays of NumPy, wherever they lie.
+
+        Returns
+        -------
+        Capacities
+            A copy of those on a device; those on the host as they are.
+
+        Examples
+        --------
+        >>> from bestchannel.capacity import capacities
+        >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]]])
+        >>> C.on_host() == C
+        True
+        """
+        return Capacities(*(on_host(getattr(self, field.name)) for field in fields(self)))
+
     def __str__(self) -> str:
-        span = f"from {self.value.min():.6g} to {self.value.max():.6g} bits per channel use"
-        wide = np.count_nonzero(~self.converged)
+        here = self.on_host()
+        span = f"from {here.value.min():.6g} to {here.value.max():.6g} bits per channel use"
+        wide = np.count_nonzero(~here.converged)
         missed = f"; {wide} wider than asked" if wide else ""
-        return f"{self.lower.size} capacities {span}, no bracket wider than {self.gap.max():.1g}{missed}"
+        return f"{here.lower.size} capacities {span}, no bracket wider than {here.gap.max():.1g}{missed}"
 
 
 @dataclass(frozen=True)
