@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench figures screenshots statistics docs clean
+.PHONY: demo test lint bench gpu-test gpu-bench figures screenshots statistics docs clean
 
 # The best read-out of a real device with its report; then a near-tie, which 2·10⁷ senses leave undecided (exit code 3)
 demo: .venv/installed
@@ -23,6 +23,14 @@ lint: .venv/developer
 
 bench: .venv/peers
 	$(BIN)/python -m benchmarks
+
+# Where there is a CUDA device: its tests, then 10⁶ random and 10⁶ hostile channels against the host
+gpu-test: .venv/gpu
+	XLA_PYTHON_CLIENT_PREALLOCATE=false $(BIN)/python -m pytest -rs tests/capacity/test_device.py tests/capacity/test_device_refusals.py
+	$(BIN)/python -m tests.capacity.device_comparison 1000000 7
+
+gpu-bench: .venv/gpu
+	$(BIN)/python -m benchmarks.device
 
 figures: .venv/developer
 	$(BIN)/python docs/make_figures.py
@@ -53,6 +61,10 @@ docs: .venv/developer
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@ .venv/installed
+
+.venv/gpu: .venv/developer
+	$(BIN)/python -m pip install --quiet --editable ".[gpu]"
+	touch $@
 
 .venv/peers: .venv/developer
 	$(BIN)/python -m pip install --quiet --group peers

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
@@ -43,15 +45,16 @@ def site(tmp_path_factory):
     subprocess.run([*pip, "wheel", *options, "--wheel-dir", folder, ROOT], check=True, cwd=folder)
     (wheel,) = folder.glob("*.whl")
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
+    venv.create(folder / "environment")
     return folder / "site"
 
 
 def run(site, *arguments):
-    """A Python whose bestchannel is the wheel's."""
+    """A Python whose bestchannel is the wheel's: a new environment does not see the source that this one installs."""
     return subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [site.parent / "environment/bin/python", *map(str, arguments)],
         cwd=site.parent,
-        env=os.environ | {"PYTHONPATH": str(site)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), sysconfig.get_path("purelib")])},
         capture_output=True,
         text=True,
     )

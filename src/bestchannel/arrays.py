@@ -51,13 +51,24 @@ def numeric_array(values: object, where: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError:
         raise InputError(_ragged_message(values, where)) from None
+    if array.size and array.dtype.kind in "OUS":
+        raise InputError(_ragged_message(values, where))
+    refuse_unless_real(array, where)
+    return array
+
+
+def refuse_unless_real(array: Any, where: str) -> None:
+    """Raise `InputError` for an array, of any library, that is empty or does not hold real numbers."""
     if array.size == 0:
         raise InputError(f"{where} must not be empty; its shape is {array.shape}")
-    if array.dtype.kind in "iuf":
-        return array
-    if array.dtype.kind in "OUS":
-        raise InputError(_ragged_message(values, where))
-    raise InputError(f"{where} must hold real numbers; it has dtype {array.dtype}")
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{where} must hold real numbers; it has dtype {array.dtype}")
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """An array of any library in the memory of the host: CuPy calls the way there `get`, PyTorch `cpu`."""
+    moved = array.get() if hasattr(array, "get") else array.cpu() if hasattr(array, "cpu") else array
+    return np.asarray(moved)
 
 
 def _ragged_message(values: object, where: str) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bestchannel.arrays import on_host
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -54,7 +56,8 @@ def same(a: Any, b: Any) -> bool:
     >>> same({"P": np.array([0.5, np.nan])}, {"P": np.array([0.5, np.nan])})
     True
     """
-    if isinstance(a, np.ndarray):
+    if hasattr(a, "__dlpack__"):
+        a, b = on_host(a), on_host(b)
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if is_dataclass(a):
         return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)

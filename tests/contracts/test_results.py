@@ -131,3 +131,30 @@ def test_without_pandas_one_sentence_names_the_extra():
     assert run.stderr.endswith(
         'MissingExtraError: a data frame needs an optional package: pip install "bestchannel[frames]"\n'
     )
+
+
+class OnDevice:
+    """Stands for an array of CuPy: its numbers are elsewhere, and `get` brings them."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self):
+        raise BufferError("not in the memory of the host")
+
+    def get(self):
+        return self.values
+
+
+def on_device(answer):
+    return bc.Capacities(*(OnDevice(getattr(answer, field.name)) for field in dataclasses.fields(answer)))
+
+
+def test_capacities_on_a_device_are_shown_and_compared_as_those_on_the_host():
+    here = bc.capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
+    there = on_device(here)
+    assert str(there) == str(here)
+    assert there._repr_html_() == here._repr_html_()
+    assert there.to_frame().equals(here.to_frame())
+    assert there == on_device(here)
+    assert there != on_device(bc.capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.8, 0.2], [0.1, 0.9]]]))

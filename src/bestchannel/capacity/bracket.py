@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, on_host
 from bestchannel.display import Frame, Shown, Valued, frame_of
 from bestchannel.information import NATS_PER_BIT
 
@@ -72,6 +72,8 @@ class Capacity(Shown, Valued):
 @dataclass(frozen=True, eq=False)
 class Capacities(Shown, Valued):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
+
+    Of a stack on a CUDA device they are arrays of its kind, there.
 
     Attributes
     ----------
@@ -164,11 +166,29 @@ class Capacities(Shown, Valued):
         """
         return frame_of(self)
 
+    def on_host(self) -> Capacities:
+        """The same answers in arrays of NumPy, wherever they lie.
+
+        Returns
+        -------
+        Capacities
+            A copy of those on a device; those on the host as they are.
+
+        Examples
+        --------
+        >>> from bestchannel.capacity import capacities
+        >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]]])
+        >>> C.on_host() == C
+        True
+        """
+        return Capacities(*(on_host(getattr(self, field.name)) for field in fields(self)))
+
     def __str__(self) -> str:
-        span = f"from {self.value.min():.6g} to {self.value.max():.6g} bits per channel use"
-        wide = np.count_nonzero(~self.converged)
+        here = self.on_host()
+        span = f"from {here.value.min():.6g} to {here.value.max():.6g} bits per channel use"
+        wide = np.count_nonzero(~here.converged)
         missed = f"; {wide} wider than asked" if wide else ""
-        return f"{self.lower.size} capacities {span}, no bracket wider than {self.gap.max():.1g}{missed}"
+        return f"{here.lower.size} capacities {span}, no bracket wider than {here.gap.max():.1g}{missed}"
 
 
 @dataclass(frozen=True)
@@ -196,19 +216,23 @@ class Tolerance:
         """The gap relative to the upper end at which a solver may stop."""
         return 0.9 * self.rtol if self.precise else self.rtol
 
-    def bracket(
-        self, low: Floats, high: Floats, shape: tuple[int, ...], eta: float = 0.0
-    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough.
+    @staticmethod
+    def ceiling(shape: tuple[int, ...], eta: float = 0.0) -> float:
+        """What no upper end exceeds, in bits.
 
         No capacity exceeds log2 min(n_inputs, n_outputs); a floor eta under the output adds at
         most -log2(1 - eta n_outputs).
         """
         n, m = shape[-2:]
-        r = self.rounding(m)
+        return (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
+
+    def bracket(
+        self, low: Floats, high: Floats, shape: tuple[int, ...], eta: float = 0.0
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough."""
+        r = self.rounding(shape[-1])
         slack = (r * (np.abs(high) + np.sqrt(2.0 * np.abs(high))) + r * r) / NATS_PER_BIT if self.precise else r
-        ceiling = (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
-        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), ceiling)
+        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape, eta))
         lower = np.minimum(np.maximum(low / NATS_PER_BIT - slack, 0.0), upper)
         gap = upper - lower
         return lower, upper, (gap <= self.tol) & (gap <= self.rtol * upper)

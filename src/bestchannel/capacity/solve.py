@@ -8,7 +8,8 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
-from bestchannel.capacity.stack import solve_stack
+from bestchannel.capacity.device import device_of, solve_on_device
+from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
 from bestchannel.channels import Channel
 from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
@@ -138,7 +139,8 @@ def capacities(
     Parameters
     ----------
     stack
-        Rows of probabilities of shape (..., n_inputs, n_outputs).
+        Rows of probabilities of shape (..., n_inputs, n_outputs). A CuPy, PyTorch or JAX array on a CUDA device is
+        solved there, for channels of up to 8 inputs and 8 outputs.
     tol, rtol, normalize
         As in `capacity`.
     workers
@@ -150,12 +152,15 @@ def capacities(
     Returns
     -------
     Capacities
-        The brackets in bits as arrays of shape (...), and the distributions that prove them.
+        The brackets in bits as arrays of shape (...), and the distributions that prove them; of a stack on a device,
+        arrays of its kind on that device.
 
     Raises
     ------
     InputError
         Where the stack has another shape, one of its channels is refused, or an option is out of range.
+    MissingExtraError
+        Where the stack lies on a CUDA device and CuPy is not installed (extra `gpu`).
 
     Examples
     --------
@@ -164,34 +169,22 @@ def capacities(
     [1.0, 0.531004]
     """
     tolerance = _tolerance(tol, rtol)
-    array = numeric_array(stack, "the stack")
-    if array.ndim < 2 or 0 in array.shape[-2:]:
-        raise InputError(
-            "the stack must have shape (..., n_inputs, n_outputs) with at least one input and one output;"
-            f" its shape is {array.shape}"
-        )
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
-    leading, (n, m) = array.shape[:-2], array.shape[-2:]
-
-    def name(c: int) -> str:
-        return "channel " + ", ".join(str(i) for i in np.unravel_index(c, leading)) if leading else "the channel"
-
+    device = device_of(stack)
+    if device is not None:
+        return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
+    array = numeric_array(stack, "the stack")
+    leading, n, m = parted(array.shape)
     flat = solve_stack(
         np.ascontiguousarray(array, dtype=np.float64).reshape(-1, n, m),
         tolerance,
-        name=name,
+        name=channel_names(leading),
         normalize=normalize,
         workers=workers or usable_cores(),
         progress=progress,
     )
-    return Capacities(
-        flat.lower.reshape(leading),
-        flat.upper.reshape(leading),
-        flat.converged.reshape(leading),
-        flat.input.reshape(*leading, n),
-        flat.output.reshape(*leading, m),
-    )
+    return folded(flat, leading)
 
 
 def capacities_by_name(

@@ -11,6 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats, probability_rows
 from bestchannel.capacity import capacity_kernels
 from bestchannel.capacity.bracket import Capacities, Tolerance
+from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
 CHUNK_WORK = 2**21
@@ -113,3 +114,31 @@ def _over_threads(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def parted(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int, int]:
+    """The leading shape of a stack, n_inputs and n_outputs, or an `InputError`."""
+    if len(shape) < 2 or 0 in shape[-2:]:
+        raise InputError(
+            "the stack must have shape (..., n_inputs, n_outputs) with at least one input and one output;"
+            f" its shape is {shape}"
+        )
+    return shape[:-2], shape[-2], shape[-1]
+
+
+def channel_names(leading: tuple[int, ...]) -> Callable[[int], str]:
+    """How an error calls channel c of a stack with this leading shape."""
+    if not leading:
+        return lambda _: "the channel"
+    return lambda c: "channel " + ", ".join(str(i) for i in np.unravel_index(c, leading))
+
+
+def folded(flat: Capacities, leading: tuple[int, ...]) -> Capacities:
+    """The answers for a stack with this leading shape."""
+    return Capacities(
+        flat.lower.reshape(leading),
+        flat.upper.reshape(leading),
+        flat.converged.reshape(leading),
+        flat.input.reshape(*leading, -1),
+        flat.output.reshape(*leading, -1),
+    )

@@ -72,6 +72,7 @@ def capacity_card(answer: Capacity) -> str:
 
 def capacities_card(answer: Capacities) -> str:
     """The range of the capacities, and the first brackets."""
+    answer = answer.on_host()
     places = list(islice(np.ndindex(answer.lower.shape), 2 * MOST_ROWS))
     found = [(place, answer.at(place)) for place in places]
     rows = [[", ".join(map(str, place)), *(f"{v:.9f}" for v in (C.value, C.lower, C.upper))] for place, C in found]

@@ -17,6 +17,7 @@ from bestchannel.policies import Identification, Status
 
 def capacities_frame(result: Capacities) -> Frame:
     """One row per channel of the stack, in its order."""
+    result = result.on_host()
     columns = {name: getattr(result, name).ravel() for name in ("value", "lower", "upper", "converged")}
     frame = _frame(columns, range(result.lower.size), "channel")
     places = np.indices(result.lower.shape).reshape(result.lower.ndim, -1)
