@@ -14,9 +14,10 @@ import numpy as np
 
 from bestchannel.arrays import probability_rows, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance
-from bestchannel.capacity.stack import Progress, channel_names, folded, parted
+from bestchannel.capacity.stack import channel_names, folded, parted
 from bestchannel.compiled import logger
 from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.progress import Progress
 
 WIDEST = 8
 """Up to how many inputs and outputs a thread holds a channel."""
@@ -39,8 +40,6 @@ HOST, CUDA = {1, 3, 11}, {2, 13}
 
 def device_of(stack: object) -> int | None:
     """The number of the CUDA device that holds the stack, or None for the host; a list lies where its channels do."""
-    if isinstance(stack, np.ndarray):
-        return None
     if not isinstance(stack, list | tuple):
         return _device_of_array(stack)
     places = {_device_of_array(channel) for channel in stack}

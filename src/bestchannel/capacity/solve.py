@@ -171,8 +171,7 @@ def capacities(
     tolerance = _tolerance(tol, rtol)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
-    device = device_of(stack)
-    if device is not None:
+    if not isinstance(stack, np.ndarray) and (device := device_of(stack)) is not None:
         return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
     array = numeric_array(stack, "the stack")
     leading, n, m = parted(array.shape)
