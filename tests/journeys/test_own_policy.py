@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from bestchannel import runs
 from bestchannel.cli import app
-from tests.journeys.command import bestchannel
+from tests.journeys.command import process_of
 
 ELIMINATION = '''
 import numpy as np
@@ -122,7 +122,7 @@ def folder(tmp_path):
 
 def command(folder, *arguments):
     path = os.pathsep.join([str(folder / "site"), os.environ.get("PYTHONPATH", "")])
-    return bestchannel(*arguments, cwd=folder, env=os.environ | {"PYTHONPATH": path})
+    return process_of(*arguments, cwd=folder, env=os.environ | {"PYTHONPATH": path})
 
 
 def test_policy_of_another_package_runs_is_kept_resumed_and_reported(folder):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from bestchannel.compiled import jit
+from bestchannel.compiled import entry, jit
 
 NEWTON_STEPS = 60
 CLOSE = 1e-12
@@ -15,29 +15,6 @@ LINE_SEARCHES = 3
 SHORT_OF_END = 0.999
 SETTLED = 1e-3
 """The relative change of V below which it is left as it is."""
-
-
-@jit
-def bets(W, P, senses, weights, refinements, pays, price, auxiliary, multipliers):
-    """Fill pays[r, x, y], price[r], auxiliary[r, x, y] (V) and multipliers[r, x] (ν) for every weight."""
-    shape = W.shape
-    stakes, target, trial, Q = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[1])
-    wealth = np.empty(shape)
-    for r in range(len(weights)):
-        V, nu = auxiliary[r], multipliers[r]
-        V[:] = W
-        for left in range(refinements, 0, -1):
-            _stake(V, P, weights[r], Q, stakes)
-            change = 0.0
-            for x in range(shape[0]):
-                nu[x] = _multiply(W[x], senses[x], stakes[x], wealth[x])
-                for y in range(shape[1]):
-                    target[x, y] = W[x, y] / wealth[x, y]
-                    change = max(change, abs(target[x, y] - V[x, y]) / V[x, y])
-            if left == 1 or change < SETTLED:
-                break
-            _move(W, P, senses, weights[r], V, target, Q, trial)
-        price[r] = _price(senses, stakes, wealth, pays[r])
 
 
 @jit
@@ -133,7 +110,27 @@ def _price(senses, stakes, wealth, pays):
     return price
 
 
-def warm_up():
-    """Call every entry once."""
-    W, half, one = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]), np.ones(1)
-    bets(W, half, half, one, 1, np.empty((1, 2, 2)), one.copy(), np.empty((1, 2, 2)), np.empty((1, 2)))
+@entry(  # True: may be read-only
+    "void(Array(float64, 2, 'C', True), Array(float64, 1, 'C', True), Array(float64, 1, 'C', True),"
+    " Array(float64, 1, 'C', True), int64, float64[:, :, ::1], float64[::1], float64[:, :, ::1], float64[:, ::1])"
+)
+def bets(W, P, senses, weights, refinements, pays, price, auxiliary, multipliers):
+    """Fill pays[r, x, y], price[r], auxiliary[r, x, y] (V) and multipliers[r, x] (ν) for every weight."""
+    shape = W.shape
+    stakes, target, trial, Q = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[1])
+    wealth = np.empty(shape)
+    for r in range(len(weights)):
+        V, nu = auxiliary[r], multipliers[r]
+        V[:] = W
+        for left in range(refinements, 0, -1):
+            _stake(V, P, weights[r], Q, stakes)
+            change = 0.0
+            for x in range(shape[0]):
+                nu[x] = _multiply(W[x], senses[x], stakes[x], wealth[x])
+                for y in range(shape[1]):
+                    target[x, y] = W[x, y] / wealth[x, y]
+                    change = max(change, abs(target[x, y] - V[x, y]) / V[x, y])
+            if left == 1 or change < SETTLED:
+                break
+            _move(W, P, senses, weights[r], V, target, Q, trial)
+        price[r] = _price(senses, stakes, wealth, pays[r])

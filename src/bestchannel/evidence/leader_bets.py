@@ -100,7 +100,8 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
     """
     shape = (len(weights), *W.shape)
     pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
-    kernels().bets(W, P, senses, weights, REFINEMENTS, pays, price, V, nu)
+    given = (np.ascontiguousarray(array, dtype=np.float64) for array in (W, P, senses, weights))
+    kernels().bets(*given, REFINEMENTS, pays, price, V, nu)
     at_stake = weights + np.einsum("x,rxy->r", senses, np.abs(pays) * (1.0 + np.exp(pays)))
     return LeaderBets(pays, price + ROUNDING + RELATIVE_ROUNDING * at_stake, V, nu)
 
