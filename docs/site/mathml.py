@@ -44,7 +44,8 @@ def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
     """The pieces of a formula, with the punctuation that must not be parted from it."""
     pieces = drawn(node, lambda tex: list(pieces_of(tex)))
     head, tail = (writer.encode(node.get(side, "")) for side in ("head", "tail"))
-    pieces[0], pieces[-1] = head + pieces[0], pieces[-1] + tail
+    pieces[0] = head + pieces[0]
+    pieces[-1] += tail  # the same piece, where there is one
     writer.body.append("<wbr>".join(f'<span class="formula">{piece}</span>' for piece in pieces))
     raise nodes.SkipNode
 

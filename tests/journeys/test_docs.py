@@ -1,5 +1,6 @@
 """The pages are true: what they run runs, from top to bottom, and prints what they show; every link leads somewhere."""
 
+import html
 import importlib
 import os
 import re
@@ -249,6 +250,23 @@ def test_no_formula_is_left_as_tex(site):
     for page in site.rglob("*.html"):
         text = re.sub(r"<(script|pre|code)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert not re.search(r"\$|\\[a-z]", text), page
+
+
+def text_of(part):
+    """What a reader sees of some HTML or of some Markdown, without formulas, code, quotation marks and spaces."""
+    part = re.sub(r"<(math|code)\b.*?</\1>|`[^`\n]*`|\$[^$\n]+\$", "", part, flags=re.DOTALL)
+    return re.sub(r"[\s*'\"’“”]+", "", html.unescape(re.sub(r"<[^>]*>", "", part)))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "intervals", "characteristic-time", "capacity"])
+def test_nothing_that_touches_a_formula_is_lost(site, name):
+    lines = (DOCS / f"theory/{name}.md").read_text(encoding="utf-8").splitlines()
+    page = text_of((site / f"theory/{name}.html").read_text(encoding="utf-8"))
+    sentences = [
+        re.sub(r"^\d\.", "", text_of(line)) for line in lines if "$" in line and not re.search(r"\$\$|[|[#<]", line)
+    ]
+    assert len(sentences) > 5
+    assert [sentence for sentence in sentences if sentence not in page] == []
 
 
 def test_index_leads_to_no_server(site):
