@@ -118,7 +118,7 @@ def table_row(reader: str, small: Path, large: Path, rows: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description="Trial logs, rows a second.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description="Trial logs, rows per second.")
     parser.add_argument("--rows", type=int, default=10**7)
     parser.add_argument("--measure", nargs=3, metavar=("READER", "SMALL", "LARGE"), help=argparse.SUPPRESS)
     parser.add_argument("--write", metavar="FILE", help=argparse.SUPPRESS)

@@ -57,7 +57,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("studies", nargs="*", choices=[[], *STUDIES], metavar="STUDY", help=", ".join(STUDIES))
-    parser.add_argument("--workers", type=int, default=None, help="processes, by default one a core")
+    parser.add_argument("--workers", type=int, default=None, help="processes, by default one per core")
     parser.add_argument("--page-only", action="store_true", help="write the page from what has been run")
     return parser.parse_args()
 
@@ -177,7 +177,7 @@ EFFICIENCY: Columns = FIRST | {
     "q95 ÷ median": lambda row: "" if row.summary.tail is None else f"{row.summary.tail:.2f}",
     "most ÷ median": lambda row: f"{row.summary.most / row.summary.median:.2f}",
     "wrong": lambda row: f"{row.summary.wrong}",
-    "ms a request": lambda row: f"{row.milliseconds:.2f}",
+    "ms per request": lambda row: f"{row.milliseconds:.2f}",
 }
 PAPER: Columns = FIRST | {
     "policy": lambda row: row.summary.policy,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bestchannel as bc
-from bestchannel.promises import confidence, worth
+from bestchannel.promises import confidence, criterion
 from bestchannel.report.page import page
 from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
@@ -29,7 +29,7 @@ def test_a_confidence_is_exactly_one_less_delta(delta):
 
 
 def test_many_probabilities_are_not_written_out():
-    words = worth([1 / 1000] * 1000)
+    words = criterion([1 / 1000] * 1000)
     assert "1000 inputs" in words
     assert len(words) < 200
 

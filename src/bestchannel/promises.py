@@ -31,10 +31,10 @@ def confidence(delta: float) -> str:
     return difference if len(difference) <= MOST_DIGITS + 2 else f"1 - {exact(delta)}"
 
 
-def worth(P: Sequence[float] | None) -> str:
+def criterion(P: Sequence[float] | None) -> str:
     """What channels are compared by: their capacity, or I(P;W) at one input distribution, which is named.
 
-    >>> worth(None), worth((0.5, 0.5))
+    >>> criterion(None), criterion((0.5, 0.5))
     ('capacity', 'I(P;W) at P = (0.5, 0.5)')
     """
     if P is None:
@@ -51,7 +51,7 @@ def promise(delta: float, epsilon: float, P: Sequence[float] | None, proof: str)
     >>> promise(0.05, 0.0, None, "bestchannel explain adaptive")
     'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
     """
-    largest = "the best" if P is None else f"the largest {worth(P)}"
+    largest = "the best" if P is None else f"the largest {criterion(P)}"
     if epsilon:
         what = f"is within {exact(epsilon)} bit of {largest}"
     else:

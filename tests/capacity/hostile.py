@@ -64,7 +64,7 @@ def entries_down_to_1e_300(rng, count, n, m):
 
 @kind
 def denormal_entries(rng, count, n, m):
-    """One large entry a row, the others below the smallest normal number 2.2e-308."""
+    """One large entry per row, the others below the smallest normal number 2.2e-308."""
     W = powers_of_ten(rng, -323.5, -300, (count, n, m))
     np.put_along_axis(W, rng.integers(m, size=(count, n, 1)), 1.0, axis=2)
     return W

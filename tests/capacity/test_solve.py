@@ -18,7 +18,7 @@ W = [[0.9, 0.1], [0.2, 0.8]]
     "call", [bc.capacity, bc.capacities, lambda W, **options: bc.pseudo_capacity(W, 0.1, **options)]
 )
 def test_a_tolerance_must_be_a_number_above_zero(call, tol):
-    with pytest.raises(InputError, match=r"^tol \(the widest bracket wanted, in bits\) must (lie in|be a number)"):
+    with pytest.raises(InputError, match=r"^tol \(the widest bracket allowed, in bits\) must (lie in|be a number)"):
         call(W, tol=tol)
 
 
@@ -41,9 +41,9 @@ def test_the_floor_must_lie_above_zero_and_at_most_half_of_uniform(eta):
     [
         ({"cost": [0, 1]}, "a cost and a budget are given together or not at all"),
         ({"budget": 1.0}, "a cost and a budget are given together or not at all"),
-        ({"cost": [0, 1, 2], "budget": 1.0}, "the cost must be 2 finite numbers, one an input; it is [0, 1, 2]"),
-        ({"cost": [0, np.inf], "budget": 1.0}, "the cost must be 2 finite numbers, one an input; it is [0, inf]"),
-        ({"cost": [0, np.nan], "budget": 1.0}, "the cost must be 2 finite numbers, one an input; it is [0, nan]"),
+        ({"cost": [0, 1, 2], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, 1, 2]"),
+        ({"cost": [0, np.inf], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, inf]"),
+        ({"cost": [0, np.nan], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, nan]"),
         ({"cost": [1, 2], "budget": 0.5}, "the budget must be at least the cheapest input's cost 1; it is 0.5"),
         ({"cost": [1, 2], "budget": "much"}, "the budget must be a number; it is 'much'"),
         ({"cost": [1, 2], "budget": np.nan}, "the budget must lie in (-1e+300, 1e+300]; it is nan"),

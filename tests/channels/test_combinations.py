@@ -62,5 +62,5 @@ def test_cascade_with_the_identity_changes_nothing_and_cascades_associate():
 
 
 def test_a_cascade_of_channels_that_do_not_fit_is_refused():
-    with pytest.raises(InputError, match=r"^a cascade wants as many inputs .*; got 2 and 3$"):
+    with pytest.raises(InputError, match=r"^a cascade requires as many inputs .*; got 2 and 3$"):
         cascade(bec(0.1), z_channel(0.1))

@@ -31,7 +31,7 @@ EVERY_FAMILY = [
     *[random_channel(n, m, rng=np.random.default_rng(n), concentration=c)
       for n, m in [(1, 1), (1, 5), (5, 1), (7, 7)] for c in (1e-300, 1e-3, 1.0, 1e9)],
     *[awgn_pam(order, snr) for order in (2, 3, 8) for snr in DECIBELS],
-    *[awgn_pam(order, snr, n_outputs=cells) for order in (2, 5) for snr in DECIBELS for cells in (2, 7, 64)],
+    *[awgn_pam(order, snr, n_outputs=bins) for order in (2, 5) for snr in DECIBELS for bins in (2, 7, 64)],
     *[awgn_qam(order, snr) for order in (4, 16) for snr in DECIBELS],
     *[poisson([0.0, *rates], dark=dark) for rates in ([], [1e-9], [1.0, 30.0], [1e4]) for dark in (0.0, 0.5)],
     poisson([2.0, 8.0], max_count=1),
@@ -83,7 +83,7 @@ def test_names_say_the_family_and_its_parameters():
                 poisson([0, 10])]  # fmt: skip
     assert [channel.name for channel in channels] == [
         "BSC(0.1)", "BEC(0.25)", "Z(0.5)", "BAC(0.1,0.7)", "QSC(4,0.1)", "typewriter(26,0.5)", "4-PAM 6 dB hard",
-        "4-PAM 6 dB 8 cells", "16-QAM 6.5 dB hard", "Poisson(2 levels)",
+        "4-PAM 6 dB 8 bins", "16-QAM 6.5 dB hard", "Poisson(2 levels)",
     ]  # fmt: skip
 
 
@@ -118,9 +118,9 @@ def test_hard_decision_on_two_amplitudes_is_a_bsc_of_q_of_the_root_of_the_ratio(
 
 
 @pytest.mark.parametrize("snr_db", [-10.0, 5.0, 20.0])
-@pytest.mark.parametrize("cells", [None, 2, 5, 16])
-def test_pam_is_the_mirror_image_of_itself(snr_db, cells):
-    W = awgn_pam(4, snr_db, n_outputs=cells).W
+@pytest.mark.parametrize("bins", [None, 2, 5, 16])
+def test_pam_is_the_mirror_image_of_itself(snr_db, bins):
+    W = awgn_pam(4, snr_db, n_outputs=bins).W
     # amplitudes and thresholds are symmetric up to one rounding, which the slope (<= 1/sigma) multiplies
     slope = 10.0 ** (snr_db / 20.0)
     assert np.abs(W - W[::-1, ::-1]).max() <= 64 * EPS * (1.0 + slope)
@@ -145,7 +145,7 @@ def test_qam_is_a_product_of_two_pams():
     qam, pam = awgn_qam(16, 8.0, n_outputs_per_axis=5), awgn_pam(4, 8.0, n_outputs=5)
     assert np.array_equal(qam.W, product(pam, pam).W)
     assert (qam.inputs, qam.outputs) == (product(pam, pam).inputs, product(pam, pam).outputs)
-    assert qam.name == "16-QAM 8 dB 5x5 cells"
+    assert qam.name == "16-QAM 8 dB 5x5 bins"
 
 
 def test_poisson_entries_are_the_law_of_counts():

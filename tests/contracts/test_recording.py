@@ -105,8 +105,8 @@ def test_recording_from_a_file_answers_as_the_same_trials_do(tmp_path):
 
 def test_labels_of_a_log_name_the_parties(tmp_path):
     recording = bc.Recording.from_file(write_log(tmp_path / "log.csv", {"link": [(1, 0), (0, 1), (1, 1)]}))
-    (party,) = recording.parties
-    assert (party.key, party.inputs, party.outputs) == ("link", ("in1", "in0"), ("out0", "out1"))
+    (labels,) = recording.parties
+    assert (labels.key, labels.inputs, labels.outputs) == ("link", ("in1", "in0"), ("out0", "out1"))
     assert recording.inferred_outputs
 
 

@@ -1,4 +1,4 @@
-"""leakiEst's observation files: one trial a line, (input, output)."""
+"""leakiEst's observation files: one trial per line, (input, output)."""
 
 import numpy as np
 import pytest

@@ -43,7 +43,7 @@ def test_forecast_is_about_right_when_the_frequencies_stay():
     verdict = bc.estimate(small).verdict
     assert not verdict.decided
     times = 1 + verdict.more_senses / 4000
-    # thresholds grow with log n, so a little more than the forecast is wanted, and half of it is not enough
+    # thresholds grow with log n, so a little more than the forecast is needed, and half of it is not enough
     assert bc.estimate({name: (table * times * 2).astype(int) for name, table in small.items()}).verdict.decided
     assert not bc.estimate({name: (table * times / 2).astype(int) for name, table in small.items()}).verdict.decided
 

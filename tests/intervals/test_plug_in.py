@@ -85,7 +85,7 @@ def test_plug_in_gives_every_channel_its_own_value():
 
 @pytest.mark.parametrize("counts", [[[5]], [[1, 2, 3]], [[4], [5]], [[0, 0]], [[0], [3]]])
 @pytest.mark.parametrize("functional", [ChannelCapacity(), InformationAt((0.4, 0.6))])
-def test_channel_with_one_input_or_output_is_worth_nothing(functional, counts):
+def test_channel_with_one_input_or_output_has_value_0(functional, counts):
     assert plug_in({2: np.array(counts)}, functional) == {2: Interval(0.0, 0.0)}
     assert proposition_1(np.array(counts), 0.1, functional) == Interval(0.0, 0.0)
 
@@ -178,7 +178,7 @@ def test_interval_narrows_with_senses_and_widens_with_confidence(n, alpha):
         assert narrower.upper <= wide.upper
 
 
-def test_bsc_is_worth_the_same_under_capacity_and_the_uniform_input():
+def test_bsc_has_the_same_value_under_capacity_and_the_uniform_input():
     counts = {0: np.rint(bsc(0.2).W * 10**6).astype(np.int64)}
     value = plug_in(counts, InformationAt((0.5, 0.5)))[0].lower
     bracket = plug_in(counts, ChannelCapacity())[0]

@@ -54,7 +54,7 @@ def test_redundancy_of_many_senses_is_half_a_logarithm_a_free_cell():
 
 
 def test_thresholds_are_those_of_the_notes():
-    # shared/notes: 4 binary rows at δ = .05, 22.3 at 10⁴ senses a row and 40.7 at 10⁸
+    # shared/notes: 4 binary rows at δ = .05, 22.3 at 10⁴ senses per row and 40.7 at 10⁸
     for senses, expected in ((10**4, 22.3), (10**8, 40.7)):
         counts = np.full((4, 2), senses // 2)
         assert joint_threshold(counts, 0.05) == pytest.approx(expected, abs=0.1)

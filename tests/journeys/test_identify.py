@@ -117,7 +117,7 @@ def test_recording_that_is_too_short_to_begin_exits_1_and_leaves_no_run(trials, 
 
 
 @pytest.mark.parametrize("arguments", [[], ["--simulate", "a.json", "--replay", "b.csv"]])
-def test_one_source_of_senses_is_wanted(arguments):
+def test_one_source_of_senses_is_required(arguments):
     run = bestchannel("identify", *arguments)
     assert run.returncode == 1
     assert run.stderr == "error: one of --simulate and --replay is required: known channels, or a trial log\n"

@@ -65,7 +65,7 @@ def main(pause=0.5):
         "ratio": round(watched / alone, 3),
         "ratio of medians": round(medians[1] / medians[0], 3),
         "looks": seen,
-        "ms a request": round(1e3 * alone / BLOCK / BLOCKS, 2),
+        "ms per request": round(1e3 * alone / BLOCK / BLOCKS, 2),
     }
 
 

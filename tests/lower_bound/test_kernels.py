@@ -117,24 +117,24 @@ def pair_with(w):
 
 
 @pytest.mark.parametrize("w", [[0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.01, 0.01, 0.49, 0.49]])
-def test_pair_is_proved_to_be_worth_nearly_what_the_grid_says_and_never_more(w):
+def test_pair_is_proved_to_have_nearly_the_value_of_the_grid_and_never_more(w):
     # the grid is dearer than the true minimum by less than 2 %
     leader, W, weights = pair_with(w)
-    worth = GridGame(BEST, RIVAL).cheapest(w)
+    value = GridGame(BEST, RIVAL).cheapest(w)
     guess = (W + 0.2 * np.eye(2)) / 1.2
-    assert leader.prove(W, weights, guess, 0.97 * worth, most_boxes=500).proved
+    assert leader.prove(W, weights, guess, 0.97 * value, most_boxes=500).proved
     for alarm in (False, True):
-        above = leader.prove(W, weights, guess, 1.001 * worth, most_boxes=500, alarm=alarm)
+        above = leader.prove(W, weights, guess, 1.001 * value, most_boxes=500, alarm=alarm)
         assert not above.proved
-        assert above.bound <= worth
+        assert above.bound <= value
 
 
 def test_guess_changes_the_work_and_not_the_validity():
     leader, W, weights = pair_with([0.25] * 4)
-    worth = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
+    value = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
     for guess in (np.eye(2) * 0.98 + 0.01, np.full((2, 2), 0.5), W[::-1]):
-        assert leader.prove(W, weights, guess, 0.95 * worth, most_boxes=500).proved
-        assert not leader.prove(W, weights, guess, 1.001 * worth, most_boxes=500, alarm=False).proved
+        assert leader.prove(W, weights, guess, 0.95 * value, most_boxes=500).proved
+        assert not leader.prove(W, weights, guess, 1.001 * value, most_boxes=500, alarm=False).proved
 
 
 def test_alarm_names_a_pair_that_costs_less_than_the_target():
@@ -147,9 +147,9 @@ def test_alarm_names_a_pair_that_costs_less_than_the_target():
 
 def test_one_box_gives_a_valid_bound():
     leader, W, weights = pair_with([0.25] * 4)
-    worth = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
-    bound = leader.prove(W, weights, W, 0.99 * worth, most_boxes=1, alarm=False).bound
-    assert 0.0 < bound <= worth
+    value = GridGame(BEST, RIVAL).cheapest([0.25] * 4)
+    bound = leader.prove(W, weights, W, 0.99 * value, most_boxes=1, alarm=False).bound
+    assert 0.0 < bound <= value
 
 
 def test_side_leaves_out_probabilities_that_rounding_swallows():

@@ -29,7 +29,7 @@ MIXED = [q_ary_symmetric(5, 0.3), bsc(0.1), q_ary_symmetric(3, 0.2), bsc(0.01), 
 
 
 def exact_sensor(channels):
-    """Senses whose proportions are the probabilities, up to one sense a cell."""
+    """Senses whose proportions are the probabilities, up to one sense per cell."""
 
     def sense(request):
         return {channel: table(channels[channel].W, senses) for channel, senses in request.senses.items()}

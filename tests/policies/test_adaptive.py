@@ -34,7 +34,7 @@ def tell(policy, tables):
     policy.tell(Observation(request.number, counts))
 
 
-def test_first_request_is_a_few_senses_of_every_input_of_what_can_be_worth_something():
+def test_first_request_is_a_few_senses_of_every_input_of_what_can_have_a_capacity():
     policy = Adaptive([(2, 2), (1, 3), (4, 3), (2, 1)], delta=0.1)
     assert policy.ask().senses == {0: (FIRST_SENSES,) * 2, 2: (FIRST_SENSES,) * 4}
 
@@ -96,7 +96,7 @@ def test_channels_of_many_sizes_are_compared():
 @pytest.mark.parametrize(
     "worthless", [[[1.0], [1.0]], [[0.2, 0.3, 0.5]], [[1.0]]], ids=["one output", "one input", "both"]
 )
-def test_channel_worth_nothing_by_its_alphabet_is_ruled_out_by_senses_of_the_leader_alone(worthless, p, epsilon):
+def test_channel_of_capacity_0_by_its_alphabet_is_ruled_out_by_senses_of_the_leader_alone(worthless, p, epsilon):
     channels = [Channel.from_rows(worthless), bsc(p)]
     policy, sensor, senses = Adaptive(alphabets_of(channels), delta=0.1, epsilon=epsilon), Simulator(channels, rng=1), 0
     while (request := policy.ask()) is not None:
@@ -112,7 +112,7 @@ def test_epsilon_decides_between_channels_that_carry_nothing():
 
 
 @pytest.mark.parametrize("row", [(2, 4), (1, 5), (3, 3), (6, 0)])
-def test_channel_worth_nothing_by_its_alphabet_never_leads(row):
+def test_channel_of_capacity_0_by_its_alphabet_never_leads(row):
     # six equal rows: their estimated value is 0 but for rounding, which may be downwards
     policy = Adaptive([(6, 1), (6, 2)], delta=0.1)
     policy.tell(Observation(1, {1: np.tile(row, (6, 1))}))

@@ -68,7 +68,7 @@ def bsc_of(nats):
 
 
 class Given:
-    """A functional whose values are given beforehand, one list of intervals a request."""
+    """A functional whose values are given beforehand, one list of intervals per request."""
 
     def __init__(self, *lists):
         self.lists = list(lists)

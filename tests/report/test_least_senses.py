@@ -44,5 +44,5 @@ def test_where_the_bound_does_not_apply_the_reason_stands_there(example, reason)
     assert reason in found.remark
 
 
-def test_channels_worth_nothing_by_their_alphabet_do_not_hinder_the_bound():
+def test_channels_of_capacity_0_by_their_alphabet_do_not_hinder_the_bound():
     assert least_senses(summarise(useless())).senses > 0

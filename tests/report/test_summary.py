@@ -12,8 +12,8 @@ from tests.report.examples import by_the_paper, decided, undecided, unsensed, us
 
 def test_counts_of_a_channel_are_the_sum_over_all_steps():
     result = decided()
-    for j, party in enumerate(result.audit.channels):
-        channel = next(c for c in summarise(result).channels if c.name == party.key)
+    for j, labels in enumerate(result.audit.channels):
+        channel = next(c for c in summarise(result).channels if c.name == labels.key)
         told = sum(step.counts[j] for step in result.audit.steps if j in step.counts)
         np.testing.assert_array_equal(channel.counts, told)
         assert channel.senses == told.sum()
@@ -48,7 +48,7 @@ def test_the_named_channel_comes_first_and_candidates_before_the_others():
 
 def test_a_channel_is_ruled_out_when_it_was_last_a_candidate():
     result = decided()
-    names = [party.key for party in result.audit.channels]
+    names = [labels.key for labels in result.audit.channels]
     for channel in summarise(result).channels:
         out = channel.ruled_out_after
         for step in result.audit.steps:

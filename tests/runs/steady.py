@@ -10,7 +10,7 @@ RIGHT, WRONG = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])
 
 
 class Steady(Policy):
-    """Senses every input of every channel once a request, and then names the channel with fewest errors."""
+    """Senses every input of every channel once per request, and then names the channel with fewest errors."""
 
     name = "steady"
     requests = 40

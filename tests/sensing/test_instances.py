@@ -1,4 +1,4 @@
-"""Random instances with a wanted gap."""
+"""Random instances with a requested gap."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ from bestchannel.sensing.instances import random_binary_channels
 
 @pytest.mark.parametrize(("k", "gap"), [(2, 0.13), (10, 0.13), (20, 0.08), (200, 0.01)])
 @pytest.mark.parametrize("seed", range(5))
-def test_smallest_gap_is_the_wanted_one_within_two_per_cent(k, gap, seed):
+def test_smallest_gap_is_the_requested_one_within_two_per_cent(k, gap, seed):
     instance = random_binary_channels(np.random.default_rng(seed), k, gap)
     gaps = np.sort(instance.gaps) * math.log(2)
     assert len(instance.channels) == k
@@ -30,8 +30,8 @@ def test_capacities_and_best_channel_are_those_of_the_channels():
     assert instance.best == int(np.argmax(values))
 
 
-def test_all_choices_with_the_wanted_gap_are_equally_likely():
-    # A pool of 8 whose capacities are known through the seed: count how often each 4-subset with the wanted gap
+def test_all_choices_with_the_requested_gap_are_equally_likely():
+    # A pool of 8 whose capacities are known through the seed: count how often each 4-subset with the requested gap
     # comes up. Of n such subsets each has probability 1/n; six deviations of a binomial are a false alarm of 1e-8.
     seed, gap, draws = 102, 0.1, 2000
     pool = np.random.default_rng(seed).dirichlet([1.0, 1.0], size=(8, 2))

@@ -1,6 +1,6 @@
 """The promise of every policy of the paper: a wrong answer with probability at most delta.
 
-200 runs a policy and delta, among four channels of which only the last may be named: the others
+200 runs per policy and delta, among four channels of which only the last may be named: the others
 are worse by 0.063 bit and more, where the PAC policies promise 0.05. A policy that keeps its
 promise gives more than 27 wrong answers at delta = 0.05, or more than 92 at delta = 0.3, once in a
 million.

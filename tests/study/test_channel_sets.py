@@ -55,7 +55,7 @@ def test_noiseless_rival_never_errs_and_is_second():
     assert best.W.min() > 0
 
 
-def test_useless_rivals_are_worth_nothing():
+def test_useless_rivals_have_capacity_0():
     instance = FAMILIES["useless-rivals"](rng(), k=6, gap=0.1)
     assert np.abs(instance.capacities[:-1]).max() < 1e-12
     assert len(instance.channels) == 6

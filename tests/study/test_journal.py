@@ -1,4 +1,4 @@
-"""The journal: whole pieces or nothing, one specification a file."""
+"""The journal: whole pieces or nothing, one specification per file."""
 
 import sqlite3
 from dataclasses import replace

@@ -124,7 +124,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("old", "new", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_refusal_names_file_key_value_and_what_is_wanted(tmp_path, old, new, message):
+def test_refusal_names_file_key_value_and_what_is_required(tmp_path, old, new, message):
     assert old in SMALL
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         spec_of(tmp_path, SMALL.replace(old, new))

@@ -36,7 +36,7 @@ def bet_of(rng, n_inputs, n_outputs, weight):
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("senses", [(3, 2), (0, 4), (2, 2, 1)])
-def test_bets_on_the_leader_win_nothing_beyond_what_it_is_worth(senses, seed):
+def test_bets_on_the_leader_win_nothing_beyond_its_capacity(senses, seed):
     rng = np.random.default_rng(seed)
     shape = (len(senses), 3 if seed % 2 else 2)
     W, P = rng.dirichlet(np.ones(shape[1]), size=shape[0]), rng.dirichlet(np.ones(shape[0]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bestchannel.verification import likelihood
-from bestchannel.verification.likelihood import cell_bounds, exceeds, log_kt, tilted
+from bestchannel.verification.likelihood import box_bounds, exceeds, log_kt, tilted
 
 RNG = np.random.default_rng(20)
 GRID = np.linspace(0.0, 1.0, 601)
@@ -44,12 +44,12 @@ def test_what_is_proved_is_what_a_fine_grid_shows(i):
 
 
 @pytest.mark.parametrize("i", range(len(SITUATIONS)))
-def test_no_point_of_a_cell_is_below_its_bound(i):
+def test_no_point_of_a_box_is_below_its_bound(i):
     n, weight, fixed = SITUATIONS[i]
     rng = np.random.default_rng(i)
     ends = np.sort(rng.random((2, 2, 200)) ** rng.choice([1, 6], size=(2, 2, 200)), axis=1)
-    cells = np.concatenate(ends)
-    bounds, _, _ = cell_bounds(cells, n, weight, fixed)
+    boxes = np.concatenate(ends)
+    bounds, _, _ = box_bounds(boxes, n, weight, fixed)
     for t, u in itertools.product(np.linspace(0.0, 1.0, 9), repeat=2):
         a, b = ends[0][0] + t * (ends[0][1] - ends[0][0]), ends[1][0] + u * (ends[1][1] - ends[1][0])
         values = tilted(n, weight, fixed, a, b)
@@ -78,7 +78,7 @@ def test_mixture_shares_out_all_of_its_stake(senses):
     assert total == pytest.approx(1.0, rel=1e-12)
 
 
-def test_what_is_not_proved_within_the_cells_is_not_proved(monkeypatch):
+def test_what_is_not_proved_within_the_boxes_is_not_proved(monkeypatch):
     n = np.array([[80.0, 20.0], [30.0, 70.0]])
     least = -(n * np.log(n / 100.0)).sum()
     assert exceeds(n, 0.0, None, least - 1e-3)

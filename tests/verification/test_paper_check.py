@@ -99,7 +99,7 @@ def test_median_must_keep_the_better_half():
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_smaller_delta_wants_more_senses(name):
+def test_smaller_delta_requires_more_senses(name):
     result = record(name)
     result["delta"] /= 10.0
     assert_fails(result, "must sense each input of channel")
@@ -109,7 +109,7 @@ def test_smaller_delta_wants_more_senses(name):
 def test_accuracy_of_0_is_no_promise(name):
     result = record(name)
     result["epsilon"] = 0.0
-    assert_fails(result, "wants an epsilon above 0")
+    assert_fails(result, "requires an epsilon above 0")
 
 
 def test_unknown_subroutine_fails():

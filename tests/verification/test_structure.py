@@ -110,7 +110,7 @@ def test_what_does_not_add_up_is_named(change, name):
     assert verdict.checks == ()
 
 
-def test_a_claim_without_a_single_step_fails_unless_all_are_worth_nothing():
+def test_a_claim_without_a_single_step_fails_unless_all_have_capacity_0():
     result = document(Adaptive, [bsc(0.1), ONE_OUTPUT], {}, max_senses=0)
     assert verify(result).valid
     result.update({"best": "0", "decided": True, "candidates": ["0"]})
@@ -130,4 +130,4 @@ def test_unequal_senses_of_a_rival_bet_on_by_its_plug_in_value_fail():
     for later in result["audit"]["steps"][step["request"] - 1 :]:
         later["status"]["senses"] += 1
     result["senses"] += 1
-    assert "as many senses of each input" in verify(result).failure
+    assert "every input must have as many senses" in verify(result).failure

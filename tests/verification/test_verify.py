@@ -202,7 +202,7 @@ TAMPERED = {
     rule_out_sooner: "",
     raise_the_total: "the record says",
     negative_count: "counts must be whole numbers",
-    bet_on_itself: "another channel as rival",
+    bet_on_itself: "the rival be another channel",
     say_that_another_led: "must be on the leader after the request before",
 }
 """What was done, and what the sentence must say; the empty sentence where it depends on the record."""

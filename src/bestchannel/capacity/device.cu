@@ -1,4 +1,4 @@
-// Capacities of many small channels on a CUDA device, one channel a thread: N inputs, M outputs.
+// Capacities of many small channels on a CUDA device, one channel per thread: N inputs, M outputs.
 //
 // `sketch_and_polish` finds the optimum of most channels with little float64. A few steps of the
 // interior point of lanes.py in float32 tell which inputs are used; on those alone the conditions

@@ -64,7 +64,7 @@ class Lanes(NamedTuple):
     weight: Floats  # [x, lane] s/p
     low: Floats  # [lane] I(p; W)
     high: Floats  # [lane] max_x D_x
-    goal: Floats  # [lane] the gap that is wanted
+    goal: Floats  # [lane] the gap at which it has converged
     mu: Floats  # [lane]
     step_p: Floats  # [lane]
     step_s: Floats  # [lane]

@@ -1,6 +1,6 @@
 """Both bounds in ball arithmetic: a bracket that is a theorem about the given binary numbers.
 
-The solver's p, Q and gamma are taken as exact numbers, whatever they are worth; every
+The solver's p, Q and gamma are taken as exact numbers, however good they are; every
 operation from there on carries its own error bound (Arb, through python-flint), and the
 ends are rounded outwards. The channel is the one whose rows are exactly W_x / sum(W_x).
 """

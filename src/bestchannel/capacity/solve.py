@@ -235,7 +235,7 @@ def _probabilities(channel_or_rows: object, normalize: bool) -> Floats:
 
 
 def _tolerance(tol: float, rtol: float | None) -> Tolerance:
-    tol = number_in(tol, "tol (the widest bracket wanted, in bits)", low=0.0, high=1e300)
+    tol = number_in(tol, "tol (the widest bracket allowed, in bits)", low=0.0, high=1e300)
     return Tolerance(tol, 1.0 if rtol is None else number_in(rtol, "rtol", low=0.0, high=1.0))
 
 
@@ -248,7 +248,7 @@ def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[I
         raise InputError("a cost and a budget are given together or not at all")
     prices = np.asarray(numeric_array(cost, "the cost"), dtype=np.float64)
     if prices.shape != (n_inputs,) or not np.all(np.isfinite(prices)):
-        raise InputError(f"the cost must be {n_inputs} finite numbers, one an input; it is {cost!r}")
+        raise InputError(f"the cost must be {n_inputs} finite numbers, one per input; it is {cost!r}")
     budget = number_in(budget, "the budget", low=-1e300, high=1e300)
     least = float(prices.min())
     if least > budget:

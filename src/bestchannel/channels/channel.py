@@ -192,7 +192,7 @@ def cascade(first: Channel, second: Channel) -> Channel:
     """
     if first.n_outputs != second.n_inputs:
         raise InputError(
-            f"a cascade wants as many inputs of the second channel as outputs of the first;"
+            f"a cascade requires as many inputs of the second channel as outputs of the first;"
             f" got {second.n_inputs} and {first.n_outputs}"
         )
     return Channel.from_rows(

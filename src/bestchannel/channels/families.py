@@ -79,7 +79,7 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
 
     Equally spaced amplitudes of mean energy 1, noise of variance 10^(-snr_db/10).
     Without `n_outputs` the receiver decides hard (nearest amplitude); with it, it reports
-    one of `n_outputs` equal cells that cover the amplitudes and three deviations beyond
+    one of `n_outputs` equal bins that cover the amplitudes and three deviations beyond
     (soft decision), the outer two unbounded.
     """
     order = _whole(order, "the order of the modulation", at_least=2)
@@ -91,8 +91,8 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
         n_outputs = _whole(n_outputs, "n_outputs", at_least=2)
         edge = amplitudes[-1] + 3 * sigma
         thresholds = np.linspace(-edge, edge, n_outputs + 1)[1:-1]
-    W = _gaussian_cells(amplitudes, sigma, thresholds)
-    decision = "hard" if n_outputs is None else f"{n_outputs} cells"
+    W = _gaussian_bins(amplitudes, sigma, thresholds)
+    decision = "hard" if n_outputs is None else f"{n_outputs} bins"
     return Channel.from_rows(W, name=f"{order}-PAM {snr_db:g} dB {decision}", inputs=[f"{a:+.3f}" for a in amplitudes])
 
 
@@ -107,7 +107,7 @@ def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None
         raise InputError(f"the order of a square QAM must be 4, 9, 16, 25, ...; it is {order}")
     axis = awgn_pam(side, snr_db, n_outputs=n_outputs_per_axis)
     both = product(axis, axis)
-    decision = "hard" if n_outputs_per_axis is None else f"{n_outputs_per_axis}x{n_outputs_per_axis} cells"
+    decision = "hard" if n_outputs_per_axis is None else f"{n_outputs_per_axis}x{n_outputs_per_axis} bins"
     return Channel.from_rows(
         both.W, name=f"{order}-QAM {snr_db:g} dB {decision}", inputs=both.inputs, outputs=both.outputs
     )
@@ -145,10 +145,10 @@ def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = N
     )
 
 
-def _gaussian_cells(means: Floats, sigma: float, thresholds: Floats) -> Floats:
-    """P(cell | mean) for the cells that `thresholds` cut out of the line.
+def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:
+    """P(bin | mean) for the bins that `thresholds` cut out of the line.
 
-    A cell right of the mean is the mirror image of one left of it, so every difference
+    A bin right of the mean is the mirror image of one left of it, so every difference
     of distribution functions is taken in the lower tail, where it keeps its digits.
     """
     from scipy.special import ndtr  # deferred, as above

@@ -1,4 +1,4 @@
-"""The command line: one module a verb, the result alone on stdout, everything else on stderr."""
+"""The command line: one module per verb, the result alone on stdout, everything else on stderr."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def register(app: typer.Typer) -> None:
 @terminal.verb
 def capacity(
     channels: options.Channels,
-    tol: Annotated[float, typer.Option(help="Widest bracket wanted, in bits.")] = 1e-9,
-    rtol: Annotated[float | None, typer.Option(help="Widest bracket wanted, relative to the capacity.")] = None,
+    tol: Annotated[float, typer.Option(help="Widest bracket allowed, in bits.")] = 1e-9,
+    rtol: Annotated[float | None, typer.Option(help="Widest bracket allowed, relative to the capacity.")] = None,
     rigorous: Annotated[
         bool, typer.Option("--rigorous", help="Evaluate the bracket in ball arithmetic: a theorem.")
     ] = False,
@@ -38,7 +38,7 @@ def capacity(
     """Show the capacity of known channels, in bits per use, between two proved bounds.
 
     The file holds probabilities: JSON {"channels": {name: [[...]]}}, a long CSV or Parquet
-    with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row an input).
+    with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
     read = read_channels(channels, normalize=normalize, transpose=transpose, columns=options.parse_columns(columns))

@@ -1,4 +1,4 @@
-"""`bestchannel estimate COUNTS`: what the channels of a recording are worth, and which is the best."""
+"""`bestchannel estimate COUNTS`: the capacities of the channels of a recording, and which is the best."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def estimate(
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
 
     The file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
-    as leakiEst's, or is a matrix of counts (one row an input), or holds such matrices (.npz, .mat, .json).
+    as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json).
     Exit code 3 where the counts do not decide.
     """
     with terminal.progress("bytes read") as progress:

@@ -1,4 +1,4 @@
-"""Counts in MATLAB's MAT files: matrices, stacks, structs and cells of matrices; labels as cells of texts."""
+"""Counts in MATLAB's MAT files: matrices, stacks, structs and cell arrays of them; labels as cell arrays of texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HDF = b"\x89HDF"
 
 
 def arrays(data: bytes) -> dict[str, _Array]:
-    """The variables of the file; a cell of texts is an array of texts."""
+    """The variables of the file; a cell array of texts is an array of texts."""
     if data.startswith((b"MATLAB 7.3", _HDF)) or data[512:516] == _HDF:
         raise InputError(
             "this is a MAT file of version 7.3, which is not read; save it in MATLAB with"
@@ -41,9 +41,9 @@ def read_log(
 def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
     """One channel per matrix, by the name of the variable.
 
-    A stack A(x, y, k) holds the channels A(1), A(2), ...; a cell of matrices the channels A{1},
+    A stack A(x, y, k) holds the channels A(1), A(2), ...; a cell array of matrices the channels A{1},
     A{2}, ...; a struct of matrices the channels by field, with the struct's name before it if there are other
-    variables. `inputs` and `outputs`, cells of texts, label all matrices.
+    variables. `inputs` and `outputs`, cell arrays of texts, label all matrices.
     """
     found = arrays(source.content())
     inputs, outputs = (_labels(found.pop(side, None), side) for side in _SIDES)
@@ -60,7 +60,7 @@ def _matrices(name: str, array: _Array, alone: bool) -> Iterator[tuple[str, _Arr
             yield from _matrices(f"{name}{{{i + 1}}}", member, False)
     elif array.dtype.kind not in "iuf" or array.ndim not in (2, 3):
         raise InputError(
-            f"the variable {name} must be a matrix of counts, or a stack, struct or cell of such; it is"
+            f"the variable {name} must be a matrix of counts, or a stack, struct or cell array of such; it is"
             f" {_kind(array)} (leave other variables out when saving)"
         )
     elif array.ndim == 3:
@@ -78,7 +78,7 @@ def _labels(array: _Array | None, side: str) -> Sequence[str] | None:
     if array is None:
         return None
     if array.dtype.kind not in "Uiu":
-        raise InputError(f"the variable {side} must be a cell of texts; it is {_kind(array)}")
+        raise InputError(f"the variable {side} must be a cell array of texts; it is {_kind(array)}")
     return [str(label) for label in array.ravel(order="F").tolist()]
 
 

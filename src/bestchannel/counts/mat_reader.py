@@ -31,11 +31,11 @@ _HEADER = 128
 _MOST_BYTES = 2**31
 """The most that a packed variable may unpack to."""
 _DEEPEST = 16
-"""How far cells and structs may be nested."""
+"""How far cell arrays and structs may be nested."""
 
 
 def variables(data: bytes) -> dict[str, _Array]:
-    """Every variable by name: numbers, texts (dtype U), cells (dtype object), structs (an object of dictionaries)."""
+    """Every variable by name: numbers, texts (dtype U), cell arrays (dtype object), structs (object of dicts)."""
     order = {b"IM": "<", b"MI": ">"}.get(data[126:_HEADER])
     if order is None:
         raise InputError("the file must be a MAT file of version 5 to 7; it has not the header of one")
@@ -96,9 +96,9 @@ def _variables(elements: _Elements) -> Iterator[tuple[str, _Array]]:
 
 
 def _matrix(parts: _Elements, depth: int) -> tuple[str, _Array]:
-    """The name and the content of a matrix; in a cell or a struct the name is empty."""
+    """The name and the content of a matrix; in a cell array or a struct the name is empty."""
     if depth > _DEEPEST:
-        raise InputError(f"cells and structs of a MAT file may be nested {_DEEPEST} deep; these are nested deeper")
+        raise InputError(f"cell arrays and structs of a MAT file may be nested {_DEEPEST} deep; these are deeper")
     if not parts.more():
         return "", np.zeros((0, 0))
     flags = int(parts.numbers()[0])

@@ -47,14 +47,14 @@ class Memory:
 class Scanned(NamedTuple):
     """The numbers and counts of some rows, until the next scan, and where the rest of the text starts.
 
-    `odd` says that its first row is for the caller to judge, `wants_more` that it has no whole row.
+    `odd` says that its first row is for the caller to judge, `needs_more` that it has no whole row.
     """
 
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
     stop: int
     odd: bool
-    wants_more: bool
+    needs_more: bool
 
 
 class Scan:

@@ -73,7 +73,7 @@ class StreamedText:
                     return start
                 yield from self._odd(text[start:end].tobytes())
                 start = end
-            elif found.wants_more:
+            elif found.needs_more:
                 return start
 
     def _rows(self, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> RowBlock:

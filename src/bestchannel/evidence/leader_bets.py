@@ -1,6 +1,6 @@
 """Evidence that holds at all times and under any adaptive sensing: an e-process in nats.
 
-Let b be a leader and a a rival, and suppose that a is worth at least as much as b. Before a
+Let b be a leader and a a rival, and suppose that a's value is at least b's. Before a
 request is answered, a policy fixes bets on what the answer will be. On that supposition the
 bets win nothing on average, so that what they have paid exceeds 1/δ at any time, ever, with
 probability at most δ (Ville). docs/theory/adaptive.md has the proof.
@@ -108,7 +108,7 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
 
 @dataclass(frozen=True)
 class LeaderCurve:
-    """Where bets push the leader: at rates[i] nats per sense its rows are worth levels[i], at costs[i] nats."""
+    """Where bets push the leader: at rates[i] nats per sense its rows have the value levels[i], at costs[i] nats."""
 
     rates: Floats
     levels: Floats

@@ -1,4 +1,4 @@
-"""From counts to what channels are worth, and to a verdict on which is worth the most."""
+"""From counts to the values of channels, and to a verdict on which is the largest."""
 
 from bestchannel.intervals.estimate import ChannelEstimate, Difference, Estimate, Standing, Verdict, estimate
 from bestchannel.intervals.plug_in import (

@@ -1,4 +1,4 @@
-"""From counts to an estimate of what a channel is worth: the plug-in estimator of [EBWGW24, Sec. III].
+"""From counts to an estimate of the value of a channel: the plug-in estimator of [EBWGW24, Sec. III].
 
 What is estimated is a functional of the channel: its capacity, or its mutual information at one
 fixed input distribution (Remark 1). A policy is given the functional and does not ask which.
@@ -38,7 +38,7 @@ class Interval:
 
 
 class Functional(Protocol):
-    """What a channel is worth, in bits, and how fast its plug-in estimate settles."""
+    """The value of a channel, in bits, and how fast its plug-in estimate settles."""
 
     def rate(self, n_inputs: int, n_outputs: int) -> Rate:
         """The constants of [EBWGW24, Prop. 1] for this functional and alphabet."""

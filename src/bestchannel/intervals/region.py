@@ -43,7 +43,7 @@ HALVINGS = 28
 """Steps towards the best λ; what they leave costs the bound some 1e-7 of the first interval."""
 
 BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19
-"""Cells of the arrays that are made at a time, for the lower end and for the upper one."""
+"""Elements of the arrays that are made at a time, for the lower end and for the upper one."""
 
 ROUNDING = 1e-12
 """Relative room that is left for rounding errors."""

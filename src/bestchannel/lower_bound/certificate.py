@@ -1,4 +1,4 @@
-"""What the weights of a pair are worth, proved: a lower bound of the evidence against every alternative.
+"""The value of the weights of a pair, proved: a lower bound of the evidence against every alternative.
 
     Z = inf{ Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x) : C(v) ≥ C(u) }.
 

@@ -30,7 +30,7 @@ MOST_ROUNDS, MOST_STEPS = 12, 80
 CLOSE = 1.5
 """Alternatives up to this much dearer than a rival's cheapest one become cuts as well."""
 
-LEAST_WORTH = 3e-14
+LEAST_VALUE = 3e-14
 """Nats per sense below which rounding swallows every proof: a gap of about 1e-7 nat."""
 
 PLAY_SHARE, PROOF_SHARE, SURPLUS_SHARE = 0.25, 0.45, 0.2
@@ -106,7 +106,7 @@ class _Search:
         return self.answer(solution)
 
     def play(self, weights: Floats) -> Solution:
-        """Improve the weights until they are worth what the game is, to within the accuracy."""
+        """Improve the weights until their value is that of the game, to within the accuracy."""
         positions = {a: self.positions[a] + self.starts[a] for a in self.known.rivals}
         for _ in range(MOST_STEPS):
             weights = self.game.try_weights(weights)
@@ -133,11 +133,11 @@ class _Search:
         self.game.add_cuts(np.array([cut_of(self.known, each) for each in near]))
 
     def prove(self, attempts: Attempts) -> bool:
-        """Prove what the best weights are worth, with a surplus for the rivals; whether an alternative was missing."""
-        weights, worth = self.game.best
-        if worth < LEAST_WORTH:
+        """Prove the value of the best weights, with a surplus for the rivals; whether an alternative was missing."""
+        weights, value = self.game.best
+        if value < LEAST_VALUE:
             return False
-        target = worth * (1.0 - PROOF_SHARE * self.rtol)
+        target = value * (1.0 - PROOF_SHARE * self.rtol)
         guesses = {a: positions[0].v for a, positions in self.positions.items()}
         surplus = SURPLUS_SHARE * self.rtol / len(guesses)
         proofs = Claim(self.known, weights, target, surplus, guesses).prove(attempts, self.progress)
@@ -149,7 +149,7 @@ class _Search:
         return bool(missing)
 
     def keep(self, weights: Floats, proofs: dict[int, Proof]) -> None:
-        """Remember the weights with the surplus and what they are proved to be worth, if that is the most so far."""
+        """Remember the weights with the surplus and their proved value, if that is the most so far."""
         given = weights.copy()
         for a, proof in proofs.items():
             given[self.known.blocks[a]] *= proof.raised

@@ -35,7 +35,7 @@ class Solution:
 
 
 class CuttingPlanes:
-    """Alternatives as rows d_i, the weights that were tried, and what each of these is worth so far."""
+    """Alternatives as rows d_i, the weights that were tried, and the value of each so far."""
 
     def __init__(self, n_rows: int) -> None:
         self.cuts = np.empty((0, n_rows))
@@ -43,23 +43,23 @@ class CuttingPlanes:
         self.values = np.empty(0)
 
     def add_cuts(self, cuts: Floats) -> None:
-        """More alternatives, which lower what the weights are worth."""
+        """More alternatives, which lower the values of the weights."""
         self.cuts = np.concatenate([self.cuts, cuts])
         if len(self.tried):
             self.values = np.minimum(self.values, (self.tried @ cuts.T).min(axis=1))
 
     def try_weights(self, w: Floats) -> Floats:
-        """w with a little for every row, summing to 1, remembered with its worth."""
+        """w with a little for every row, summing to 1, remembered with its value."""
         raised = np.maximum(w, LEAST_WEIGHT / len(w))
         raised /= raised.sum()
-        worth = (self.cuts @ raised).min() if len(self.cuts) else np.inf
+        value = (self.cuts @ raised).min() if len(self.cuts) else np.inf
         self.tried = np.concatenate([self.tried, raised[None]])
-        self.values = np.append(self.values, worth)
+        self.values = np.append(self.values, value)
         return raised
 
     @property
     def best(self) -> tuple[Floats, float]:
-        """The best weights that were tried, and their worth against the alternatives known so far."""
+        """The best weights that were tried, and their value against the alternatives known so far."""
         i = int(np.argmax(self.values))
         return self.tried[i], float(self.values[i])
 
@@ -69,10 +69,10 @@ class CuttingPlanes:
 
     def solve(self) -> Solution:
         """The linear programme over w, and its value proved by its multipliers."""
-        worth = self.best[1]
-        # Evidence is of the order of its worth, and the solver has absolute tolerances; where its simplex
+        best = self.best[1]
+        # Evidence is of the order of the best value, and the solver has absolute tolerances; where its simplex
         # method fails on the scaled programme, the interior point or the programme as it is may serve.
-        for scale, method in ((worth, "highs"), (worth, "highs-ipm"), (1.0, "highs")):
+        for scale, method in ((best, "highs"), (best, "highs-ipm"), (1.0, "highs")):
             answer = _programme(self.cuts / scale, method)
             if answer.status == 0:
                 break

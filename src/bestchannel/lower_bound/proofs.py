@@ -1,4 +1,4 @@
-"""Proofs of what weights are worth against every rival, with surplus weight for those that are hard to prove.
+"""Proofs of the value of weights against every rival, with surplus weight for those that are hard to prove.
 
 The surplus is weight beyond what the game gives to a rival. Far rivals have small weights and long
 proofs; for next to nothing they get room to spare, and where the boxes run out a larger surplus still
@@ -36,7 +36,7 @@ come within REACH of the target; or if it was so LITTLE that it says nothing."""
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """The weights are worth the target against every rival, if these are given a little more.
+    """The weights have the value `target` against every rival, if these are given a little more.
 
     `smallest_surplus` is a share of all senses, `guesses` are rows of each rival near a solution.
     """
@@ -60,7 +60,7 @@ class Claim:
         return proofs
 
     def _best_proof(self, leader: Leader, rival: int, attempts: Attempts) -> Proof:
-        """The first attempt that meets a doubt, or else the one worth most for what it gives."""
+        """The first attempt that meets a doubt, or else the one with the largest value for what it gives."""
         share = self.weights[self.known.blocks[rival]].sum()
         most = max(BOXES_AT_LEAST, BOX_WORK // self.known.W[rival].size ** 2)
         best, value, last, spent = Proof(0.0, False, None), 0.0, Proof(0.0, False, None), 1

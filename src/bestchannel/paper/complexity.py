@@ -113,7 +113,7 @@ def theorem_1_bound(gaps_nats: Sequence[float], delta: float, rate: Rate, *, sub
     and m_r = n_r + (senses of one candidate in the subroutine of round r).
 
     A rival with 2^-s ≤ Δ_j < 2^(1-s) may stay through round s; then its class shrinks to an
-    eighth a round [KKS13, Lemma 3.4]. A round has at least as many rivals as best channels,
+    eighth per round [KKS13, Lemma 3.4]. A round has at least as many rivals as best channels,
     hence the 2. The proof writes 8^-(r+1), an eighth already in round s, leaves the best
     channel out, and drops the subroutine as of the same order; here all three are counted.
     """
@@ -220,7 +220,7 @@ class _KnownGaps:
         return min(self.alphabets[channel]) == 1
 
     def senses(self, candidates: Channels, n: Callable[[Rate], int]) -> int:
-        """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates that can be worth something."""
+        """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates whose alphabet allows a capacity above 0."""
         sizes = [self.alphabets[channel] for channel in candidates if not self.worthless(channel)]
         each = {size: size[0] * -(-n(Rate(*size)) // size[0]) for size in set(sizes)}
         return sum(each[size] for size in sizes)

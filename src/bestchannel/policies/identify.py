@@ -136,11 +136,11 @@ def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:
     parties: Sequence[ChannelLabels] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
         raise InputError(f"the policy requires {len(policy.alphabets)} channels; the sensor has {len(parties)}")
-    for party, wanted in zip(parties, policy.alphabets, strict=True):
-        found = (len(party.inputs), len(party.outputs))
+    for labels, wanted in zip(parties, policy.alphabets, strict=True):
+        found = (len(labels.inputs), len(labels.outputs))
         if wanted != found:
             raise InputError(
-                f"the policy requires channel {party.key!r} to be (n_inputs, n_outputs) = {wanted};"
+                f"the policy requires channel {labels.key!r} to be (n_inputs, n_outputs) = {wanted};"
                 f" the sensor's is {found}"
             )
     return parties

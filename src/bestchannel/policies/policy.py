@@ -307,7 +307,7 @@ def sensed_estimates(
     """Sense each candidate n(rate) times, its inputs equally often, and estimate it [EBWGW24, Sec. III].
 
     Every input gets ⌈n/|X|⌉ senses: no input is left with a remainder, and Proposition 1 holds
-    for the slightly larger total. A channel worth 0 by its alphabet is not sensed.
+    for the slightly larger total. A channel of value 0 by its alphabet is not sensed.
     """
     per_input: dict[Alphabet, int] = {}
     for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:

@@ -41,7 +41,7 @@ def senses_map(channels: Sequence[Measured], most: float, total: float) -> Html:
         *rows,
         height=ROW * len(channels),
         title=f"Senses of each input: {brief(channels[0].name)} to {brief(channels[-1].name)}",
-        description="One row a channel, one column an input, darker for more senses; the table has the numbers.",
+        description="One row per channel, one column per input, darker for more senses; the table has the numbers.",
         left=label_width([channel.name for channel in channels]),
         right=52,
     )
@@ -148,7 +148,7 @@ def _three_signs(share: float) -> str:
 
 
 def _compact_cells(W: Floats, width: int, height: int) -> list[Html]:
-    """One path a shade, one piece of it a run of equal cells: few bytes, for matrices by the hundred."""
+    """One path per shade, one piece of it per run of equal cells: few bytes, for matrices by the hundred."""
     levels = np.ceil(np.nan_to_num(W) * LEVELS).astype(int)
     pieces: dict[int, list[str]] = {}
     for x, row in enumerate(levels.tolist()):

@@ -22,7 +22,7 @@ Row = tuple[str, ChannelEstimate | None]
 
 
 def interval_figure(rows: Sequence[Row], marked: frozenset[str], title: str) -> Html:
-    """One row a channel: the proved interval with caps, the asymptotic one as a bar, the estimate as a dot.
+    """One row per channel: the proved interval with caps, the asymptotic one as a bar, the estimate as a dot.
 
     Names in `marked` (the best, or the candidates) stand out.
     """

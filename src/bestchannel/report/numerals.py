@@ -53,7 +53,7 @@ def _scientific(value: float, digits: int) -> str:
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round numbers from low to high, about as many as wanted.
+    """Round numbers from low to high, about as many as asked for.
 
     >>> ticks(0, 34586)
     [0.0, 5000.0, 10000.0, 15000.0, 20000.0, 25000.0, 30000.0]

@@ -48,7 +48,7 @@ def bound_frame(result: LowerBound) -> Frame:
 
 def identification_frame(result: Identification) -> Frame:
     """One row per answered request."""
-    keys = [party.key for party in result.audit.channels]
+    keys = [labels.key for labels in result.audit.channels]
     rows = [_course_row(step.status, keys) for step in result.audit.steps]
     return _frame(rows, [step.request.number for step in result.audit.steps], "request")
 

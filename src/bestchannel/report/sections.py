@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.promises import confidence, worth
+from bestchannel.promises import confidence, criterion
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
@@ -30,7 +30,7 @@ OPEN_MATRICES, MOST_CELLS = 6, 60_000
 
 
 def header(summary: Summary) -> Html:
-    """The verdict, what it is worth, and four numbers."""
+    """The verdict, its guarantee, and four numbers."""
     result = summary.result
     return tag(
         "header",
@@ -88,7 +88,7 @@ def _other_value(summary: Summary) -> Html:
     P = summary.input_distribution
     if P is None:
         return joined([])
-    return tag("p", f"The policy compared {worth(P)}, and not the capacities shown here.")
+    return tag("p", f"The policy compared {criterion(P)}, and not the capacities shown here.")
 
 
 def _more(rest: Sequence[object], what: str, content: Callable[[], Html]) -> Html:

@@ -15,7 +15,7 @@ def require_sound(result: Identification) -> None:
     """Raise `InputError` where the record has values of a wrong kind, or contradicts itself."""
     _require_outcome(result)
     _require_channels(result.audit)
-    names = {str(party.key) for party in result.audit.channels}
+    names = {str(labels.key) for labels in result.audit.channels}
     if {str(key) for key in result.candidates} - names or (result.decided and str(result.best) not in names):
         raise InputError("the record names a best channel, or a candidate, that is none of its channels")
     for step in result.audit.steps:
@@ -46,22 +46,22 @@ def _require_outcome(result: Identification) -> None:
 
 
 def _require_channels(audit: Audit) -> None:
-    names = [str(party.key) for party in audit.channels]
+    names = [str(labels.key) for labels in audit.channels]
     if not names or len(set(names)) < len(names):
         raise InputError("the record must have at least one channel, and names that differ")
-    for party in audit.channels:
-        letters = (*party.inputs, *party.outputs)
-        if not party.inputs or not party.outputs or not all(isinstance(letter, str) for letter in letters):
-            raise InputError(f"channel {str(party.key)[:80]!r} of the record must have inputs and outputs, as texts")
+    for labels in audit.channels:
+        letters = (*labels.inputs, *labels.outputs)
+        if not labels.inputs or not labels.outputs or not all(isinstance(letter, str) for letter in letters):
+            raise InputError(f"channel {str(labels.key)[:80]!r} of the record must have inputs and outputs, as texts")
 
 
 def _require_step(step: Step, audit: Audit) -> None:
     where = f"step {str(step.request.number)[:20]} of the record"
     for channel, table in step.counts.items():
-        party = audit.channels[channel]
-        wanted = (len(party.inputs), len(party.outputs))
+        labels = audit.channels[channel]
+        wanted = (len(labels.inputs), len(labels.outputs))
         if table.shape != wanted or table.min() < 0:
-            raise InputError(f"{where} must have {wanted[0]} x {wanted[1]} counts >= 0 of channel {str(party.key)!r}")
+            raise InputError(f"{where} must have {wanted[0]} x {wanted[1]} counts >= 0 of channel {str(labels.key)!r}")
     if not _status_is_sound(step.status) or not _whole(step.request.number):
         raise InputError(f"{where} has a status that cannot be right")
 

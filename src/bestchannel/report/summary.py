@@ -59,7 +59,7 @@ class Summary:
     @property
     def names(self) -> list[str]:
         """The names in the order of the record, by which a `Status` numbers the channels."""
-        return [str(party.key) for party in self.result.audit.channels]
+        return [str(labels.key) for labels in self.result.audit.channels]
 
     @property
     def best(self) -> Measured | None:
@@ -105,15 +105,15 @@ def summarise(result: Identification) -> Summary:
 def _totals(result: Identification) -> list[Integers]:
     """All counts of every channel; beyond 64 bits as Python's integers."""
     wide = result.senses > np.iinfo(np.int64).max
-    totals = [_empty(party, wide) for party in result.audit.channels]
+    totals = [_empty(labels, wide) for labels in result.audit.channels]
     for step in result.audit.steps:
         for channel, table in step.counts.items():
             totals[channel] += table
     return totals
 
 
-def _empty(party: ChannelLabels, wide: bool) -> Integers:
-    return np.zeros((len(party.inputs), len(party.outputs)), dtype=object if wide else np.int64)
+def _empty(labels: ChannelLabels, wide: bool) -> Integers:
+    return np.zeros((len(labels.inputs), len(labels.outputs)), dtype=object if wide else np.int64)
 
 
 def _estimates(

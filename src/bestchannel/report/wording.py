@@ -58,7 +58,7 @@ def verdict(summary: Summary) -> str:
 
 
 def promise(summary: Summary) -> str:
-    """What the verdict is worth, or what is missing to one."""
+    """The guarantee of the verdict, or what is missing to one."""
     if summary.result.decided:
         return sentence(summary.result.guarantee)
     if not summary.course:

@@ -89,8 +89,8 @@ def _placed(cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLa
     }
     for name, x, y, count in cells:
         channel = _position(name, number, f"request {request.number} asks for", "channel")
-        party, where = parties[channel], f'channel "{name}" has'
-        inputs, outputs = ({letter: i for i, letter in enumerate(side)} for side in (party.inputs, party.outputs))
+        labels, where = parties[channel], f'channel "{name}" has'
+        inputs, outputs = ({letter: i for i, letter in enumerate(side)} for side in (labels.inputs, labels.outputs))
         tables[channel][_position(x, inputs, where, "input"), _position(y, outputs, where, "output")] += count
     return tables
 
@@ -108,9 +108,9 @@ def _refuse_other_totals(counts: dict[int, Any], request: Request, parties: Sequ
         for x, asked in enumerate(senses):
             found = sum(counts[channel][x].tolist())
             if found != asked:
-                party = parties[channel]
+                labels = parties[channel]
                 raise InputError(
-                    f'input {party.inputs[x]} of channel "{party.key}" must have {asked:,} senses, as request'
+                    f'input {labels.inputs[x]} of channel "{labels.key}" must have {asked:,} senses, as request'
                     f" {request.number} asks; the file has {found:,}"
                 )
         counts[channel] = counts[channel].astype(np.int64)

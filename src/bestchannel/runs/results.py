@@ -36,15 +36,15 @@ class RecordedStakes:
 
 def as_document(result: Identification) -> dict[str, Any]:
     """The result in lists, numbers and texts."""
-    names = [str(party.key) for party in result.audit.channels]
+    names = [str(labels.key) for labels in result.audit.channels]
     return {
         **{key: getattr(result, key) for key in OUTCOME},
         "best": None if result.best is None else str(result.best),
         "candidates": [str(key) for key in result.candidates],
         "audit": {
             "channels": [
-                {"name": name, "inputs": list(party.inputs), "outputs": list(party.outputs)}
-                for name, party in zip(names, result.audit.channels, strict=True)
+                {"name": name, "inputs": list(labels.inputs), "outputs": list(labels.outputs)}
+                for name, labels in zip(names, result.audit.channels, strict=True)
             ],
             "options": dict(result.audit.options),
             "steps": [_step_document(step, names) for step in result.audit.steps],
@@ -91,7 +91,7 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
 def _parsed(document: Any) -> Identification:
     audit = document["audit"]
     parties = tuple(ChannelLabels(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
-    number = {party.key: j for j, party in enumerate(parties)}
+    number = {labels.key: j for j, labels in enumerate(parties)}
     steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
     return Identification(
         **{key: document[key] for key in OUTCOME},

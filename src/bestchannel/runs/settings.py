@@ -56,7 +56,7 @@ class Settings:
     @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel."""
-        return [(len(party.inputs), len(party.outputs)) for party in self.parties]
+        return [(len(labels.inputs), len(labels.outputs)) for labels in self.parties]
 
     def new_policy(self) -> Policy:
         """The policy, told nothing yet."""
@@ -69,7 +69,8 @@ class Settings:
     def text(self) -> str:
         """The settings as JSON."""
         channels = [
-            {"key": _key(party), "inputs": list(party.inputs), "outputs": list(party.outputs)} for party in self.parties
+            {"key": _key(labels), "inputs": list(labels.inputs), "outputs": list(labels.outputs)}
+            for labels in self.parties
         ]
         content = {
             "channels": channels,
@@ -105,9 +106,9 @@ class Settings:
                 )
 
 
-def _key(party: ChannelLabels) -> int | str:
+def _key(labels: ChannelLabels) -> int | str:
     """The name of a channel, or its position."""
-    return party.key if isinstance(party.key, int | str) else str(party.key)
+    return labels.key if isinstance(labels.key, int | str) else str(labels.key)
 
 
 def _comparable(settings: Settings) -> dict[str, Any]:

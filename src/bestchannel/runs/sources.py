@@ -64,7 +64,7 @@ def source_of(settings: Settings, run: Path) -> Simulation | Replay:
     stored = settings.source
     if stored["kind"] == SIMULATION:
         pairs = zip(settings.parties, stored["rows"], strict=True)
-        return Simulation({party.key: _channel(party, rows) for party, rows in pairs}, stored["seed"])
+        return Simulation({labels.key: _channel(labels, rows) for labels, rows in pairs}, stored["seed"])
     if stored["kind"] == RECORDING:
         trials = run.absolute().parent / stored["path"]
         if _sha256(trials) != stored["sha256"]:
@@ -73,8 +73,8 @@ def source_of(settings: Settings, run: Path) -> Simulation | Replay:
     raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {stored['kind']} run")
 
 
-def _channel(party: ChannelLabels, rows: object) -> Channel:
-    return Channel.from_rows(rows, name=str(party.key), inputs=party.inputs, outputs=party.outputs)
+def _channel(labels: ChannelLabels, rows: object) -> Channel:
+    return Channel.from_rows(rows, name=str(labels.key), inputs=labels.inputs, outputs=labels.outputs)
 
 
 def _sha256(path: Path) -> str:

@@ -15,7 +15,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 
 GAP_TOLERANCE = 0.02
-"""How far, relatively, the smallest gap of an instance may be from the wanted one."""
+"""How far, relatively, the smallest gap of an instance may be from the requested one."""
 
 CAPACITY_TOLERANCE = 1e-12
 """Bits: far below the gap of any near-tie that a run could resolve."""
@@ -52,7 +52,7 @@ def random_binary_channels(rng: np.random.Generator, k: int, gap_nats: float, *,
     """k of `pool` random binary channels, the best one about `gap_nats` ahead of the second [EBWGW24, Sec. IV].
 
     The rows of the pool are uniform on the simplex. All choices of k channels from it whose
-    smallest gap is the wanted one within 2 % are equally likely, and so are their orders.
+    smallest gap is the requested one within 2 % are equally likely, and so are their orders.
 
     >>> instance = random_binary_channels(np.random.default_rng(1), 10, 0.13)
     >>> bool(abs(np.sort(instance.gaps)[1] * np.log(2) / 0.13 - 1) < 0.02)

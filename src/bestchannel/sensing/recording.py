@@ -116,19 +116,19 @@ class Recording:
     @property
     def keys(self) -> list[Hashable]:
         """What every channel is called."""
-        return [party.key for party in self.parties]
+        return [labels.key for labels in self.parties]
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel, as policies take it."""
-        return [(len(party.inputs), len(party.outputs)) for party in self.parties]
+        return [(len(labels.inputs), len(labels.outputs)) for labels in self.parties]
 
     @property
     def counts(self) -> dict[Hashable, Integers]:
         """counts[x, y] of every channel over all trials, used or not; shape (n_inputs, n_outputs)."""
         return {
-            party.key: np.array([np.bincount(outputs, minlength=len(party.outputs)) for outputs in rows])
-            for party, rows in zip(self.parties, self._outputs, strict=True)
+            labels.key: np.array([np.bincount(outputs, minlength=len(labels.outputs)) for outputs in rows])
+            for labels, rows in zip(self.parties, self._outputs, strict=True)
         }
 
     def __call__(self, request: Request) -> dict[int, Integers]:
@@ -145,13 +145,13 @@ class Recording:
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
 
     def _name(self, channel: int, x: int) -> str:
-        party = self.parties[channel]
-        label = "" if party.inputs[x] == str(x) else f" ({party.inputs[x]})"
-        return f"input x={x}{label} of channel {party.key!r}"
+        labels = self.parties[channel]
+        label = "" if labels.inputs[x] == str(x) else f" ({labels.inputs[x]})"
+        return f"input x={x}{label} of channel {labels.key!r}"
 
     def _next(self, channel: int, senses: tuple[int, ...]) -> Integers:
-        party = self.parties[channel]
-        counts = np.zeros((len(party.inputs), len(party.outputs)), dtype=np.int64)
+        labels = self.parties[channel]
+        counts = np.zeros((len(labels.inputs), len(labels.outputs)), dtype=np.int64)
         for x, asked in enumerate(senses):
             first = self._used[channel][x]
             taken = self._outputs[channel][x][first : first + asked]

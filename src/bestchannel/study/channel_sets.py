@@ -24,7 +24,7 @@ from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
 from bestchannel.sensing.instances import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
 
 POOL, DRAWS = 4096, 20_000
-"""Random channels, and sets of k drawn from them in search of the wanted gap."""
+"""Random channels, and sets of k drawn from them in search of the requested gap."""
 
 
 def random_binary(rng: np.random.Generator, *, k: int, gap: float) -> Instance:

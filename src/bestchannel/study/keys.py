@@ -9,7 +9,7 @@ from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
 
 Check = Callable[[object, str], Any]
-"""Of a value and the full name of its key: the value as it is wanted, or an `InputError`."""
+"""Of a value and the full name of its key: the value in the required type, or an `InputError`."""
 
 
 class Keys:

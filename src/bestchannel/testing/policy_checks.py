@@ -147,7 +147,7 @@ def check_relabelling_relabels_the_answer(make: Make) -> None:
 
 
 def check_nothing_is_sensed_in_vain(make: Make) -> None:
-    """A channel of one input or one output is worth nothing and never sensed, nor is one without alternatives."""
+    """A channel of one input or one output has capacity 0 and is never sensed, nor is one without alternatives."""
     for channels in (BINARY[:1], SENSELESS):
         result = identify(Simulator(channels, rng=1), _for(make, channels))
         claim(result.decided and result.senses == 0, f"{len(channels)} such channels must need no sense; got {result}")

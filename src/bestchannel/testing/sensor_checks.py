@@ -45,12 +45,12 @@ def check_channels_are_described(make: Make, alphabets: Sizes | None = None) -> 
     """`parties`, where there are any, have names that differ and letters that differ, as many as `alphabets` says."""
     parties = getattr(make(), "parties", ())
     claim(parties or alphabets, "a sensor without parties needs alphabets: (n_inputs, n_outputs) of every channel")
-    names = [str(party.key) for party in parties]
+    names = [str(labels.key) for labels in parties]
     claim(len(set(names)) == len(names), f"the names of channels must differ; they are {names}")
-    for party in parties:
-        for letters in (party.inputs, party.outputs):
+    for labels in parties:
+        for letters in (labels.inputs, labels.outputs):
             whole = letters and len(set(letters)) == len(letters) and all(isinstance(each, str) for each in letters)
-            claim(whole, f"the letters of channel {party.key!r} must be texts that differ; they are {letters!r}")
+            claim(whole, f"the letters of channel {labels.key!r} must be texts that differ; they are {letters!r}")
     found = _sizes(make, None) if parties else alphabets
     claim(alphabets is None or found == list(alphabets), f"the sizes must be {alphabets}; parties have {found}")
 
@@ -94,7 +94,7 @@ SENSOR_CHECKS: tuple[Callable[..., None], ...] = (
 def _sizes(make: Make, alphabets: Sizes | None) -> list[tuple[int, int]]:
     if alphabets is not None:
         return list(alphabets)
-    return [(len(party.inputs), len(party.outputs)) for party in make().parties]  # type: ignore[attr-defined]
+    return [(len(labels.inputs), len(labels.outputs)) for labels in make().parties]  # type: ignore[attr-defined]
 
 
 def _requests(sizes: Sequence[tuple[int, int]]) -> list[Request]:

@@ -123,7 +123,7 @@ def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
 def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: Bet) -> None:
     where = f"in the bet against {books.record.names[rival]!r} in request {step.request}"
     if rival == stakes.leader or stakes.leader not in step.counts:
-        raise NotValidError(f"a leader that is sensed, and another channel as rival, are wanted {where}")
+        raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
     account = _account(books, step, rival, bet, where)
     account.paid += paid_nats(bet, stakes.inputs, step.counts[stakes.leader], where)
     account.weight += bet.weight
@@ -158,7 +158,7 @@ def _book_plug_in(books: Books, account: Account, step: StatedStep, rival: int, 
     """Weigh the rival's senses with θ; the weight on the leader must be one that they allow."""
     senses = step.senses.get(rival, (0,))
     if min(senses) != max(senses) or not 0.0 <= bet.theta <= 1.0:
-        raise NotValidError(f"as many senses of each input, and 0 <= theta <= 1, are wanted {where}")
+        raise NotValidError(f"every input must have as many senses, and 0 <= theta <= 1 must hold; this fails {where}")
     allowed = plug_in_check.allowed_weight(bet.theta, senses[0], books.phi)
     if bet.weight > allowed:
         raise NotValidError(

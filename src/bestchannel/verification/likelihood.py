@@ -24,7 +24,7 @@ ROUNDING = 1e-13
 """Nats, for each sense and each unit of weight, by which a bound is lowered: some hundred times what doubles lose."""
 
 START = 8
-"""Cells along each side at first."""
+"""Boxes along each side at first."""
 
 
 def log_kt(n: Floats) -> float:
@@ -36,24 +36,24 @@ def log_kt(n: Floats) -> float:
 
 
 def exceeds(n: Floats, weight: float, fixed: float | None, target: float) -> bool:
-    """Whether T(v) >= target is proved for all v; False where a v contradicts it or the cells were spent."""
+    """Whether T(v) >= target is proved for all v; False where a v contradicts it or the boxes were spent."""
     target += ROUNDING * (float(n.sum()) + weight)
     edges = np.linspace(0.0, 1.0, START + 1)
     low_a, low_b = (side.ravel() for side in np.meshgrid(edges[:-1], edges[:-1]))
-    cells = np.stack([low_a, low_a + 1.0 / START, low_b, low_b + 1.0 / START])
+    boxes = np.stack([low_a, low_a + 1.0 / START, low_b, low_b + 1.0 / START])
     spent = 0
-    while cells.shape[1]:
-        spent += cells.shape[1]
-        bounds, a, b = cell_bounds(cells, n, weight, fixed)
+    while boxes.shape[1]:
+        spent += boxes.shape[1]
+        bounds, a, b = box_bounds(boxes, n, weight, fixed)
         if spent > MOST_CELLS or (tilted(n, weight, fixed, a, b) < target).any():
             return False
-        cells = halves(cells[:, ~(bounds >= target)])
+        boxes = halves(boxes[:, ~(bounds >= target)])
     return True
 
 
-def cell_bounds(cells: Floats, n: Floats, weight: float, fixed: float | None) -> tuple[Floats, Floats, Floats]:
-    """A lower bound of T on every cell (a_low, a_high, b_low, b_high), and a point of it where T is nearly that."""
-    a0, a1, b0, b1 = cells
+def box_bounds(boxes: Floats, n: Floats, weight: float, fixed: float | None) -> tuple[Floats, Floats, Floats]:
+    """A lower bound of T on every box (a_low, a_high, b_low, b_high), and a point of it where T is nearly that."""
+    a0, a1, b0, b1 = boxes
     f = [[binary_value(a, b, fixed) for b in (b0, b1)] for a in (a0, a1)]
     mean = (f[0][0] + f[0][1] + f[1][0] + f[1][1]) / 4.0
     mixed = np.abs(f[1][1] - f[1][0] - f[0][1] + f[0][0])
@@ -100,9 +100,9 @@ def tilted(n: Floats, weight: float, fixed: float | None, a: Floats, b: Floats) 
     return row_cost(n[0], a) + row_cost(n[1], b) - weight * binary_value(a, b, fixed)
 
 
-def halves(cells: Floats) -> Floats:
-    """The cells, each cut across its longer side."""
-    a0, a1, b0, b1 = cells
+def halves(boxes: Floats) -> Floats:
+    """The boxes, each cut across its longer side."""
+    a0, a1, b0, b1 = boxes
     a, b = (a0 + a1) / 2.0, (b0 + b1) / 2.0
     wide = a1 - a0 >= b1 - b0
     first = np.stack([a0, np.where(wide, a, a1), b0, np.where(wide, b1, b)])

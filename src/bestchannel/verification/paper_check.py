@@ -47,7 +47,7 @@ class _Course:
     def estimates(self, candidates: Channels, size: Size) -> Estimates:
         """Take a step in which every candidate was sensed as the size demands, and estimate each, in nats.
 
-        Channels worth 0 by their alphabets are not sensed; where all are, there is no step.
+        Channels of value 0 by their alphabets are not sensed; where all are, there is no step.
         """
         sensed = {channel for channel in candidates if not self.record.worthless(channel)}
         values: Estimates = dict.fromkeys(sorted(candidates), (0.0, 0.0))
@@ -86,7 +86,7 @@ def _follow(record: Record, algorithm: Callable[[_Course], None]) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
     course = _Course(record)
     if record.policy != "best-chan-id" and not record.epsilon > 0.0:
-        raise NotValidError(f"{record.policy} wants an epsilon above 0; the record has {record.epsilon:g}")
+        raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
     try:
         algorithm(course)
     except _EndOfRecordError:
@@ -189,9 +189,9 @@ def _keep(course: _Course, estimates: Estimates, how_many: int) -> None:
     course.standing = kept
 
 
-def _check_senses(record: Record, step: StatedStep, wanted: set[int], size: Size) -> None:
-    """All wanted channels, and no other, are sensed, each input as often and as often as the size demands."""
-    if step.senses.keys() != wanted:
+def _check_senses(record: Record, step: StatedStep, required: set[int], size: Size) -> None:
+    """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
+    if step.senses.keys() != required:
         raise NotValidError(
             f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
         )

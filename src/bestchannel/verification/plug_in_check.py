@@ -34,7 +34,7 @@ def spread(fixed: Floats | None) -> float:
         return float(phi_over_p(fixed).max())
     p = np.linspace(0.5, 1.0 - math.exp(-1.0), 100_001)
     larger, smaller = p * phi_over_p(p), (1.0 - p) * phi_over_p(1.0 - p)
-    # φ rises with p, so on a cell each term is largest at one of its ends
+    # φ rises with p, so between two ends each term is largest at one of its ends
     return float((larger[1:] + smaller[:-1]).max())
 
 

@@ -182,28 +182,28 @@ def _table(rows: Any, name: str, where: str) -> Integers:
 def text(value: object) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise TypeError(f"a text is wanted, not {value!r}")
+        raise TypeError(f"a text is required, not {value!r}")
     return value
 
 
 def flag(value: object) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise TypeError(f"true or false is wanted, not {value!r}")
+        raise TypeError(f"true or false is required, not {value!r}")
     return value
 
 
 def whole(value: object) -> int:
     """A whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"a whole number is wanted, not {value!r}")
+        raise TypeError(f"a whole number is required, not {value!r}")
     return value
 
 
 def number(value: object) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"a finite number is wanted, not {value!r}")
+        raise TypeError(f"a finite number is required, not {value!r}")
     return float(value)
 
 
@@ -211,5 +211,5 @@ def floats(values: object) -> Floats:
     """An array of finite numbers."""
     array = np.array(values, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise ValueError(f"finite numbers are wanted, not {values!r}")
+        raise ValueError(f"finite numbers are required, not {values!r}")
     return array

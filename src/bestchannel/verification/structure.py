@@ -27,7 +27,7 @@ def _check_promise(record: Record) -> None:
 
 
 def _check_input(record: Record, name: str, alphabet: tuple[int, int]) -> None:
-    """A fixed input distribution is one of every channel that can be worth something."""
+    """A fixed input distribution is one of every channel whose alphabet allows a value above 0."""
     P = record.fixed_input
     if P is None or min(alphabet) == 1:
         return
@@ -64,7 +64,7 @@ def _check_counts(record: Record, step: StatedStep) -> None:
 
 
 def _check_claim(record: Record) -> None:
-    """decided ⇔ a best channel is named ⇔ one candidate is left, or several that are all worth 0 by their alphabets."""
+    """decided ⇔ a best channel is named ⇔ one candidate is left, or several of value 0 by their alphabets."""
     everyone = frozenset(range(len(record.names)))
     last = record.steps[-1].candidates if record.steps else everyone
     if record.candidates != last and not all(map(record.worthless, everyone)):

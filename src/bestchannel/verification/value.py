@@ -1,4 +1,4 @@
-"""What a channel is worth, in nats, between two bounds: its capacity, or I(P; ·) at a fixed P.
+"""The value of a channel, in nats, between two bounds: its capacity, or I(P; ·) at a fixed P.
 
 For any input distribution p and any output distribution Q [Bla72, Ari72, Csi72],
 

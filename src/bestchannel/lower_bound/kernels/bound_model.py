@@ -12,7 +12,7 @@ the (P, v) of the box. With finitely many answers in place of the box, the order
 
 with F the leader's cost of a capacity. That is convex in α, and its solution says which (s, Q) to
 try next: s = -F'(I) and Q = q. It is at least the bound of the box, so that a box whose model
-falls below what is wanted must be cut. An interior point solves it, like `capacity.lanes`.
+falls below what is required must be cut. An interior point solves it, like `capacity.lanes`.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def local_pair(leader, rival, s, at, new, kept, most, tol):
     """Move the pair `at` to a nearby local solution, in place; the price there.
 
     Each step replaces C(v) ≥ C(u) by a tangent that implies it, so that v stays in the component
-    of {C(v) ≥ c} where it began. The meeting is nearly exact; `alternatives` makes it exact.
+    of {C(v) ≥ c} where it began. C(v) = C(u) holds nearly; `alternatives` makes it exact.
     """
     for _ in range(most):
         change = max(improve_input(at.u, at.P_u, at.Q_u), improve_input(at.v, at.P_v, at.Q_v))

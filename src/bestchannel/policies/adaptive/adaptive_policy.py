@@ -366,7 +366,7 @@ class Adaptive(Policy):
         )
 
     def _rounds(self, state: State, rival: int, senses: Senses) -> int:
-        """Senses of each input of the rival; the leader's stand in for those of one that is worth 0 by its alphabet."""
+        """Senses of each input of the rival; the leader's stand in where its value is 0 by its alphabet."""
         if min(self.alphabets[rival]) == 1:
             return sum(senses[state.leader])
         return senses[rival][0] if rival in senses else 0

@@ -11,7 +11,7 @@ from bestchannel.evidence.binary_rival import balanced_rates
 from bestchannel.evidence.leader_bets import LeaderCurve, leader_bets, rival_weight
 
 HORIZON = 4.0
-"""Requests like the present one after which leader and rival should be worth the same."""
+"""Requests like the present one after which leader and rival should have the same value."""
 
 BOLDNESS = np.array([1.6, 1.2, 0.8, 0.4, 0.2, 0.1, 0.05])
 """Bets on the plug-in value that are tried, relative to the best ones for a small gap."""

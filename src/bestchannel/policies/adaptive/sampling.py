@@ -26,17 +26,17 @@ class Situation:
     rival_senses: Floats  # [rival] so far, as far as they count as evidence
 
 
-Wanted = tuple[float, Floats]
-"""Senses still wanted: of the leader, and of every rival. What is 0 is left out of the next request."""
+SensesNeeded = tuple[float, Floats]
+"""Senses still needed: of the leader, and of every rival. What is 0 is left out of the next request."""
 
-Rule = Callable[[Situation], Wanted]
+Rule = Callable[[Situation], SensesNeeded]
 
 
 GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
 """Senses of the leader that are tried, relative to the fewest possible."""
 
 
-def fewest(now: Situation) -> Wanted:
+def fewest(now: Situation) -> SensesNeeded:
     """The fewest further senses after which every rival should be ruled out.
 
     Given n senses of the leader, each n_a follows; the best n is looked for on a grid.
@@ -49,26 +49,26 @@ def fewest(now: Situation) -> Wanted:
     return float(leader[best]), rivals[best]
 
 
-def uniform(now: Situation) -> Wanted:
+def uniform(now: Situation) -> SensesNeeded:
     """As many senses of every channel that is left, until the hardest rival is ruled out."""
     each = 2.0 * now.needed * (now.leader_variances + now.rival_variances) / now.gaps**2
     most = float(each.max())
     return most, np.full(len(each), most)
 
 
-def lucb(now: Situation) -> Wanted:
+def lucb(now: Situation) -> SensesNeeded:
     """The leader and the rival that may still be the best, as many senses of each [KTAS12]."""
     return _two(now, int(np.argmin(now.gaps)), 0.5)
 
 
-def top_two(now: Situation) -> Wanted:
+def top_two(now: Situation) -> SensesNeeded:
     """The leader and the rival against which most evidence is missing, where it informs most [YQWY23]."""
     challenger = int(np.argmax(now.needed))
     own, theirs = np.sqrt(now.leader_variances[challenger]), np.sqrt(now.rival_variances[challenger])
     return _two(now, challenger, min(float(own / (own + theirs)), 0.99))
 
 
-def track_and_stop(now: Situation) -> Wanted:
+def track_and_stop(now: Situation) -> SensesNeeded:
     """Whoever is furthest behind its share of the fewest senses from the beginning, with some of everyone [GK16]."""
     total = now.leader_senses + now.rival_senses.sum()
     leader, rivals = fewest(
@@ -80,7 +80,7 @@ def track_and_stop(now: Situation) -> Wanted:
     return max(scale * leader - now.leader_senses, 1.0), behind
 
 
-def _two(now: Situation, challenger: int, leaders_share: float) -> Wanted:
+def _two(now: Situation, challenger: int, leaders_share: float) -> SensesNeeded:
     """All senses to the leader and one rival, until that rival is ruled out."""
     own = now.leader_variances[challenger] / leaders_share
     theirs = now.rival_variances[challenger] / (1.0 - leaders_share)

@@ -44,7 +44,7 @@ def view_of(counts: Sequence[Integers], functional: Functional) -> View:
         g = np.log(W / np.einsum("cx,cxy->cy", P, W)[:, None, :])
         D = (W * g).sum(axis=2)
         V = np.maximum((W * g**2).sum(axis=2) - D**2, 0.0)
-        values[channels] = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not put a channel below worth 0
+        values[channels] = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not put a channel below the value 0
         # the second term keeps a channel that has hardly erred from looking certain
         n = np.maximum(totals, 1.0)
         variances[channels] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
