@@ -1,7 +1,5 @@
 """How far something has come, for whoever waits: the library prints nothing itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[int, int], None]

@@ -1,7 +1,5 @@
 """The compiled kernels of capacities, loaded at first use, and the words that they answer with."""
 
-from __future__ import annotations
-
 from bestchannel.compiled import Kernels
 
 OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3

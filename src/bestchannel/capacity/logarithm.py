@@ -1,8 +1,6 @@
 # mypy: ignore-errors
 """What the interior points share: their constants, and a logarithm that vectorises."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestchannel.compiled import inlined

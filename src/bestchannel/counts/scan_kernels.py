@@ -1,8 +1,6 @@
 # mypy: ignore-errors
 """Rows of delimited text to numbers, compiled: the inner loop of `counts/scan`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bestchannel.compiled import inlined, jit

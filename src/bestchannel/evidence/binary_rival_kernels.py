@@ -6,8 +6,6 @@ its capacity, or I(P; ·) where the probability p of input 1 is fixed (p >= 0; p
 Counts are n[x, y]. See docs/theory/adaptive.md, "Rivals with two inputs and two outputs".
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 # mypy: ignore-errors
 """Bets on the leader's senses, compiled: see `evidence.leader_bets.leader_bets` for what they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -80,8 +80,7 @@ def _candidates(summary: Summary) -> Figure:
     left = [len(summary.channels), *(len(status.candidates) for status in summary.course)]
     ax.step(senses, left, where="post", color=ACCENT, linewidth=1.8)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("senses")
-    ax.set_ylabel("channels left")
+    ax.set(xlabel="senses", ylabel="channels left")
     return figure
 
 
@@ -95,8 +94,7 @@ def _evidence(summary: Summary) -> Figure:
     x = [w.senses for w in least]
     ax.plot(x, [w.evidence for w in least], color=ACCENT, linewidth=1.8, label="least evidence against a rival")
     ax.plot(x, [w.threshold for w in least], "--", color="black", linewidth=1.2, label="threshold")
-    ax.set_xlabel("senses")
-    ax.set_ylabel("evidence, bits")
+    ax.set(xlabel="senses", ylabel="evidence, bits")
     ax.legend()
     return figure
 
@@ -126,11 +124,8 @@ def _channels(summary: Summary) -> Figure:
     for place, channel in enumerate(channels, start=1):
         ax = figure.add_subplot(down, across, place)
         ax.imshow(channel.W_hat, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-        ax.set_xticks([])
-        ax.set_yticks([])
+        ax.set(xticks=[], yticks=[], xlabel="output", ylabel="input")
         ax.set_title(_label(channel), fontsize="medium")
-        ax.set_xlabel("output")
-        ax.set_ylabel("input")
     return figure
 
 

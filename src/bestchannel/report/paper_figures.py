@@ -46,8 +46,7 @@ def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -
         runs = [row for row in spread if (row["k"], row["gap"]) == (k, gap)]
         fewest, most = [row["fewest"] / 1e10 for row in runs], [row["most"] / 1e10 for row in runs]
         ax.fill_between([row["confidence"] for row in runs], fewest, most, color=FIG1_COLOURS[gap], alpha=0.12)
-    ax.set_xlim(0.4755, 1.0145)
-    ax.set_xlabel(r"confidence level $1-\delta$")
+    ax.set(xlim=(0.4755, 1.0145), xlabel=r"confidence level $1-\delta$")
     ax.set_ylabel(r"total number of channel senses ($10^{10}$)")
     ax.legend(ncols=2, loc="upper left")
     return figure
@@ -65,10 +64,7 @@ def figure_2(rows: Sequence[Fig2Row], *, break_even: bool) -> Figure:
         crossings = [(published_break_even(e, d), e, d) for e, d in FIG2_STYLES]
         heights = [published_fig2("median", e, d, k) for k, e, d in crossings]
         ax.plot([k for k, _, _ in crossings], heights, "o", color=RED, fillstyle="none", markersize=8)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("number of channels")
-    ax.set_ylabel("total number of channel senses")
+    ax.set(xscale="log", yscale="log", xlabel="number of channels", ylabel="total number of channel senses")
     _figure_2_legends(ax, break_even)
     return figure
 
@@ -94,10 +90,8 @@ def figure_z_vs_bsc(rows: Sequence[ZRow]) -> Figure:
     figure, ax = axes()
     leaks = [row["leak"] for row in rows]
     ax.plot(leaks, [row["gap"] for row in rows], color=BLUE, marker="o", label="gap of the capacities, bits")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log", xlabel="leak of the Z-channel")
     ax.invert_xaxis()
-    ax.set_xlabel("leak of the Z-channel")
     ax.set_ylabel("gap, bits", color=BLUE)
     right = ax.twinx()
     right.plot(leaks, [row["divergence"] for row in rows], color=ORANGE, marker="s")
@@ -115,9 +109,7 @@ def figure_growth(curves: Sequence[Growth]) -> Figure:
         slopes = f"runs {curve.slope:.2f}, theorem {curve.expression_slope:.2f}"
         ax.plot(curve.x, [scale * value for value in curve.expression], color=colour, linewidth=1, alpha=0.6)
         ax.plot(curve.x, curve.senses, "o", color=colour, markersize=4, label=f"{TITLES[curve.policy]}: {slopes}")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel(GROWTH_AXES[curves[0].quantity])
-    ax.set_ylabel("total number of channel senses")
+    label = GROWTH_AXES[curves[0].quantity]
+    ax.set(xscale="log", yscale="log", xlabel=label, ylabel="total number of channel senses")
     ax.legend(title="slope of", alignment="left", fontsize="small")
     return figure

@@ -103,9 +103,6 @@ def _count(books: Books, step: StatedStep) -> None:
         books.counts[channel] = books.counts[channel] + table
 
 
-# --- the bets ---------------------------------------------------------------------------------
-
-
 def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
     """Book what the bets of one request brought."""
     stakes = step.stakes
@@ -166,9 +163,6 @@ def _book_plug_in(books: Books, account: Account, step: StatedStep, rival: int, 
         )
     account.weighted = account.weighted + bet.theta * step.counts[rival]
     account.total += bet.theta * senses[0]
-
-
-# --- the stop ---------------------------------------------------------------------------------
 
 
 def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:

@@ -1,7 +1,5 @@
 """What is said of a record that does not hold."""
 
-from __future__ import annotations
-
 from bestchannel.errors import BestChannelError
 
 

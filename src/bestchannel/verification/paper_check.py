@@ -98,9 +98,6 @@ def _follow(record: Record, algorithm: Callable[[_Course], None]) -> None:
         raise NotValidError(f"{record.policy} is done before request {course.left[0].request}; the record goes on")
 
 
-# --- the algorithms ---------------------------------------------------------------------------
-
-
 def _naive(course: _Course) -> None:
     everyone = course.standing
     size = naive_size(course.record.epsilon * NATS, course.record.delta, len(everyone))
@@ -162,9 +159,6 @@ def _nearly_best_median(course: _Course, epsilon: float, delta: float) -> int:
         candidates = frozenset(_ranked(estimates)[: _half(estimates)])
         epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
     return min(candidates)
-
-
-# --- estimates and senses ---------------------------------------------------------------------
 
 
 def _half(estimates: Estimates) -> int:

@@ -6,8 +6,6 @@ box whose bound stays below the target is cut where the bound gives away most: i
 mixture's P_x, or in a letter of a row, where the answers disagree about it.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

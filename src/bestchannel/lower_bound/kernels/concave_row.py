@@ -7,8 +7,6 @@ A letter's share is convex up to v_y = a_y/t and concave beyond, a = wW, so that
 range is known; a range where the multiplier of Σ_y v_y = 1 leaves a gap is cut in two. Everything in nats.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

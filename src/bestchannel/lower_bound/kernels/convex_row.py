@@ -11,8 +11,6 @@ Each relaxes Σ_y v_y = 1 by a multiplier ν, after which the letters separate. 
 bound; the best one makes the letters sum to 1. Everything in nats.
 """
 
-from __future__ import annotations
-
 import math
 
 from bestchannel.compiled import inner, jit
