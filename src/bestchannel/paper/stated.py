@@ -78,17 +78,6 @@ def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     return rows
 
 
-def stated_fig1_point(seed: int, k: int, gap: float, confidence: float, *, seeds: int = 3) -> StatedFig1Row:
-    """One point of `stated_fig1`, alone: k channels, smallest gap in nats, confidence 1-δ."""
-    percent = round(100 * confidence)
-    if (k, gap) not in SETTINGS or percent not in PERCENTS:
-        raise InputError(
-            f"Figure 1 has the (k, gap) {list(SETTINGS)} and confidences 0.50, 0.51, …, 0.99;"
-            f" it has no point ({k}, {gap:g}) at {confidence:g}"
-        )
-    return _fig1_row(seed, k, gap, percent, _fig1_instances(seed, k, gap, _checked(seeds)))
-
-
 def _fig1_instances(seed: int, k: int, gap: float, seeds: int) -> list[Instance]:
     setting = SETTINGS.index((k, gap))
     return [random_binary_channels(_child(seed, 1, setting, i), k, gap) for i in range(seeds)]
@@ -117,18 +106,6 @@ def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
             if progress:
                 progress(len(rows), len(SIZES) * len(CURVES))
     return [rows[*curve, k] for curve in CURVES for k in SIZES]
-
-
-def stated_fig2_point(
-    seed: int, algorithm: Algorithm, epsilon: float, delta: float, k: int, *, seeds: int = 3
-) -> StatedFig2Row:
-    """One point of `stated_fig2`, alone: ε in nats."""
-    if (algorithm, epsilon, delta) not in CURVES or k not in SIZES:
-        raise InputError(
-            f"Figure 2 has the curves {list(CURVES)} and k in {list(SIZES)};"
-            f" it has no point {(algorithm, epsilon, delta)} at k = {k}"
-        )
-    return _fig2_row(seed, algorithm, epsilon, delta, k, _fig2_instances(seed, k, _checked(seeds)))
 
 
 def _fig2_instances(seed: int, k: int, seeds: int) -> list[Instance]:
