@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
+from bestchannel.intervals.paper_bounds import best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.policies.median_chan_el import median_chan_el
 from bestchannel.policies.naive_chan_sel import naive_chan_sel
 from bestchannel.policies.policy import Policy, Script, sensed_estimates
@@ -70,18 +71,12 @@ class BestChanID(Policy):
         """The number of the current round, r of the paper; a round has several requests."""
         return self.round_number
 
-    def _senses_in_round(self, rate: Rate) -> int:
-        return best_chan_id_senses(self.round_number, self.delta, rate)
-
     def _script(self) -> Script:
         pac = SUBROUTINES[self.subroutine]
         while len(self.candidates) > 1 and not self._worthless(self.candidates):
-            self.round_number += 1
-            epsilon_r, delta_r = (
-                best_chan_id_epsilon(self.round_number),
-                best_chan_id_delta(self.round_number, self.delta),
-            )
-            estimate = yield from sensed_estimates(self, self.candidates, self._senses_in_round)
+            self.round_number = r = self.round_number + 1
+            epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, self.delta)
+            estimate = yield from sensed_estimates(self, self.candidates, partial(best_chan_id_senses, r, self.delta))
             j_r = yield from pac(self, self.candidates, epsilon_r / 2, delta_r)
             # both capacities are brackets: a channel goes only where every value in them says so
             threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import median_senses
@@ -40,11 +41,8 @@ class MedianChanEl(PacPolicy):
     theorem = "Th. 3"
 
     def _script(self) -> Script:
-        return (
-            yield from median_chan_el(
-                self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, on_round=self._narrow
-            )
-        )
+        epsilon_nats = self.epsilon * NATS_PER_BIT
+        return (yield from median_chan_el(self, self.candidates, epsilon_nats, self.delta, on_round=self._narrow))
 
     def _narrow(self, candidates: tuple[int, ...]) -> None:
         self.candidates = candidates
@@ -60,18 +58,12 @@ def median_chan_el(
     """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
     epsilon_r, delta_r = epsilon_nats / 4, delta / 2
     while len(candidates) > 1:
-        estimate = yield from _round(policy, candidates, epsilon_r, delta_r)
+        estimate = yield from sensed_estimates(policy, candidates, partial(median_senses, epsilon_r, delta_r))
         candidates = better_half(estimate)
         if on_round:
             on_round(candidates)
         epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
     return candidates[0]
-
-
-def _round(
-    policy: Policy, candidates: Sequence[int], epsilon_r: float, delta_r: float
-) -> Generator[Senses, Counts, Estimates]:
-    return (yield from sensed_estimates(policy, candidates, lambda rate: median_senses(epsilon_r, delta_r, rate)))
 
 
 def better_half(estimate: Estimates) -> tuple[int, ...]:

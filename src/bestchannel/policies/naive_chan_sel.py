@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import partial
 
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import naive_senses
@@ -51,6 +52,5 @@ def naive_chan_sel(
     """Algorithm 2 for some of the channels of a policy."""
     if len(candidates) == 1:
         return candidates[0]
-    k = len(candidates)
-    estimate = yield from sensed_estimates(policy, candidates, lambda rate: naive_senses(epsilon_nats, delta, k, rate))
-    return best_of(estimate)
+    senses = partial(naive_senses, epsilon_nats, delta, len(candidates))
+    return best_of((yield from sensed_estimates(policy, candidates, senses)))
