@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
 
@@ -51,18 +52,31 @@ def _bestchannel(
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
-bound_command.register(app)
-capacity_command.register(app)
-estimate_command.register(app)
-explain_command.register(app)
-identify_command.register(app)
-plan_command.register(app)
-report_command.register(app)
-reproduce_command.register(app)
-run_command.register(app)
-study_command.register(app)
-verify_command.register(app)
-warm_up_command.register(app)
+VERBS: dict[str, tuple[Callable[..., None], str]] = {
+    "bound": (bound_command.bound, "Example: bestchannel bound links.json --delta 0.01 --json"),
+    "capacity": (capacity_command.capacity, "Example: bestchannel capacity links.json --tol 1e-12 --json"),
+    "estimate": (estimate_command.estimate, "Example: bestchannel estimate counts.csv --delta 0.01 --json"),
+    "explain": (explain_command.explain, "Example: bestchannel explain adaptive"),
+    "identify": (
+        identify_command.identify_verb,
+        "Examples: bestchannel identify --simulate links.json --delta 0.01 --seed 7 --run links.db;"
+        " bestchannel identify --replay trials.csv --outputs 0,1",
+    ),
+    "plan": (plan_command.plan, "Example: bestchannel plan guessed.json --delta 0.01"),
+    "report": (report_command.report, "Example: bestchannel report RESULT.json -o report.html"),
+    "reproduce": (reproduce_command.reproduce, "Example: bestchannel reproduce fig1 --variant stated -o figures"),
+    "study": (study_command.study, "Example: bestchannel study studies/small.toml -o results --workers 2"),
+    "verify": (
+        verify_command.verify_verb,
+        "Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json",
+    ),
+    "warm-up": (warm_up_command.warm_up, "Example: bestchannel warm-up"),
+}
+"""The command of every verb, and what its help ends with."""
+
+for name, (command, epilog) in VERBS.items():
+    app.command(name=name, epilog=epilog)(command)
+app.add_typer(run_command.verbs, name="run")
 
 
 def main() -> None:

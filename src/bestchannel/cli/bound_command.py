@@ -21,11 +21,6 @@ MOST_INPUTS = 8
 """Of a channel with more inputs only the sum of their shares is shown."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="bound", epilog="Example: bestchannel bound links.json --delta 0.01 --json")(bound)
-
-
 @terminal.verb
 def bound(
     channels: options.Channels,

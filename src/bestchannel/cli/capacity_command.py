@@ -17,11 +17,6 @@ MOST_ROWS = 40
 """A longer table shows the best channels only."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="capacity", epilog="Example: bestchannel capacity links.json --tol 1e-12 --json")(capacity)
-
-
 @terminal.verb
 def capacity(
     channels: options.Channels,

@@ -19,11 +19,6 @@ MOST_ROWS = 40
 """A longer table shows the best channels only."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="estimate", epilog="Example: bestchannel estimate counts.csv --delta 0.01 --json")(estimate)
-
-
 @terminal.verb
 def estimate(
     counts: Annotated[

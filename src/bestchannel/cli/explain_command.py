@@ -35,11 +35,6 @@ LINK = re.compile(r"\[([^][]+)\]\(((?:\.\./|[\w-]+/)*)([\w-]+)\.md(?:#[^)]*)?\)"
 """The words of a link to another page, the folders on the way to it, and its name."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="explain", epilog="Example: bestchannel explain adaptive")(explain)
-
-
 @terminal.verb
 def explain(
     topic: Annotated[

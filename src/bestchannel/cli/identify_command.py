@@ -17,15 +17,6 @@ from bestchannel.runs.results import as_document
 from bestchannel.sensing import Recording, Simulator
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(
-        name="identify",
-        epilog="Examples: bestchannel identify --simulate links.json --delta 0.01 --seed 7 --run links.db;"
-        " bestchannel identify --replay trials.csv --outputs 0,1",
-    )(identify_verb)
-
-
 @terminal.verb
 @options.with_policy
 def identify_verb(

@@ -16,11 +16,6 @@ from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="plan", epilog="Example: bestchannel plan guessed.json --delta 0.01")(plan)
-
-
 @terminal.verb
 def plan(
     channels: options.Channels,

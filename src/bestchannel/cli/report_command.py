@@ -20,11 +20,6 @@ SQLITE = b"SQLite format 3\0"
 Origin = list[tuple[str, str]]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="report", epilog="Example: bestchannel report RESULT.json -o report.html")(report)
-
-
 @terminal.verb
 def report(
     source: Annotated[Path, typer.Argument(help="A run (RUN.db), or what identify --json printed.", **options.FILE)],

@@ -43,11 +43,6 @@ SUMMARY: dict[Figure, tuple[tuple[str, ...], str, tuple[float, ...]]] = {
 """What tells the curves of a figure apart, what runs along them, and which points the summary shows."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="reproduce", epilog="Example: bestchannel reproduce fig1 --variant stated -o figures")(reproduce)
-
-
 @terminal.verb
 def reproduce(
     figure: Annotated[Figure, typer.Argument(help="Which figure of the paper.", show_default=False)],

@@ -18,22 +18,14 @@ from bestchannel.runs.answers import read_answer, request_rows
 
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.db", help="The file of the run.", **options.FILE)]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    verbs = typer.Typer(
-        help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
-        no_args_is_help=True,
-        epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
-    )
-    verbs.command(epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")(new)
-    verbs.command(epilog="Example: bestchannel run ask lab.db --json > request.json")(ask)
-    verbs.command(epilog="Example: bestchannel run tell lab.db answer.csv --request 1")(tell)
-    verbs.command(epilog="Example: bestchannel run status lab.db")(status)
-    verbs.command(epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")(resume)
-    app.add_typer(verbs, name="run")
+verbs = typer.Typer(
+    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
+    no_args_is_help=True,
+    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
+)
 
 
+@verbs.command(epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
 @terminal.verb
 @options.with_policy
 def new(
@@ -56,6 +48,7 @@ def new(
         _show_request(begun, json)
 
 
+@verbs.command(epilog="Example: bestchannel run ask lab.db --json > request.json")
 @terminal.verb
 def ask(run: RunFile, json: options.Json = False) -> None:
     """Show what to sense next: how often which input of which channel.
@@ -66,6 +59,7 @@ def ask(run: RunFile, json: options.Json = False) -> None:
     _show_request(runs.view(run), json)
 
 
+@verbs.command(epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
 @terminal.verb
 def tell(
     run: RunFile,
@@ -87,12 +81,14 @@ def tell(
         _show_status(opened, json)
 
 
+@verbs.command(epilog="Example: bestchannel run status lab.db")
 @terminal.verb
 def status(run: RunFile, json: options.Json = False) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
     _show_status(runs.view(run), json)
 
 
+@verbs.command(epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
 @terminal.verb
 def resume(run: RunFile, max_senses: options.MaxSenses = None, json: options.Json = False) -> None:
     """Go on with a simulated or replayed run; of a laboratory's, show what it has come to.

@@ -20,11 +20,6 @@ from bestchannel.study.statistics import ConditionSummary, summaries
 from bestchannel.study.table_files import write_tables
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="study", epilog="Example: bestchannel study studies/small.toml -o results --workers 2")(study)
-
-
 @terminal.verb
 def study(
     spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +12,6 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import json_of
 from bestchannel.verification import verify
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(
-        name="verify",
-        epilog="Example: bestchannel identify --simulate links.json --json > result.json;"
-        " bestchannel verify result.json",
-    )(verify_verb)
 
 
 @terminal.verb
@@ -36,14 +28,7 @@ def verify_verb(
     with errors_naming(result):
         verdict = verify(json_of(read_bytes(result)))
     if json:
-        terminal.print_json(
-            {
-                "valid": verdict.valid,
-                "checks": list(verdict.checks),
-                "failure": verdict.failure,
-                "claim": verdict.claim,
-            }
-        )
+        terminal.print_json(asdict(verdict))
     else:
         terminal.say(f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}")
     if not verdict.valid:

@@ -10,8 +10,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
-import typer
-
 from bestchannel import compiled
 from bestchannel.cli import options, terminal
 from bestchannel.errors import BestChannelError
@@ -28,11 +26,6 @@ class Loaded(NamedTuple):
     name: str
     seconds: float
     kept: bool
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb to the command line."""
-    app.command(name="warm-up", epilog="Example: bestchannel warm-up")(warm_up)
 
 
 @terminal.verb
