@@ -42,7 +42,7 @@ def new(
     {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
     """
     parties = read_alphabets(alphabets)
-    chosen = policy.made_for([(len(labels.inputs), len(labels.outputs)) for labels in parties])
+    chosen = policy.made_for([labels.alphabet for labels in parties])
     with runs.begin(run, chosen, parties, max_senses=max_senses) as begun:
         terminal.note(f"{run} is begun")
         _show_request(begun, json)

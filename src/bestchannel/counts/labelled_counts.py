@@ -54,6 +54,11 @@ class ChannelLabels:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @property
+    def alphabet(self) -> tuple[int, int]:
+        """(n_inputs, n_outputs)."""
+        return len(self.inputs), len(self.outputs)
+
     @staticmethod
     def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
         """A channel whose (n_inputs, n_outputs) letters are called 0, 1, 2, ..."""

@@ -136,11 +136,10 @@ def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:
     parties: Sequence[ChannelLabels] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
         raise InputError(f"the policy requires {len(policy.alphabets)} channels; the sensor has {len(parties)}")
-    for labels, wanted in zip(parties, policy.alphabets, strict=True):
-        found = (len(labels.inputs), len(labels.outputs))
-        if wanted != found:
+    for labels, required in zip(parties, policy.alphabets, strict=True):
+        if labels.alphabet != required:
             raise InputError(
-                f"the policy requires channel {labels.key!r} to be (n_inputs, n_outputs) = {wanted};"
-                f" the sensor's is {found}"
+                f"the policy requires channel {labels.key!r} to be (n_inputs, n_outputs) = {required};"
+                f" the sensor's is {labels.alphabet}"
             )
     return parties

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
@@ -33,7 +34,7 @@ def framed(*content: object) -> str:
 
 def identification_card(result: Identification) -> str:
     """The verdict and its promise; the best capacities with their intervals, unless they take long to compute."""
-    cells = sum(len(labels.inputs) * len(labels.outputs) for labels in result.audit.channels)
+    cells = sum(math.prod(labels.alphabet) for labels in result.audit.channels)
     if cells > MOST_CELLS or not result.audit.steps:
         best = f"{brief(str(result.best))} is the best." if result.decided else "Undecided."
         return framed(tag("h2", best), tag("p", several(result.senses, "sense"), "; the report has the rest."))

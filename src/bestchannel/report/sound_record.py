@@ -59,9 +59,9 @@ def _require_step(step: Step, audit: Audit) -> None:
     where = f"step {str(step.request.number)[:20]} of the record"
     for channel, table in step.counts.items():
         labels = audit.channels[channel]
-        wanted = (len(labels.inputs), len(labels.outputs))
-        if table.shape != wanted or table.min() < 0:
-            raise InputError(f"{where} must have {wanted[0]} x {wanted[1]} counts >= 0 of channel {str(labels.key)!r}")
+        if table.shape != labels.alphabet or table.min() < 0:
+            size = " x ".join(map(str, labels.alphabet))
+            raise InputError(f"{where} must have {size} counts >= 0 of channel {str(labels.key)!r}")
     if not _status_is_sound(step.status) or not _whole(step.request.number):
         raise InputError(f"{where} has a status that cannot be right")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import ChannelEstimate, estimate
-from bestchannel.policies import ChannelLabels, Identification, Status
+from bestchannel.policies import Identification, Status
 from bestchannel.report.sound_record import require_sound
 
 MOST_COUNTS = 2**53
@@ -104,16 +104,12 @@ def summarise(result: Identification) -> Summary:
 
 def _totals(result: Identification) -> list[Integers]:
     """All counts of every channel; beyond 64 bits as Python's integers."""
-    wide = result.senses > np.iinfo(np.int64).max
-    totals = [_empty(labels, wide) for labels in result.audit.channels]
+    kind = object if result.senses > np.iinfo(np.int64).max else np.int64
+    totals = [np.zeros(labels.alphabet, dtype=kind) for labels in result.audit.channels]
     for step in result.audit.steps:
         for channel, table in step.counts.items():
             totals[channel] += table
     return totals
-
-
-def _empty(labels: ChannelLabels, wide: bool) -> Integers:
-    return np.zeros((len(labels.inputs), len(labels.outputs)), dtype=object if wide else np.int64)
 
 
 def _estimates(

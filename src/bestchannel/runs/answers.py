@@ -81,11 +81,8 @@ def _json_cell(row: object, i: int) -> Cell:
 
 def _placed(cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLabels]) -> dict[int, Integers]:
     number = {str(parties[channel].key): channel for channel in request.senses}
-    tables: dict[int, Any] = {
-        channel: np.zeros(
-            (len(parties[channel].inputs), len(parties[channel].outputs)), dtype=object
-        )  # cannot overflow
-        for channel in request.senses
+    tables: dict[int, Any] = {  # of objects, which cannot overflow
+        channel: np.zeros(parties[channel].alphabet, dtype=object) for channel in request.senses
     }
     for name, x, y, count in cells:
         channel = _position(name, number, f"request {request.number} asks for", "channel")

@@ -56,7 +56,7 @@ class Settings:
     @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel."""
-        return [(len(labels.inputs), len(labels.outputs)) for labels in self.parties]
+        return [labels.alphabet for labels in self.parties]
 
     def new_policy(self) -> Policy:
         """The policy, told nothing yet."""

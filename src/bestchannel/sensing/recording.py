@@ -121,7 +121,7 @@ class Recording:
     @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel, as policies take it."""
-        return [(len(labels.inputs), len(labels.outputs)) for labels in self.parties]
+        return [labels.alphabet for labels in self.parties]
 
     @property
     def counts(self) -> dict[Hashable, Integers]:
@@ -150,8 +150,7 @@ class Recording:
         return f"input x={x}{label} of channel {labels.key!r}"
 
     def _next(self, channel: int, senses: tuple[int, ...]) -> Integers:
-        labels = self.parties[channel]
-        counts = np.zeros((len(labels.inputs), len(labels.outputs)), dtype=np.int64)
+        counts = np.zeros(self.parties[channel].alphabet, dtype=np.int64)
         for x, asked in enumerate(senses):
             first = self._used[channel][x]
             taken = self._outputs[channel][x][first : first + asked]

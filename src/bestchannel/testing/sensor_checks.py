@@ -94,7 +94,7 @@ SENSOR_CHECKS: tuple[Callable[..., None], ...] = (
 def _sizes(make: Make, alphabets: Sizes | None) -> list[tuple[int, int]]:
     if alphabets is not None:
         return list(alphabets)
-    return [(len(labels.inputs), len(labels.outputs)) for labels in make().parties]  # type: ignore[attr-defined]
+    return [labels.alphabet for labels in make().parties]  # type: ignore[attr-defined]
 
 
 def _requests(sizes: Sequence[tuple[int, int]]) -> list[Request]:
