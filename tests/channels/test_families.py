@@ -98,7 +98,7 @@ def test_small_concentration_gives_nearly_deterministic_rows_and_large_one_nearl
     spiky = random_channel(50, 4, rng=np.random.default_rng(1), concentration=1e-4).W
     flat = random_channel(50, 4, rng=np.random.default_rng(1), concentration=1e8).W
     # Each entry of a Dirichlet row has variance (1/4)(3/4)/(4c+1): 2e-5 standard deviation for c = 1e8.
-    # For c = 1e-4, P(max < 0.99) is about 3c log(99) = 1.4e-3 a row; the seed is fixed.
+    # For c = 1e-4, P(max < 0.99) is about 3c log(99) = 1.4e-3 per row; the seed is fixed.
     assert np.all(spiky.max(axis=1) > 0.99)
     assert np.abs(flat - 0.25).max() < 6 * 2.2e-5
 

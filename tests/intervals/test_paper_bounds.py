@@ -15,8 +15,6 @@ from bestchannel.intervals.paper_bounds import (
     best_chan_id_delta,
     best_chan_id_epsilon,
     best_chan_id_senses,
-    median_delta,
-    median_epsilon,
     median_senses,
     naive_senses,
     tv_radius,
@@ -178,12 +176,6 @@ def test_best_chan_id_schedule():
     assert best_chan_id_epsilon(3) == 1 / 32
     assert best_chan_id_delta(2, 0.1) == 0.1 / 400
     assert best_chan_id_senses(2, 0.1, BINARY) == BINARY.round_senses(1 / 16, 0.1 / 400)
-
-
-def test_median_schedule():
-    # [EBWGW24, Alg. 3]: ε₁ = ε/4, δ₁ = δ/2, then ε ← 3ε/4, δ ← δ/2
-    assert [median_epsilon(r, 0.4) for r in (1, 2, 3)] == pytest.approx([0.1, 0.075, 0.05625], rel=ROUNDING)
-    assert [median_delta(r, 0.4) for r in (1, 2, 3)] == [0.2, 0.1, 0.05]
 
 
 @given(rates, st.floats(1e-6, 2), st.floats(1e-6, 1), st.integers(1, 10**6))

@@ -1,6 +1,6 @@
 """The promise of `Adaptive`: a wrong answer, ever, with probability at most delta.
 
-Whole runs: 100 a set of channels and delta, each ended after 10^6 senses. Only an answer that was
+Whole runs: 100 per set of channels and delta, each ended after 10^6 senses. Only an answer that was
 given and is wrong is an error, so that sets of nearly equal channels show errors and not patience.
 A policy that keeps its promise errs more than 27 times at delta = 0.1, or more than 8 times at
 delta = 0.01, once in a million. The twin that is content with a fifth of the threshold that is not proved errs on

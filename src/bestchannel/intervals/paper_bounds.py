@@ -183,16 +183,6 @@ def naive_senses(epsilon: float, delta: float, n_channels: int, rate: Rate) -> i
     return max(rate.round_senses(epsilon, alpha), linear)
 
 
-def median_epsilon(round_number: int, epsilon: float) -> float:
-    """The accuracy of MedianChanEl's round r = 1, 2, …: ε_r = (3/4)^(r-1) ε/4, in the unit of ε [EBWGW24, Alg. 3]."""
-    return epsilon / 4 * 0.75 ** (round_number - 1)
-
-
-def median_delta(round_number: int, delta: float) -> float:
-    """The error probability of MedianChanEl's round r: δ_r = δ/2^r [EBWGW24, Alg. 3]."""
-    return math.ldexp(delta, -round_number)
-
-
 def median_senses(epsilon_r: float, delta_r: float, rate: Rate) -> int:
     """Senses of each candidate in a round of MedianChanEl (ε_r in nats).
 

@@ -65,11 +65,11 @@ def first_positions(known: KnownChannels, rival: int) -> list[Position]:
     return [position_at(known, v) for v in _first_rows(_softened(known.W[rival]))]
 
 
-def position_at(known: KnownChannels, v: Floats, P: Floats | None = None) -> Position:
-    """The true best channel against a rival with the rows v, and the input P if it is known."""
+def position_at(known: KnownChannels, v: Floats) -> Position:
+    """The true best channel against a rival with the rows v."""
     b = known.leader
-    good = capacity(v, tol=1e-3).input if P is None else P
-    return Position(_softened(known.W[b]), _inside(known.capacities[b].input), v, _inside(good))
+    good = _inside(capacity(v, tol=1e-3).input)
+    return Position(_softened(known.W[b]), _inside(known.capacities[b].input), v, good)
 
 
 def _first_rows(W: Floats) -> Iterator[Floats]:

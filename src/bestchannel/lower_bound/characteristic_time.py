@@ -111,7 +111,7 @@ class _Search:
         for _ in range(MOST_STEPS):
             weights = self.game.try_weights(weights)
             for a in self.known.rivals:
-                self.meet(a, weights, positions[a])
+                self.add_responses(a, weights, positions[a])
             solution = self.game.solve()
             if self.game.best[1] >= solution.value * (1.0 - PLAY_SHARE * self.rtol):
                 break
@@ -119,7 +119,7 @@ class _Search:
             positions = self.positions
         return solution
 
-    def meet(self, rival: int, weights: Floats, positions: list[Position]) -> None:
+    def add_responses(self, rival: int, weights: Floats, positions: list[Position]) -> None:
         """Find what costs least to make the rival as good, and let it join the game."""
         found = respond(self.known, rival, weights, positions)
         assert found, "every search from every start failed"

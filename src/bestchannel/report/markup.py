@@ -37,9 +37,9 @@ def text(value: object) -> Html:
     return value if isinstance(value, Html) else Html(escape(shown(value)))
 
 
-def joined(parts: Iterable[object], between: str = "") -> Html:
+def joined(parts: Iterable[object]) -> Html:
     """The parts one after the other."""
-    return Html(between.join(text(part) for part in parts))
+    return Html("".join(text(part) for part in parts))
 
 
 def tag(name: str, /, *content: object, **attributes: object) -> Html:

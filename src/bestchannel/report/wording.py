@@ -31,13 +31,13 @@ def brief(name: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - tail - 1]}…{name[len(name) - tail :]}"
 
 
-def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
+def named(names: Sequence[str]) -> str:
     """a, b and c; of many the first few and how many others.
 
     >>> named(["a", "b", "c"]), named(list("abcdef"))
     ('a, b and c', 'a, b, c, d and 2 others')
     """
-    first = [brief(name) for name in names[:most]]
+    first = [brief(name) for name in names[:MOST_NAMED]]
     rest = len(names) - len(first)
     if rest:
         first.append(several(rest, "other"))
