@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.verification.fault import NotValidError
 from bestchannel.verification.leader_check import check_origin, paid_nats
 from bestchannel.verification.plug_in_check import allowed_weight, phi_over_p, spread
-from bestchannel.verification.record import Bet
+from bestchannel.verification.record import Bet, NotValidError
 from bestchannel.verification.value import capacity_bracket, information
 
 

@@ -50,12 +50,9 @@ def save(result: Identification, kind: Kind, path: str | os.PathLike[str]) -> No
     """Write the figure to a .png or .svg file; the same result gives the same bytes."""
     target = Path(path)
     with errors_naming(target):
-        if target.suffix == ".png":
-            write_bytes(target, picture(draw(result, kind), "png"))
-        elif target.suffix == ".svg":
-            write_bytes(target, picture(draw(result, kind), "svg"))
-        else:
+        if target.suffix not in (".png", ".svg"):
             raise InputError("a figure is written as .png or .svg, and this name ends otherwise")
+        write_bytes(target, picture(draw(result, kind), "png" if target.suffix == ".png" else "svg"))
 
 
 def _capacities(summary: Summary) -> Figure:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bestchannel.verification import likelihood, plug_in_check
-from bestchannel.verification.fault import NotValidError
 from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Floats, Integers, Record, StatedBets, StatedStep
+from bestchannel.verification.record import MOST, Bet, Floats, Integers, NotValidError, Record, StatedBets, StatedStep
 
 FIRST_SHARE = 0.9
 """Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""

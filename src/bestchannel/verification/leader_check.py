@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from bestchannel.verification.fault import NotValidError
-from bestchannel.verification.record import Bet, Floats, Integers
+from bestchannel.verification.record import Bet, Floats, Integers, NotValidError
 
 ROUNDING = 1e-13
 """Relative to the sum of all terms without their signs, by which what was paid is lowered."""

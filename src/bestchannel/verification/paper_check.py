@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestchannel.verification.fault import NotValidError
 from bestchannel.verification.paper_sizes import (
     Size,
     best_chan_id_accuracy,
@@ -16,7 +15,7 @@ from bestchannel.verification.paper_sizes import (
     median_size,
     naive_size,
 )
-from bestchannel.verification.record import Floats, Integers, Record, StatedStep
+from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep
 from bestchannel.verification.value import Bracket, capacity_bracket, information
 
 ACCURACY = 1e-9

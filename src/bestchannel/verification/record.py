@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.errors import InputError
-from bestchannel.verification.fault import NotValidError
+from bestchannel.errors import BestChannelError, InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -19,6 +18,10 @@ Tables = dict[int, Integers]
 
 MOST = 2**63 - 1
 """The largest count."""
+
+
+class NotValidError(BestChannelError, ValueError):
+    """A record that can be read and does not prove what it claims: one sentence says what fails, and where."""
 
 
 @dataclass(frozen=True)

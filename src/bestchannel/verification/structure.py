@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bestchannel.verification.fault import NotValidError
-from bestchannel.verification.record import Record, StatedStep
+from bestchannel.verification.record import NotValidError, Record, StatedStep
 
 
 def check_structure(record: Record) -> None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.verification.adaptive_check import check_adaptive
-from bestchannel.verification.fault import NotValidError
 from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
-from bestchannel.verification.record import Record, read
+from bestchannel.verification.record import NotValidError, Record, read
 from bestchannel.verification.structure import check_structure
 
 POLICIES: dict[str, Callable[[Record], None]] = {
