@@ -56,14 +56,16 @@ def same(a: Any, b: Any) -> bool:
     >>> same({"P": np.array([0.5, np.nan])}, {"P": np.array([0.5, np.nan])})
     True
     """
+    if hasattr(a, "__dlpack__") != hasattr(b, "__dlpack__"):
+        return False
     if hasattr(a, "__dlpack__"):
         a, b = on_host(a), on_host(b)
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if is_dataclass(a):
         return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
-    if isinstance(a, Mapping):
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple | list):
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b or (a != a and b != b))
 

@@ -1,12 +1,24 @@
 """What every policy promises, whichever it is: one suite for all of them, and the sentences of what they refuse."""
 
+import json
 import math
 import re
 
 import numpy as np
 import pytest
 
-from bestchannel import BestChanID, InputError, MedianChanEl, NaiveChanSel, Observation, Simulator, identify
+from bestchannel import (
+    Adaptive,
+    BestChanID,
+    InputError,
+    MedianChanEl,
+    NaiveChanSel,
+    Observation,
+    Policy,
+    Recording,
+    Simulator,
+    identify,
+)
 from bestchannel.channels import bec, bsc
 from bestchannel.policies.policy import TooManySensesError
 from bestchannel.testing import POLICY_CHECKS
@@ -184,6 +196,68 @@ def test_policy_that_was_told_by_hand_is_gone_on_with():
     sensor, policy = Simulator(BINARY, rng=2), BestChanID(alphabets_of(BINARY), delta=0.1)
     policy.tell(Observation(1, sensor(policy.ask())))
     assert identify(sensor, policy) == identify(Simulator(BINARY, rng=2), BestChanID(alphabets_of(BINARY), delta=0.1))
+
+
+def test_sensor_of_other_channels_than_those_told_about_is_refused():
+    policy = BestChanID([(2, 2)] * 2, delta=0.1)
+    identify(Simulator({"a": bsc(0.1), "b": bsc(0.2)}, rng=2), policy, max_senses=policy.ask().total)
+    with pytest.raises(InputError, match=r"the channels that the policy was told about, a, b, .* it is of a, c; make"):
+        identify(Simulator({"a": bsc(0.1), "c": bsc(0.2)}, rng=2), policy)
+
+
+def test_condition_on_the_outputs_stays_when_another_sensor_goes_on():
+    trials = [[(i % 2, i % 2) for i in range(14)], [(i % 2, i // 2 % 2) for i in range(14)]]
+    policy = Adaptive([(2, 2)] * 2, delta=0.1)
+    assert not identify(Recording(trials), policy).decided
+    result = identify(Simulator([bsc(0.01), bsc(0.3)], rng=1), policy)
+    assert result.decided
+    assert result.guarantee.endswith(", conditional on the observed alphabet")
+
+
+class Scripted(Policy):
+    """Asks once, and returns what it is made with; an exception is raised."""
+
+    name, guarantee = "scripted", "none"
+
+    def __init__(self, *, senses=None, end=0):
+        self.senses_asked, self.end = senses or {0: (1, 1)}, end
+        super().__init__([(2, 2)] * 2, delta=0.1)
+
+    def _script(self):
+        yield self.senses_asked
+        if isinstance(self.end, BaseException):
+            raise self.end
+        return self.end
+
+
+@pytest.mark.parametrize(
+    "senses", [{0: (5,)}, {2: (1, 1)}, {-1: (1, 1)}, {0: (-1, 1)}, {0: (1.5, 1)}, {0: (0, 0)}, {"a": (1, 1)}, [1],
+               {0: (2**63, 1)}], ids=str,
+)  # fmt: skip
+def test_request_that_no_sensor_can_answer_is_refused_where_it_is_made(senses):
+    with pytest.raises(InputError, match="must ask for a whole number of senses of each input"):
+        Scripted(senses=senses)
+
+
+def test_request_in_integers_of_numpy_is_one_in_those_of_python():
+    request = Scripted(senses={np.int64(1): np.array([2, 3])}).ask()
+    assert json.dumps(dict(request.senses)) == '{"1": [2, 3]}'
+
+
+@pytest.mark.parametrize("end", [-1, 2, "a"])
+def test_name_of_no_channel_is_refused(end):
+    with pytest.raises(InputError, match=f"must return the number of a channel, 0 to 1, or None; it returns {end!r}"):
+        identify(Simulator([bsc(0.1)] * 2, rng=1), Scripted(end=end))
+
+
+@pytest.mark.parametrize("end", [RuntimeError("torn"), KeyboardInterrupt(), -1], ids=repr)
+def test_policy_that_broke_off_does_not_go_on_as_if_it_were_undecided(end):
+    sensor, policy = Spy(Simulator([bsc(0.1)] * 2, rng=1)), Scripted(end=end)
+    with pytest.raises((RuntimeError, KeyboardInterrupt, InputError)):
+        identify(sensor, policy)
+    with pytest.raises(InputError, match=r"broke off while it was told an answer .* make it again"):
+        identify(sensor, policy)
+    assert len(sensor.requests) == 1
 
 
 @pytest.mark.parametrize("limit", [-1, 1.5, math.nan, True, "10"])

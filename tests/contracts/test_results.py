@@ -67,6 +67,13 @@ def test_results_with_other_numbers_differ():
     assert bc.Observation(1, {0: np.array([[1]])}) != bc.Observation(1, {0: np.array([[2]])})
 
 
+@pytest.mark.parametrize("counts", [None, 3, {}, [[1]], {0: None}, {0: {}}, {0: 3}, {0: [[1], [1, 2]]}], ids=str)
+def test_results_with_content_of_another_kind_differ(counts):
+    array, other = bc.Observation(1, {0: np.array([[1, 0], [0, 2]])}), bc.Observation(1, counts)
+    assert array != other
+    assert other != array
+
+
 @every_result
 def test_a_result_as_a_dictionary_has_its_fields(result):
     assert dataclasses.asdict(result).keys() == {field.name for field in dataclasses.fields(result)}

@@ -88,6 +88,10 @@ class Other(Nameless):
 
     def __init__(self, alphabets, *, delta):
         super().__init__(alphabets, delta=delta / 2)
+
+
+class Speechless(Nameless):
+    name, guarantee = "speechless", None
 """
 
 STUDY = """
@@ -115,6 +119,7 @@ def folder(tmp_path):
     (package / "elimination.py").write_text(ELIMINATION)
     (package / "unfit.py").write_text(UNFIT)
     (package / "broken.py").write_text("import no_such_library\n")
+    (package / "ending.py").write_text("raise SystemExit(0)\n")
     (tmp_path / "links.json").write_text(json.dumps({"channels": LINKS}))
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path
@@ -181,6 +186,7 @@ def test_run_of_a_package_that_is_gone_says_what_to_install(folder, monkeypatch)
 REFUSED = {
     "no module": (["nowhere.at:All"], "the policy nowhere.at:All cannot be imported (ModuleNotFoundError: No module named 'nowhere'); install its package, or put its folder on PYTHONPATH"),
     "a module that fails": (["radio.broken:Policy"], "cannot be imported (ModuleNotFoundError: No module named 'no_such_library')"),
+    "a module that ends the program": (["radio.ending:Policy"], "cannot be imported (SystemExit: 0)"),
     "no such class": (["radio.unfit:Absent"], "the policy radio.unfit:Absent must be in the module radio.unfit; there is none"),
     "no class": (["radio.unfit:A_NUMBER"], "must be a class derived from bestchannel.Policy; it is 3"),
     "another class": (["radio.unfit:NoPolicy"], "must be a class derived from bestchannel.Policy; it is <class 'radio.unfit.NoPolicy'>"),
@@ -194,6 +200,8 @@ REFUSED = {
     "an option that is no number": (["radio.unfit:Keeping", "what=NaN"], "must be a value of JSON; it is nan"),
     "an unknown option": ([NAME, "second=1"], f"the policy {NAME} has no option second, it has first, growth; leave it out"),
     "another delta": (["radio.unfit:Other"], "must promise the delta and epsilon that it is given; it has others"),
+    "a guarantee that is no text": (["radio.unfit:Speechless"], "the guarantee of the policy radio.unfit:Speechless must be a text; it is None"),
+    "one option twice": ([NAME, "first=1", "first=2"], "--policy-option must name each option once; it names 2, of them first"),
     "no pair": ([NAME, "first"], "--policy-option must look like margin=0.1; it is 'first'"),
     "delta as an option": ([NAME, "delta=0.1"], "--policy-option is for what a policy has beyond delta; give --delta"),
     "a parameter of ours": ([NAME, "alphabets=1"], f"the policy {NAME} has no option alphabets"),
@@ -213,3 +221,10 @@ def test_what_is_missing_is_said_in_one_sentence(arguments, sentence, folder, mo
     assert sentence in run.stderr
     assert run.stderr.startswith("error: ")
     assert run.stderr.count("\n") == 1
+
+
+def test_option_with_a_flag_of_its_own_is_given_once(folder):
+    links = str(folder / "links.json")
+    run = CliRunner().invoke(app, ["identify", "--simulate", links, "--epsilon", "0.1", "--policy-option", "epsilon=0"])
+    assert run.exit_code == 1
+    assert "epsilon must be given once; it is in --epsilon and in --policy-option" in run.stderr

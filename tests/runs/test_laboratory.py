@@ -110,6 +110,14 @@ def test_policy_that_wants_nothing_is_decided_from_the_beginning(tmp_path):
         assert (run.ask(), run.state, run.outcome().best) == (None, "decided", "only")
 
 
+def test_policy_that_ends_now_where_it_asked_before_is_refused(lab, monkeypatch):
+    with runs.open_run(lab) as run:
+        run.tell(1, {0: RIGHT, 1: WRONG})
+    monkeypatch.setattr(Steady, "requests", 1)
+    with pytest.raises(InputError, match="disagree about request 2: the run was begun with another version"):
+        runs.view(lab)
+
+
 def test_counts_beyond_2_to_the_53_are_kept_to_the_last_digit(tmp_path):
     with runs.begin(tmp_path / "lab.db", NaiveChanSel([(2, 2)] * 2, delta=0.1, epsilon=1e-5)) as run:
         request = run.ask()

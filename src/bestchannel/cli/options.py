@@ -103,7 +103,11 @@ def describes_policy(
         "threshold": threshold,
         "input_distribution": parse_distribution(input_distribution),
     }
-    return ChosenPolicy(name, delta, given | parse_pairs(policy_option or []))
+    others = parse_pairs(policy_option or [])
+    for key in others:
+        if given.get(key) is not None:
+            raise InputError(f"{key} must be given once; it is in --{key.replace('_', '-')} and in --policy-option")
+    return ChosenPolicy(name, delta, given | others)
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:
@@ -129,7 +133,12 @@ def parse_pairs(texts: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"--policy-option must look like margin=0.1; it is {key + sign + value!r}")
         if key.strip() == "delta":
             raise InputError("--policy-option is for what a policy has beyond delta; give --delta")
-    return {key.strip(): _value(value.strip()) for key, _, value in pairs}
+    found = {key.strip(): _value(value.strip()) for key, _, value in pairs}
+    if len(found) < len(pairs):
+        raise InputError(
+            f"--policy-option must name each option once; it names {len(pairs)}, of them {', '.join(found)}"
+        )
+    return found
 
 
 def _value(text: str) -> Any:

@@ -62,7 +62,7 @@ def policy_class(name: str) -> type[Policy]:
 def _imported(module: str, path: str) -> object:
     try:
         found = importlib.import_module(module)
-    except Exception as error:  # whatever the module does while it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does while it is imported
         raise InputError(
             f"the policy {module}:{path} cannot be imported ({type(error).__name__}: {error}); install its package,"
             " or put its folder on PYTHONPATH"
@@ -92,6 +92,8 @@ def _refuse_unlike(policy: Policy, name: str, delta: float, given: Mapping[str, 
         if not _is_json(getattr(policy, option)):
             value = getattr(policy, option)
             raise InputError(f"the option {option} of the policy {name} must be a value of JSON; it is {value!r}")
+    if name not in POLICIES and not isinstance(policy.guarantee, str):
+        raise InputError(f"the guarantee of the policy {name} must be a text; it is {policy.guarantee!r}")
     if policy.delta != delta or policy.epsilon != given.get("epsilon", policy.epsilon):
         raise InputError(f"the policy {name} must promise the delta and epsilon that it is given; it has others")
 

@@ -10,7 +10,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.transcript import Audit, Identification, Status
+from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, Status
 from bestchannel.promises import conditional
 
 Watch = Callable[[Status], None]
@@ -59,7 +59,8 @@ def identify(
     """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
 
     A policy that was told something before goes on from there: the outcome has its whole record, and `max_senses`
-    limits the senses of all of it.
+    limits the senses of all of it. The sensor must be of the same channels, and a recording the same object, which
+    knows the trials that it has given.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def identify(
     """
     if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
-    parties = _channels(sensor, policy)
+    parties, inferred_outputs = _told_about(sensor, policy)
     while (request := policy.ask()) is not None:
         if max_senses is not None and policy.senses + request.total > max_senses:
             break
@@ -107,7 +108,7 @@ def identify(
         policy.tell(Observation(request.number, counts))
         if progress:
             progress(policy.steps[-1].status)
-    return outcome(policy, parties, inferred_outputs=getattr(sensor, "inferred_outputs", False))
+    return outcome(policy, parties, inferred_outputs=inferred_outputs)
 
 
 def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_outputs: bool) -> Identification:
@@ -128,6 +129,21 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         candidates=tuple(parties[channel].key for channel in policy.candidates),
         audit=Audit(tuple(parties), policy.options, tuple(policy.steps)),
     )
+
+
+def _told_about(sensor: Sensor, policy: Policy) -> tuple[tuple[ChannelLabels, ...], bool]:
+    """The channels of all answers, those before and those to come, and whether any outputs are only those seen."""
+    parties, inferred = tuple(_channels(sensor, policy)), bool(getattr(sensor, "inferred_outputs", False))
+    before = policy.told_about if policy.steps else None
+    known, condition = before or (parties, inferred)
+    if known != parties:
+        theirs, ours = (", ".join(str(party.key) for party in each[:MOST_NAMED]) for each in (known, parties))
+        raise InputError(
+            f"the sensor must be of the channels that the policy was told about, {theirs}, with the same letters; it is"
+            f" of {ours}; make another policy for it"
+        )
+    policy.told_about = parties, inferred or condition
+    return policy.told_about
 
 
 def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:

@@ -17,9 +17,11 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cache
+from operator import index
 from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
 from bestchannel.intervals.paper_bounds import Rate
@@ -109,6 +111,9 @@ class Policy(ABC):
     stakes: Stakes | None = None
     """What the policy has staked on the answer to the open request."""
 
+    told_about: tuple[tuple[ChannelLabels, ...], bool] | None = None
+    """What the channels are called of which it was told, and whether their outputs are only those that were seen."""
+
     more_senses: int | None = None
     """About how many senses more should decide, where the policy forecasts that."""
 
@@ -134,6 +139,7 @@ class Policy(ABC):
         self.steps = []
         self._answered = 0
         self._open: Request | None = None
+        self._failure: str | None = None
         self._running = self._script()
         self._advance(None)
 
@@ -232,6 +238,7 @@ class Policy(ABC):
         >>> policy.ask() is policy.ask(), policy.ask().total
         (True, 24)
         """
+        self._refuse_broken()
         return self._open
 
     def tell(self, observation: Observation) -> None:
@@ -255,6 +262,7 @@ class Policy(ABC):
         >>> policy.ask().number, policy.leader
         (2, 0)
         """
+        self._refuse_broken()
         if self._open is None:
             raise InputError(f"no request is open: the policy has ended and recommends {self.recommendation}")
         request, stakes = self._open, self.stakes
@@ -262,6 +270,13 @@ class Policy(ABC):
         self._answered += 1
         self._advance(counts)
         self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
+
+    def _refuse_broken(self) -> None:
+        if self._failure is not None:
+            raise InputError(
+                f"the policy {self.reference()} broke off while it was told an answer ({self._failure}); make it again,"
+                " and tell it what its steps have"
+            )
 
     def _status(self, senses: int) -> Status:
         return Status(
@@ -278,15 +293,50 @@ class Policy(ABC):
 
     def _advance(self, counts: Counts | None) -> None:
         try:
+            self._open = self._next(counts)
+        except BaseException as error:  # Ctrl-C too: a script that was left does not go on
+            self._failure = f"{type(error).__name__}: {error}"
+            raise
+
+    def _next(self, counts: Counts | None) -> Request | None:
+        try:
             senses = next(self._running) if counts is None else self._running.send(counts)
         except StopIteration as end:
-            self._open, self.recommendation = None, end.value
+            self.recommendation = self._checked_name(end.value)
+            return None
         except TooManySensesError:
             if counts is None:
                 raise
-            self._open = None  # undecided for good, as between channels of equal capacity
-        else:
-            self._open = Request(self._answered + 1, senses)
+            return None  # undecided for good, as between channels of equal capacity
+        return Request(self._answered + 1, self._checked_senses(senses))
+
+    def _checked_senses(self, senses: Any) -> Senses:
+        """What the script yields, in Python's integers, or an `InputError`: it may be of another package."""
+        try:
+            asked = {index(channel): tuple(map(index, wanted)) for channel, wanted in senses.items()}
+            sizes = [len(wanted) == self.alphabets[channel][0] for channel, wanted in asked.items() if channel >= 0]
+            fits = (
+                len(sizes) == len(asked)
+                and all(sizes)
+                and all(0 <= n <= MOST_SENSES for wanted in asked.values() for n in wanted)
+            )
+        except (TypeError, ValueError, IndexError, AttributeError):
+            fits = False
+        if not fits or not any(map(any, asked.values())):
+            raise InputError(
+                f"the policy {self.reference()} must ask for a whole number of senses of each input of some channels,"
+                f" not all of them 0; request {self._answered + 1} is {reprlib.repr(senses)}"
+            )
+        return asked
+
+    def _checked_name(self, channel: Any) -> int | None:
+        """What the script returns: the number of a channel, or None where it decides nothing."""
+        if channel is None or channel in range(len(self.alphabets)):
+            return None if channel is None else int(channel)
+        raise InputError(
+            f"the policy {self.reference()} must return the number of a channel, 0 to {len(self.alphabets) - 1}, or"
+            f" None; it returns {channel!r}"
+        ) from None
 
 
 @cache  # a study makes thousands of policies

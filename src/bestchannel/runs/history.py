@@ -115,6 +115,8 @@ class History:
         for number, answer in self.answers.items():
             self.confirm(number, policy.ask())
             policy.tell(Observation(number, answer.counts))
+        if (number := len(self.answers) + 1) in self.requests:
+            self.confirm(number, policy.ask())
         return policy
 
 

@@ -28,8 +28,6 @@ class Run:
     def __init__(self, history: History) -> None:
         self.history = history
         self._policy = history.replay()
-        if (request := self._policy.ask()) is not None:
-            history.confirm(request.number, request)
 
     @property
     def settings(self) -> Settings:
