@@ -137,3 +137,11 @@ def test_tracer_restores_the_profiler_and_lets_errors_through():
         assert sys.getprofile() is note
     finally:
         sys.setprofile(before)
+
+
+def test_tracer_does_not_see_what_garbage_collection_closes():
+    for _ in range(20):
+        policy = bc.Adaptive([(2, 2)] * 2, delta=0.1)
+        policy.itself = policy
+    del policy
+    assert modules_visited(lambda: [[] for _ in range(5000)]) == []

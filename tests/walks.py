@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -15,9 +16,10 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
     The call is made twice, and the second is followed: the first imports what is imported at first use and
     compiles kernels, neither of which data goes through. A module counts when Python runs a function of it, also a lambda,
     a comprehension or what a dataclass generates; compiled kernels run below Python and do not count, nor does
-    what other threads run.
+    what other threads run. Garbage is collected before: what is closed then, as the generators of policies, runs too.
     """
     call()
+    gc.collect()
     visited: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -26,9 +28,11 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
             visited[name.removeprefix(PACKAGE)] = None
 
     before = sys.getprofile()
+    gc.disable()
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return list(visited)
