@@ -37,16 +37,11 @@ SESSION = [
     "bestchannel run status build/demo.db",
     "bestchannel report build/demo.db -o build/report.html",
 ]
-WATCHED = "bestchannel identify --simulate data/ibm_readout/cambridge.json --delta 1e-6 --seed 2"
-REDRAWN = r"(?:\r?\x1b\[[12][KA])+"
-"""What a terminal gets between two frames of a live display."""
 
 
 def main():
     pages()
     save_terminal("terminal-identify", "\n".join(f"$ {line}\n{printed(line).stdout}" for line in SESSION))
-    frames = [frame for frame in re.split(REDRAWN, printed(WATCHED).stderr) if "challenger" in frame]
-    save_terminal("terminal-live", f"$ {WATCHED}\n{frames[-3]}")
 
 
 def printed(line):
