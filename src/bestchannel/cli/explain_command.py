@@ -20,7 +20,7 @@ TOPICS: dict[str, tuple[str, str]] = {
     "median": ("median-chan-el", "names a channel within epsilon of the best with probability at least 1 - delta"),
     "estimate": ("intervals", "all intervals hold at once, at all times, with probability at least 1 - delta"),
     "capacity": ("capacity", "lower <= C <= upper"),
-    "bound": ("characteristic-time", "no policy that errs with probability at most delta needs fewer senses on average"),
+    "bound": ("characteristic-time", "no policy that errs with probability at most delta needs fewer on average"),
     "theorem-4": ("theorem-4", "the paper's lower bound on the senses of every policy"),
     "paper-bounds": ("bounds", "how far the capacity of an empirical channel is from the true one"),
     "verify": ("certificate", "a record that is valid proves what it claims"),
