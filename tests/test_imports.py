@@ -35,8 +35,8 @@ def test_importing_the_package_loads_its_own_modules(loaded):
 
 
 def test_the_kernels_and_only_they_load_numba():
-    assert "numba" in modules_after("import bestchannel.capacity.logarithm")
-    assert "numba" not in modules_after("import bestchannel.capacity.dense, bestchannel.capacity.stack")
+    assert "numba" in modules_after("import bestchannel.capacity.lanes")
+    assert "numba" not in modules_after("import bestchannel.capacity.dense, bestchannel.capacity.vectors")
 
 
 def test_importing_installs_no_log_handler_and_prints_nothing():

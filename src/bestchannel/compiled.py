@@ -26,6 +26,11 @@ logger = logging.getLogger("bestchannel")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
+PATIENCE_S = 1.0
+"""How long work that does not need kernels, since Python can do it as well, goes on without them."""
+
+_in_python: dict[str, float] = {}
+
 REGISTRY: dict[str, Kernels] = {}
 """Every module of kernels that somebody may call for, by name: `for kernels in REGISTRY.values(): kernels()`."""
 
@@ -47,6 +52,11 @@ class Kernels:
     def __call__(self) -> ModuleType:
         """The module, ready to be used."""
         return _loaded(self.module)
+
+    def worth_loading(self, seconds: float) -> bool:
+        """Whether to load the kernels for work that Python does in so many seconds: once it has spent `PATIENCE_S`."""
+        _in_python[self.module] = _in_python.get(self.module, 0.0) + seconds
+        return self.module in _announcement.loaded or _in_python[self.module] > PATIENCE_S
 
 
 def load_room(room: str) -> None:

@@ -35,12 +35,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
-from bestchannel.capacity.capacity_kernels import BAD_ENTRY, BAD_SUM, OK, STALLED
-from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY, log
+from bestchannel.capacity import logarithm
+from bestchannel.capacity.capacity_kernels import BAD_ENTRY, BAD_SUM, FIRST_MARGIN, MAX_ITERATIONS, OK, STALLED
+from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY
 from bestchannel.compiled import entry, inlined, jit
 
-MAX_ITERATIONS = 50
-FIRST_MARGIN = 1.02
+log = inlined(logarithm.log)
 
 
 class Lanes(NamedTuple):
@@ -116,6 +116,9 @@ def _neg_entropies(W, neg_entropy):
 def _stage(block, staged, status, normalize, precise):
     """Prepare a block of channels at the uniform input; set `status` to OK or why one is refused."""
     n, _, lanes = staged.W.shape
+    for x in range(n):
+        for l in range(lanes):
+            staged.p[x, l] = 1.0 / n  # again for every block, so that no answer depends on which one it was in
     _read(block, staged, status, normalize)
     _neg_entropies(staged.W, staged.neg_entropy)
     _divergences(staged, precise)

@@ -13,8 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY, log
-from bestchannel.compiled import entry, jit, regrouping
+from bestchannel.capacity import logarithm
+from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY
+from bestchannel.compiled import entry, inlined, jit, regrouping
+
+log = inlined(logarithm.log)
 
 MAX_ITERATIONS = 80
 EPS = float(np.finfo(float).eps)

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 import numpy as np
 
 from bestchannel.arrays import Floats, probability_rows
-from bestchannel.capacity import capacity_kernels
+from bestchannel.capacity import capacity_kernels, vectors
 from bestchannel.capacity.bracket import Capacities, Tolerance
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
-CHUNK_WORK = 2**21
+CHUNK_WORK, CHUNK_WORK_IN_NUMPY = 2**21, 2**17
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
 
 LANE_BYTES = 2**18
@@ -38,12 +38,18 @@ def solve_stack(
     status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
     goal, relative_goal = tolerance.goal_nats(m), tolerance.relative_goal
     in_lanes = n <= _widest_in_lanes(count, tolerance.precise)
+    compiled = in_lanes and capacity_kernels.lanes.worth_loading(_seconds_in_numpy(count, n, m))
 
     def work(first: int, last: int) -> None:
-        if in_lanes:
+        if compiled:
             lanes = _lane_count(n, m, last - first)
             capacity_kernels.lanes().solve(
                 stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status
+            )
+        elif in_lanes:
+            part = slice(first, last)
+            vectors.solve(
+                stack[part], goal, relative_goal, normalize, low[part], high[part], P[part], Q[part], status[part]
             )
         for c in first + (status[first:last] != capacity_kernels.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
@@ -51,7 +57,7 @@ def solve_stack(
             W /= W.sum(axis=1, keepdims=True)
             low[c], high[c], P[c], Q[c] = _solve_alone(W, goal, relative_goal, tolerance.precise)
 
-    chunk = max(1, CHUNK_WORK // (n * n * m)) if in_lanes else 1
+    chunk = max(1, (CHUNK_WORK if compiled else CHUNK_WORK_IN_NUMPY) // (n * n * m)) if in_lanes else 1
     _over_threads(work, count, chunk, workers, progress)
     lower, upper, converged = tolerance.bracket(low, high, stack.shape)
     return Capacities(lower, upper, converged, P, Q)
@@ -62,6 +68,11 @@ def _widest_in_lanes(count: int, precise: bool) -> int:
     if precise:  # which `single` is not
         return 64 if count >= 8 else 24
     return min(32, 14 + 3 * count)
+
+
+def _seconds_in_numpy(count: int, n: int, m: int) -> float:
+    """About how long `vectors` takes, a call of NumPy and a product at a time."""
+    return 1e-3 + 1.2e-5 * n * n + 6e-8 * count * n * n * m
 
 
 def _refuse_counts(stack: Floats, name: Callable[[int], str]) -> None:
