@@ -19,10 +19,11 @@ from bestchannel.policies import (
     Sensor,
     identify,
 )
+from bestchannel.release import VERSION
 from bestchannel.report import notebook as _notebook  # noqa: F401  draws and tabulates results
 from bestchannel.sensing import Recording, Simulator
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = [
     "Adaptive",

@@ -38,9 +38,10 @@ def test_json_says_what_was_checked(folder):
     assert code == 0
     assert verdict == {
         "valid": True,
-        "checks": ["structure", "adaptive"],
+        "checks": ["structure", "adaptive", "choices"],
         "failure": None,
         "claim": "fibre is the best with an error probability of at most 0.01",
+        "choices": "replayed",
     }
 
 

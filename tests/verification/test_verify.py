@@ -36,7 +36,7 @@ def test_true_records_verify(name, seed):
     assert result["decided"]
     verdict = verify(result)
     assert (verdict.valid, verdict.failure) == (True, None)
-    assert verdict.checks == ("structure", result["policy"])
+    assert (verdict.checks, verdict.choices) == (("structure", result["policy"], "choices"), "replayed")
     assert verdict.claim.startswith((f"{result['best']} is ", f"{result['best']} has the largest I(P;W) at P = "))
 
 

@@ -11,7 +11,8 @@ import typer
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import json_of
-from bestchannel.verification import verify
+from bestchannel.verification import CheckedRecord, verify
+from bestchannel.verification.verify import TRUSTED
 
 
 @terminal.verb
@@ -19,17 +20,24 @@ def verify_verb(
     result: Annotated[Path, typer.Argument(help="What identify --json printed.", **options.FILE)],
     json: options.Json = False,
 ) -> None:
-    """Check again that a record proves what it claims, from its counts and stakes alone.
+    """Check again that a record proves what it claims.
 
-    The code shares nothing with the policies. Exit code 3 where the record
-    does not hold, with one sentence that says what fails and where; an
-    undecided record that adds up is valid and claims nothing.
+    Its evidence is found from its counts and stakes by code that shares nothing with the policies. Then the policy is
+    told the answers once more: what it asks and stakes must be what the record has. Exit code 3 where the record does
+    not hold, with one sentence that says what fails and where, and where another version of bestchannel chose the bets,
+    so that they are taken on trust. An undecided record that adds up is valid and claims nothing.
     """
     with errors_naming(result):
         verdict = verify(json_of(read_bytes(result)))
     if json:
         terminal.print_json(asdict(verdict))
     else:
-        terminal.say(f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}")
+        terminal.say(_in_words(verdict))
     if not verdict.valid:
         raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _in_words(verdict: CheckedRecord) -> str:
+    if verdict.choices == TRUSTED:
+        return f"on trust: {verdict.claim}; {verdict.failure}"
+    return f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}"

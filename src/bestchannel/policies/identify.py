@@ -12,6 +12,7 @@ from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, Status
 from bestchannel.promises import conditional
+from bestchannel.release import VERSION
 
 Watch = Callable[[Status], None]
 """What is called after every answer."""
@@ -127,7 +128,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         epsilon=policy.epsilon,
         guarantee=conditional(policy.guarantee, inferred_outputs),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
-        audit=Audit(tuple(parties), policy.options, tuple(policy.steps)),
+        audit=Audit(tuple(parties), policy.options, tuple(policy.steps), VERSION, inferred_outputs),
     )
 
 

@@ -57,12 +57,16 @@ class Step(Valued):
 class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
 
-    `options` are those that the policy was made with beyond delta and epsilon. Steps number the channels as here.
+    `options` are those that the policy was made with beyond delta and epsilon; `version` is that of the library whose
+    policy it was, None where a record does not say; `inferred_outputs` says that the outputs are only those that were
+    seen. Steps number the channels as here.
     """
 
     channels: tuple[ChannelLabels, ...]
     options: Mapping[str, Any]
     steps: tuple[Step, ...]
+    version: str | None
+    inferred_outputs: bool
 
 
 @dataclass(frozen=True)

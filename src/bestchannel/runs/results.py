@@ -1,8 +1,9 @@
 """The outcome of an identification as JSON, with the record that `verify` checks and `report` draws.
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
- "audit": {"channels": [{"name", "inputs", "outputs"}], "options", "steps": [{"request", "senses", "stakes",
- "counts", "status"}]}}: within a step, whatever belongs to a channel stands under its name.
+ "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
+ "steps": [{"request", "senses", "stakes", "counts", "status"}]}}: within a step, whatever belongs to a channel stands
+under its name.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ def as_document(result: Identification) -> dict[str, Any]:
         "best": None if result.best is None else str(result.best),
         "candidates": [str(key) for key in result.candidates],
         "audit": {
+            "version": result.audit.version,
             "channels": [
                 {"name": name, "inputs": list(labels.inputs), "outputs": list(labels.outputs)}
                 for name, labels in zip(names, result.audit.channels, strict=True)
             ],
+            "inferred_outputs": result.audit.inferred_outputs,
             "options": dict(result.audit.options),
             "steps": [_step_document(step, names) for step in result.audit.steps],
         },
@@ -96,7 +99,7 @@ def _parsed(document: Any) -> Identification:
     return Identification(
         **{key: document[key] for key in OUTCOME},
         candidates=tuple(document["candidates"]),
-        audit=Audit(parties, dict(audit["options"]), steps),
+        audit=Audit(parties, dict(audit["options"]), steps, audit.get("version"), audit.get("inferred_outputs", False)),
     )
 
 

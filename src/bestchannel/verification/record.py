@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,9 @@ Tables = dict[int, Integers]
 
 MOST = 2**63 - 1
 """The largest count."""
+
+LARGEST = 1e100
+"""No number may be larger, so that products of some of them can still be computed with."""
 
 
 class NotValidError(BestChannelError, ValueError):
@@ -77,6 +80,8 @@ class Record:
     options: Mapping[str, Any]
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
     steps: tuple[StatedStep, ...]
+    version: str | None  # of the library whose policy it was
+    inferred_outputs: bool  # only those that were seen
 
     def worthless(self, channel: int) -> bool:
         """Whether the channel has a single input or output, and so the value 0."""
@@ -120,10 +125,12 @@ class _Reader:
             epsilon=number(document["epsilon"]),
             candidates=self.channels(document["candidates"], "candidates"),
             names=self.names,
-            alphabets=tuple((len(list(c["inputs"])), len(list(c["outputs"]))) for c in self.audit["channels"]),
+            alphabets=tuple((_letters(c, "inputs"), _letters(c, "outputs")) for c in self.audit["channels"]),
             options=options,
             fixed_input=None if P is None else floats(P),
             steps=tuple(self.step(step) for step in self.audit["steps"]),
+            version=None if self.audit.get("version") is None else text(self.audit["version"]),
+            inferred_outputs=flag(self.audit.get("inferred_outputs", False)),
         )
 
     def step(self, step: Any) -> StatedStep:
@@ -163,6 +170,14 @@ class _Reader:
         return frozenset(self.channel(name, where) for name in names)
 
 
+def _letters(channel: Any, side: str) -> int:
+    """How many inputs or outputs a channel has: texts, no two the same."""
+    letters = [text(letter) for letter in channel[side]]
+    if len(set(letters)) < len(letters):
+        raise NotValidError(f"no two {side} of channel {channel['name']!r} may be called the same; two of them are")
+    return len(letters)
+
+
 def _bet(bet: Any) -> Bet:
     return Bet(
         since=whole(bet["since"]),
@@ -198,21 +213,22 @@ def flag(value: object) -> bool:
 
 def whole(value: object) -> int:
     """A whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"a whole number is required, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise TypeError(f"a whole number of at most {LARGEST:g} is required, not {reprlib.repr(value)}")
     return value
 
 
 def number(value: object) -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"a finite number is required, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise TypeError(f"a number of at most {LARGEST:g} is required, not {reprlib.repr(value)}")
     return float(value)
 
 
 def floats(values: object) -> Floats:
-    """An array of finite numbers."""
-    array = np.array(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"finite numbers are required, not {values!r}")
-    return array
+    """An array of finite numbers, given as lists of them."""
+    return np.array(_numbers(values), dtype=np.float64)
+
+
+def _numbers(values: object) -> Any:
+    return [_numbers(value) for value in values] if isinstance(values, list | tuple) else number(values)

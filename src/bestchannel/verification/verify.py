@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bestchannel.verification.adaptive_check import check_adaptive
+from bestchannel.verification.choices import check_choices, taken_on_trust
 from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
 from bestchannel.verification.record import NotValidError, Record, read
 from bestchannel.verification.structure import check_structure
@@ -20,36 +22,43 @@ POLICIES: dict[str, Callable[[Record], None]] = {
 }
 """What a policy's record must satisfy beyond the structure of all."""
 
+REPLAYED, TRUSTED = "replayed", "trusted"
+
 
 @dataclass(frozen=True)
 class CheckedRecord:
     """Whether a record holds: `checks` that were passed, and the `failure` that ended them, one sentence or None.
 
-    `claim` is what a valid record proves; an undecided one claims nothing.
+    `claim` is what the record proves; an undecided one claims nothing. `choices` says how it is known that requests and
+    bets were not picked after their answers: "replayed" where the policy makes them again, "trusted" where it cannot be
+    asked, as that of another version; then the record is not valid, and the claim has that condition.
     """
 
     valid: bool
     checks: tuple[str, ...]
     failure: str | None
     claim: str
+    choices: str | None
 
 
-def verify(document: object) -> CheckedRecord:
-    """Check the JSON of an identification again, from its counts and stakes alone: docs/theory/certificate.md.
+def verify(document: Mapping[str, Any]) -> CheckedRecord:
+    """Check the JSON of an identification again: its evidence, and who chose its bets (docs/theory/certificate.md).
 
     A document that is no such JSON is refused with an `InputError`.
     """
     passed: list[str] = []
     try:
         record = read(document)
-        claim = _claim(record)
         for name, check in _checks(record):
             with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
                 check(record)
             passed.append(name)
+        if doubt := taken_on_trust(record):
+            return CheckedRecord(False, tuple(passed), doubt, f"{_claim(record)}, if its choices are trusted", TRUSTED)
+        check_choices(document)
     except NotValidError as fault:
-        return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved")
-    return CheckedRecord(True, tuple(passed), None, claim)
+        return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved", None)
+    return CheckedRecord(True, (*passed, "choices"), None, _claim(record), REPLAYED)
 
 
 def _checks(record: Record) -> list[tuple[str, Callable[[Record], None]]]:
@@ -64,4 +73,5 @@ def _claim(record: Record) -> str:
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {record.epsilon!r} bit of {largest}" if record.epsilon else f"{'has' if P else 'is'} {largest}"
-    return f"{record.names[record.best]} {what} with an error probability of at most {record.delta!r}"
+    condition = ", conditional on the observed alphabet" if record.inferred_outputs else ""
+    return f"{record.names[record.best]} {what} with an error probability of at most {record.delta!r}{condition}"

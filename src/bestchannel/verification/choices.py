@@ -1,0 +1,123 @@
+"""The choices of a record: whether the policy that it names makes them, given the same answers.
+
+Evidence is worth something where the bets were fixed before their answers, which numbers alone cannot show. A policy
+of the project is a function of what it was told, so that its requests and stakes can be made again from the answers:
+those of an honest record come out, and those that were picked afterwards do not. This is the one module of the room
+that uses the policies; what it finds is held against the record entry by entry.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bestchannel.counts.json_format import shortened
+from bestchannel.errors import InputError
+from bestchannel.policies import Identification, Observation, Policy
+from bestchannel.policies.identify import outcome
+from bestchannel.release import VERSION
+from bestchannel.runs.results import as_document, from_document
+from bestchannel.runs.settings import LABORATORY, Settings
+from bestchannel.verification.record import NotValidError, Record
+
+CLOSE = 1e-6
+"""Relatively: how closely numbers must agree, which another processor may round otherwise."""
+
+TINY, TINY_NATS = 1e-12, 1e-6
+"""Absolutely: the same near 0, of what was chosen, and of what is said of the state afterwards."""
+
+Difference = tuple[str, Any, Any]
+"""Where two documents differ, and what each has there."""
+
+ABSENT = object()
+"""Stands where a document has nothing."""
+
+
+def taken_on_trust(record: Record) -> str | None:
+    """Why the choices cannot be made again here, as one sentence; None where they can."""
+    if record.version == VERSION:
+        return None
+    made = "a version that it does not name" if record.version is None else f"version {record.version}"
+    return (
+        f"that its requests and bets were fixed before their answers is taken on trust, since {made} of bestchannel"
+        f" chose them and this is version {VERSION}; verify the record with the version that made it"
+    )
+
+
+def check_choices(document: Mapping[str, Any]) -> None:
+    """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
+    stated = from_document(document)
+    try:
+        policy = _settings(stated).new_policy()
+        _tell(policy, stated)
+    except InputError as error:
+        raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
+    result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
+    for where, ours, theirs in _differences(as_document(result), document):
+        raise NotValidError(_sentence(stated.policy, where, ours, theirs))
+
+
+def _settings(stated: Identification) -> Settings:
+    audit = stated.audit
+    return Settings(audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY)
+
+
+def _tell(policy: Policy, stated: Identification) -> None:
+    """Bring the policy to the end of the record, as long as it asks what the record says was asked."""
+    names = [labels.key for labels in stated.audit.channels]
+    for step in stated.audit.steps:
+        request = policy.ask()
+        ours = {} if request is None else {names[c]: list(senses) for c, senses in request.senses.items()}
+        theirs = {names[c]: list(senses) for c, senses in step.request.senses.items()}
+        for where, mine, other in _entries(ours, theirs, f"request {step.request.number}: senses"):
+            raise NotValidError(_sentence(stated.policy, where, mine, other))
+        policy.tell(Observation(step.request.number, step.counts))
+
+
+def _sentence(policy: str, where: str, ours: Any, theirs: Any) -> str:
+    return (
+        f"the record must be what the policy {policy} makes of its answers; in {where} that is {_shown(ours)},"
+        f" and the record has {_shown(theirs)}"
+    )
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is ABSENT else shortened(value)
+
+
+def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Difference]:
+    """Step by step first, so that the earliest one comes first."""
+    for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
+        where = f"request {mine['request']}"
+        yield from _entries(_without(mine, "status"), _without(other, "status"), where)
+        yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
+    yield from _entries(_without(ours["audit"], "steps"), _without(theirs["audit"], "steps"), "the audit")
+    yield from _entries(_without(ours, "audit"), _without(theirs, "audit"), "the result")
+
+
+def _without(document: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {other: value for other, value in document.items() if other != key}
+
+
+def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator[Difference]:
+    """The places where two values of JSON differ."""
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        for key in [*ours, *(key for key in theirs if key not in ours)]:
+            yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", tiny)
+    elif _is_list(ours) and _is_list(theirs) and len(ours) == len(theirs):
+        for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _entries(mine, other, f"{where}[{place}]", tiny)
+    elif not _agree(ours, theirs, tiny):
+        yield where, ours, theirs
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _agree(ours: Any, theirs: Any, tiny: float) -> bool:
+    """Whether two values are the same; numbers that are not whole need only be close."""
+    if isinstance(ours, float) and type(theirs) in (int, float):
+        return math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=tiny)
+    return type(ours) is type(theirs) and bool(ours == theirs)

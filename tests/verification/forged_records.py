@@ -1,0 +1,304 @@
+"""Forged records and honest ones, in numbers: python -m tests.verification.forged_records --forged 1000 --honest 2000.
+
+A forger has honest answers and is free in everything that he writes around them afterwards. Printed for every kind of
+forgery: how many were made, how many have evidence in which the independent code finds no fault, and how many `verify`
+accepts, which must be none; and of honest records how many it refuses, which must be none either.
+"""
+
+import argparse
+import copy
+import functools
+import itertools
+import json
+import sys
+from collections import Counter
+
+import numpy as np
+
+from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveChanSel, Request, Simulator, identify
+from bestchannel.channels import bsc, random_channel
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.policies.adaptive.sampling import RULES
+from bestchannel.policies.adaptive.stakes import Bets
+from bestchannel.runs.results import as_document
+from bestchannel.verification import verify
+from tests.verification.records import bets_of, falls
+
+MOST_SENSES = 20_000
+
+
+def written(result):
+    """The JSON of a result, through text and back."""
+    return json.loads(json.dumps(as_document(result)))
+
+
+# --- honest records ---------------------------------------------------------------------------
+
+
+def channels_of(rng, sizes=(2, 2, 2, 3)):
+    size = int(rng.choice(sizes))
+    noise = np.sort(rng.uniform(0.0, 0.4, size=rng.integers(2, 5)))
+    return [bsc(p) if size == 2 else random_channel(size, size, rng=rng) for p in rng.permutation(noise)]
+
+
+def options_of(rng, n_inputs):
+    """A policy and its options, drawn among all that there are."""
+    kind = rng.choice([Adaptive] * 7 + [BestChanID, NaiveChanSel, MedianChanEl])
+    options = {"delta": float(rng.choice([0.5, 0.3, 0.1, 0.05, 0.01, 1e-4]))}
+    if rng.random() < 0.2:
+        options["input_distribution"] = rng.dirichlet(np.full(n_inputs, 5.0)).tolist()
+    if kind is Adaptive:
+        options["sampling"] = str(rng.choice(list(RULES) + ["fewest"] * 5))
+        options["epsilon"] = float(rng.choice([0.0, 0.0, 0.02, 0.1]))
+    elif kind is BestChanID:
+        options["subroutine"] = str(rng.choice(["naive", "median"]))
+    else:
+        options["epsilon"] = float(rng.choice([0.05, 0.2]))
+    return kind, options
+
+
+def honest(rng):
+    """A record of a policy that did what it says, to the end or to a limit."""
+    channels = channels_of(rng)
+    kind, options = options_of(rng, channels[0].n_inputs)
+    sensor = Simulator(channels, rng=rng)
+    limit = int(rng.choice([0, 300, MOST_SENSES])) if kind is Adaptive else None
+    return written(identify(sensor, kind(sensor.alphabets, **options), max_senses=limit))
+
+
+# --- policies that pretend to be Adaptive -----------------------------------------------------
+
+
+class Pretending(Adaptive):
+    """Says that it is Adaptive itself."""
+
+    @classmethod
+    def reference(cls):
+        return Adaptive.name
+
+
+class WrongLeader(Pretending):
+    """Keeps to the channel that it was told to favour, whatever the answers."""
+
+    favourite = 0
+
+    def _most_valuable(self, channels, view):
+        return self.favourite if self.favourite in channels else super()._most_valuable(channels, view)
+
+
+SIZES = np.geomspace(0.001, 1.0, 40)
+
+
+class Hindsight(WrongLeader):
+    """Looks at the answer first, and then stakes the one of 40 sizes that gains the most by it."""
+
+    sensor = None
+
+    def _bets(self, state, view, senses):
+        for rival in state.rivals:
+            if state.bets[rival].weight == 0.0:  # the first bet is in the request since which the bets count
+                state.bets[rival].begin(state.counts[rival], self._answered + 1)
+        answer = copy.deepcopy(self.sensor)(Request(1, senses))
+        stakes = [self._of_size(size, state, view, senses) for size in (*SIZES, 0.0)]
+        return max(stakes, key=lambda bets: self._gain(bets, view, answer))
+
+    def _of_size(self, size, state, view, senses):
+        b, rivals = state.leader, state.rivals if size else []
+        weights = np.full(len(rivals), size * sum(senses[b]))
+        return Bets(
+            leader=b,
+            inputs=view.inputs[b],
+            rivals=rivals,
+            weights=weights,
+            thetas=np.zeros(len(rivals)),
+            on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=float), weights),
+            since=[state.bets[rival].since for rival in rivals],
+            restarts=[state.bets[rival].restarts for rival in rivals],
+        )
+
+    def _gain(self, bets, view, answer):
+        """What the bets on the leader bring, less what they cost if the rival is as good as it looks."""
+        paid = bets.on_leader.settled(answer[bets.leader].astype(float))
+        return float((paid - bets.weights * view.values[bets.rivals]).sum())
+
+    def _gaps(self, state, view):
+        gaps, errors = super()._gaps(state, view)
+        return np.abs(gaps) + 2.0 * errors, errors
+
+    def _batch(self, state, channel, wanted):
+        return 40.0  # many small requests, each of which can be polished
+
+
+def pretended(kind, rng, delta=0.3):
+    """A record of such a policy in favour of a channel that is not the best."""
+    sensor = Simulator([bsc(0.1), bsc(float(rng.uniform(0.1, 0.11)))], rng=rng)
+    policy = kind(sensor.alphabets, delta=delta)
+    policy.favourite, policy.sensor = 1, sensor
+    return written(identify(sensor, policy, max_senses=MOST_SENSES))
+
+
+def hindsight_sizes(rng):
+    """A channel that is not the best is named, by bets whose sizes were picked after their answers."""
+    return pretended(Hindsight, rng, float(rng.choice([0.3, 1e-3])))
+
+
+def another_leader(rng):
+    """The bets are on a channel that does not look best."""
+    return pretended(WrongLeader, rng)
+
+
+def another_rule(rng):
+    """Of all sampling rules the luckiest on these answers, passed off as the usual one."""
+    channels, seed = [bsc(0.1), bsc(0.2), bsc(0.15)], int(rng.integers(2**32))
+    tried = []
+    for rule in (rule for rule in RULES if rule != "fewest"):
+        sensor = Simulator(channels, rng=seed)
+        tried.append(identify(sensor, Adaptive(sensor.alphabets, delta=0.05, sampling=rule)))
+    result = written(min(tried, key=lambda result: result.senses))
+    result["audit"]["options"]["sampling"] = "fewest"
+    return result
+
+
+# --- honest records that were worked on afterwards ---------------------------------------------
+
+
+def run_to_its_end(rng):
+    """An honest record of Adaptive, decided, with bets."""
+    while True:
+        sensor = Simulator(channels_of(rng), rng=rng)
+        result = written(identify(sensor, Adaptive(sensor.alphabets, delta=0.1), max_senses=MOST_SENSES))
+        if result["decided"] and any(map(bets_of, result["audit"]["steps"])):
+            return result
+
+
+def steps_with_bets(result):
+    return [step for step in result["audit"]["steps"] if bets_of(step)]
+
+
+def one_of(rng, choices):
+    return choices[rng.integers(len(choices))]
+
+
+def dropped_bets(rng):
+    """Some bets were never made, it says."""
+    result = run_to_its_end(rng)
+    step = one_of(rng, steps_with_bets(result))
+    del bets_of(step)[one_of(rng, list(bets_of(step)))]
+    return result
+
+
+def forgotten_request(rng):
+    """One request was never made, it says, and everything is numbered and added up anew."""
+    result = run_to_its_end(rng)
+    steps = result["audit"]["steps"]
+    del steps[rng.integers(len(steps) - 1)]
+    senses = itertools.accumulate(sum(map(sum, step["senses"].values())) for step in steps)
+    for number, (step, total) in enumerate(zip(steps, senses, strict=True), start=1):
+        step["request"], step["status"]["senses"], step["status"]["rounds"] = number, total, number
+    result["senses"], result["rounds"] = steps[-1]["status"]["senses"], len(steps)
+    return result
+
+
+def swapped_answers(rng):
+    """Two outputs of one input changed places in one answer, before the last one."""
+    result = run_to_its_end(rng)
+    rows = [row for step in result["audit"]["steps"][:-1] for table in step["counts"].values() for row in table]
+    row = one_of(rng, [row for row in rows if row[0] != row[1]])
+    row[0], row[1] = row[1], row[0]
+    return result
+
+
+def swapped_channels(rng):
+    """Two channels changed places in one answer."""
+    result = run_to_its_end(rng)
+    first = result["audit"]["steps"][0]["counts"]  # every channel has as many senses there
+    pairs = [(a, b) for a, b in itertools.combinations(first, 2) if first[a] != first[b]]
+    if not pairs:
+        return swapped_channels(rng)
+    a, b = one_of(rng, pairs)
+    first[a], first[b] = first[b], first[a]
+    return result
+
+
+def later_fall(rng):
+    """A rival stayed a request longer than it did."""
+    result = run_to_its_end(rng)
+    step, rival = one_of(rng, list(falls(result))[:1])
+    step["status"]["candidates"].append(rival)
+    return result
+
+
+def leaves_of(value, path=()):
+    """The paths to all numbers, texts and truth values of a document."""
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not isinstance(value, dict | list):
+        yield path
+    for key, child in children:
+        yield from leaves_of(child, (*path, key))
+
+
+def changed(value, rng):
+    """Another value of the same kind."""
+    if value is None or isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + int(rng.choice([-1, 1]))
+    return value * (1.0 + 1e-3) + 1e-3 if isinstance(value, float) else f"{value}x"
+
+
+def one_entry(rng):
+    """One number or text, anywhere but among the names of letters, is another one."""
+    result = honest(rng)
+    *path, last = one_of(rng, [path for path in leaves_of(result) if "inputs" not in path and "outputs" not in path])
+    place = functools.reduce(lambda inside, key: inside[key], path, result)
+    place[last] = changed(place[last], rng)
+    return result
+
+
+FORGERIES = [
+    hindsight_sizes, another_leader, another_rule, dropped_bets, forgotten_request, swapped_answers, swapped_channels,
+    later_fall, one_entry,
+]  # fmt: skip
+
+
+# --- the count ----------------------------------------------------------------------------------
+
+
+def judged(document):
+    """Whether the independent code finds the evidence in a record, and whether the record is accepted."""
+    try:
+        verdict = verify(document)
+    except InputError:  # not even a record
+        return False, False
+    return len(verdict.checks) > 1, verdict.valid
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--forged", type=int, default=1000)
+    parser.add_argument("--honest", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    seeds = np.random.SeedSequence(given.seed).spawn(2)
+    made, good, accepted = Counter(), Counter(), Counter()
+    for number, seed in enumerate(seeds[0].spawn(given.forged)):
+        forge = FORGERIES[number % len(FORGERIES)]
+        found, valid = judged(forge(np.random.default_rng(seed)))
+        made[forge], good[forge], accepted[forge] = made[forge] + 1, good[forge] + found, accepted[forge] + valid
+    print(f"{'forgery':20}{'made':>8}{'evidence found':>18}{'accepted':>12}")
+    for forge in FORGERIES:
+        print(f"{forge.__name__:20}{made[forge]:8}{good[forge]:18}{accepted[forge]:12}")
+    refused = decided = 0
+    for seed in seeds[1].spawn(given.honest):
+        result = honest(np.random.default_rng(seed))
+        verdict = verify(result)
+        decided += result["decided"]
+        refused += not verdict.valid
+        if not verdict.valid:
+            print(verdict.failure)
+    print(f"honest records: {given.honest}, of which {decided} decided; refused: {refused}")
+    sys.exit(bool(refused or sum(accepted.values())))
+
+
+if __name__ == "__main__":
+    main()
