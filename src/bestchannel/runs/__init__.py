@@ -1,6 +1,7 @@
 """Durable runs: an identification in one file, which survives a crash at any point."""
 
 from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, reopened, resume
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, answers_itself, begin, open_run, read_run, view
 from bestchannel.runs.sources import Replay, Simulation
 from bestchannel.runs.sqlite_file import NotWrittenError
@@ -8,6 +9,7 @@ from bestchannel.runs.store import InUseError
 
 __all__ = [
     "LIMITED",
+    "AnswerPiece",
     "InUseError",
     "LaboratoryRun",
     "NotWrittenError",

@@ -6,11 +6,14 @@ not there. A run that is reopened has its policy replayed by the log, so that on
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
@@ -73,7 +76,22 @@ def _continue(sensor: Sensor, history: History) -> None:
             if any((again[channel] != table).any() for channel, table in answer.counts.items()):
                 raise InputError(f"the recording must answer request {number} as it did; it answers otherwise")
     elif history.answers and _random_state(sensor) is not None:
-        sensor.rng.bit_generator.state = history.answers[len(history.answers)].state  # type: ignore[attr-defined]
+        _set_random_state(sensor, history.answers[len(history.answers)].state)
+
+
+def _set_random_state(sensor: Any, state: Any) -> None:
+    """Let the generator go on in this state, which it must then be in: some generators take what makes no sense."""
+    try:
+        sensor.rng.bit_generator.state = state
+        taken = json.loads(json.dumps(_random_state(sensor), default=np.ndarray.tolist)) == state
+    except (TypeError, ValueError, KeyError, OverflowError):
+        taken = False
+    if not taken:
+        raise InputError(
+            "the log of the run must have the state of the sensor's random generator after the last answer; what it has"
+            f" is none of {type(sensor.rng.bit_generator).__name__}; resume with the sensor that the run was begun"
+            " with, or restore the file from a copy"
+        )
 
 
 def _random_state(sensor: Sensor) -> Any:

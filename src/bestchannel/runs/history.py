@@ -1,8 +1,9 @@
 """The log of a run: what was asked and told, in its order, each entry sealed by the one before.
 
-Entries are `limit` (the most senses that the run may spend), `asked` (a request) and `told` (its
-answer): a request is asked once, answered once, and the next one is asked afterwards. The seal of an
-entry is the SHA-256 of the previous seal and of the entry, so that a log that was damaged is noticed.
+Entries are `limit` (the most senses that the run may spend), `asked` (a request), `pieces` (some of its
+answer) and `told` (all of it): a request is asked once, answered once, and the next one is asked afterwards. The
+seal of an entry is the SHA-256 of the previous seal and of the entry, so that a log that was damaged is noticed. When
+an entry was written stands beside it and is not sealed: two runs that were told the same have the same seals.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,12 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.policies import Observation, Policy, Request
+from bestchannel.policies.request import MOST_SENSES, checked_counts
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
 from bestchannel.runs.settings import Settings
+from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
-LIMIT, ASKED, TOLD = "limit", "asked", "told"
+LIMIT, ASKED, PIECES, TOLD = "limit", "asked", "pieces", "told"
 
 Record = tuple[str, int, object]
 """What is to become an entry: kind, request, content."""
@@ -28,13 +33,14 @@ Record = tuple[str, int, object]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the log; `content` is JSON."""
+    """One line of the log; `content` is JSON, and `time` when it was written, where that is known."""
 
     number: int
     kind: str
     request: int
     content: str
     seal: str
+    time: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +56,14 @@ class History:
 
     def __init__(self, settings: Settings, entries: Iterable[Entry] = ()) -> None:
         self.settings = settings
+        self.alphabets = settings.alphabets
         self.requests: dict[int, Request] = {}
         self.answers: dict[int, Answer] = {}
         self.max_senses: int | None = None
+        self.began: datetime | None = None
+        self.told_at: dict[int, datetime] = {}
         self.length = 0
+        self._partial: dict[int, PartialAnswer] = {}
         self._seal = _sha256(settings.text())
         for entry in entries:
             self.add(entry)
@@ -63,6 +73,10 @@ class History:
         """All senses that were told."""
         return sum(self.requests[number].total for number in self.answers)
 
+    def partial_answer(self, number: int) -> PartialAnswer:
+        """What has been told of a request in pieces."""
+        return self._partial.get(number) or PartialAnswer(self.requests[number], self.alphabets)
+
     def next_entries(self, *records: Record) -> list[Entry]:
         """The records as the entries that come next, once they are on disk and added."""
         entries, seal = [], self._seal
@@ -70,8 +84,10 @@ class History:
         for number, (kind, request, content) in enumerate(records, start=self.length + 1):
             asked, told = _after(kind, request, asked, told)
             text = json.dumps(content, allow_nan=False, default=np.ndarray.tolist)
+            if len(text) >= LARGEST_VALUE:
+                raise InputError(f"an entry of a run has at most {LARGEST_VALUE:,} letters; this has {len(text):,}")
             seal = _sealed(seal, number, kind, request, text)
-            entries.append(Entry(number, kind, request, text, seal))
+            entries.append(Entry(number, kind, request, text, seal, _now()))
         return entries
 
     def add(self, entry: Entry) -> None:
@@ -81,7 +97,7 @@ class History:
             if seal != entry.seal or entry.number != self.length + 1:
                 raise ValueError("the seal is broken")
             self._take(entry)
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
             raise InputError(
                 f"the log of the run is damaged at entry {self.length + 1} ({error}); restore the file from a copy"
             ) from None
@@ -89,15 +105,40 @@ class History:
 
     def _take(self, entry: Entry) -> None:
         _after(entry.kind, entry.request, len(self.requests), len(self.answers))
-        content = json.loads(entry.content)
-        if entry.kind == LIMIT:
-            self.max_senses = content
-        elif entry.kind == ASKED:
-            senses = {channel: tuple(counts) for channel, counts in content}
-            self.requests[entry.request] = Request(entry.request, senses)
-        else:
-            tables = {channel: np.array(table, dtype=np.int64) for channel, table in content["counts"]}
-            self.answers[entry.request] = Answer(tables, content["state"])
+        content, time = json.loads(entry.content), None if entry.time is None else _parsed_time(entry.time)
+        self.began = self.began or time
+        TAKEN[entry.kind](self, entry.request, content)
+        if entry.kind == TOLD and time is not None:
+            self.told_at[entry.request] = time
+
+    def _take_limit(self, _: int, content: Any) -> None:
+        if content is not None and (type(content) is not int or content < 0):
+            raise ValueError("the limit of senses must be a whole number")
+        self.max_senses = content
+
+    def _take_asked(self, number: int, content: Any) -> None:
+        senses = {channel: tuple(counts) for channel, counts in content}
+        for channel, counts in senses.items():
+            _require_whole(channel, *counts)
+            if len(counts) != self.alphabets[channel][0]:
+                raise ValueError(f"channel {channel} has another number of inputs")
+        self.requests[number] = Request(number, senses)
+
+    def _take_pieces(self, number: int, content: Any) -> None:
+        pieces = [AnswerPiece(id, channel, x, tuple(counts)) for id, channel, x, counts in content]
+        partial = self._partial[number] = self.partial_answer(number)
+        if partial.new_among(pieces) != pieces:
+            raise ValueError("a piece occurs twice")
+        partial.add(pieces)
+
+    def _take_told(self, number: int, content: Any) -> None:
+        for _, table in content["counts"]:
+            _require_whole(*(count for row in table for count in row))
+        tables = {channel: np.array(table, dtype=np.int64) for channel, table in content["counts"]}
+        told = checked_counts(self.requests[number], Observation(number, tables), self.alphabets)
+        if number in self._partial:
+            self._partial[number].refuse_less(told)
+        self.answers[number] = Answer(told, content["state"])
 
     def confirm(self, number: int, request: Request | None) -> Request:
         """What the policy asks as request `number`, which must be what the log says was asked, if it says anything."""
@@ -130,6 +171,11 @@ def asked_record(request: Request) -> Record:
     return ASKED, request.number, [[channel, list(senses)] for channel, senses in request.senses.items()]
 
 
+def pieces_record(number: int, pieces: Iterable[AnswerPiece]) -> Record:
+    """Some of an answer."""
+    return PIECES, number, [[piece.id, piece.channel, piece.x, list(piece.counts)] for piece in pieces]
+
+
 def told_record(number: int, counts: Mapping[int, Integers], state: Any) -> Record:
     """An answer."""
     return TOLD, number, {"counts": [[channel, table.tolist()] for channel, table in counts.items()], "state": state}
@@ -141,9 +187,35 @@ def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
         return asked, told
     if kind == ASKED and asked == told and request == told + 1:
         return request, told
+    if kind == PIECES and asked == told + 1 and request == asked:
+        return asked, told
     if kind == TOLD and asked == told + 1 and request == asked:
         return asked, request
     raise ValueError(f"{kind} {request} does not follow upon {asked} asked and {told} told")
+
+
+TAKEN = {
+    LIMIT: History._take_limit,
+    ASKED: History._take_asked,
+    PIECES: History._take_pieces,
+    TOLD: History._take_told,
+}
+
+
+def _require_whole(*numbers: object) -> None:
+    if not all(type(number) is int and 0 <= number <= MOST_SENSES for number in numbers):
+        raise ValueError("a number must be whole, and from 0 on")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _parsed_time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError("a time must say its zone")
+    return time
 
 
 def _sealed(previous: str, number: int, kind: str, request: int, content: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,8 @@ from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
-from bestchannel.runs.history import History, asked_record, told_record
+from bestchannel.runs.history import History, asked_record, pieces_record, told_record
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.settings import LABORATORY, Settings
 from bestchannel.runs.sources import BY_THEMSELVES
 
@@ -47,6 +48,13 @@ class Run:
         """The request that waits for an answer; None where the run has ended or reached its limit of senses."""
         return self._policy.ask() if self.state == OPEN else None
 
+    def missing(self) -> dict[int, tuple[int, ...]]:
+        """How many senses of each input of each channel the open request still lacks; empty where none is open."""
+        request = self.ask()
+        if request is None or request.number not in self.history.requests:
+            return {} if request is None else dict(request.senses)
+        return self.history.partial_answer(request.number).missing
+
     def outcome(self) -> Identification:
         """What the run has come to so far."""
         settings = self.settings
@@ -55,10 +63,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Told:
-    """What became of an answer: `repeated` where the run had it already."""
+    """What became of an answer, or of pieces of one.
+
+    Attributes
+    ----------
+    request
+        The number of the request.
+    repeated
+        Whether the run had it already.
+    complete
+        Whether the request has its whole answer, so that the policy has moved on.
+    """
 
     request: int
     repeated: bool
+    complete: bool = True
 
 
 class LaboratoryRun(Run):
@@ -79,14 +98,38 @@ class LaboratoryRun(Run):
     def tell(self, number: int, counts: Mapping[int, Integers]) -> Told:
         """Answer request `number`; on return the answer is on disk. The same answer again is harmless."""
         request = self.request(number)
-        checked = checked_counts(request, Observation(number, counts), self.settings.alphabets)
+        checked = checked_counts(request, Observation(number, counts), self.history.alphabets)
         if number in self.history.answers:
             self._refuse_other(number, checked)
             return Told(number, repeated=True)
+        self.history.partial_answer(number).refuse_less(checked)
         self._run.append(told_record(number, checked, None))
-        self._policy.tell(Observation(number, checked))
-        self._write_down_request()
+        self._move_on(number)
         return Told(number, repeated=False)
+
+    def tell_pieces(self, number: int, pieces: Iterable[AnswerPiece]) -> Told:
+        """Add pieces to the answer of request `number`, all or none of them; on return they are on disk.
+
+        A piece that the run has is harmless, one that contradicts it is refused. The policy moves on with the piece
+        that completes the answer, and sees their sum: the order of arrival makes no difference.
+        """
+        self.request(number)
+        partial, pieces = self.history.partial_answer(number), list(pieces)
+        if number in self.history.answers:
+            self._refuse_late(number, pieces)
+        new = partial.new_among(pieces)
+        if not new:
+            return Told(number, repeated=True, complete=number in self.history.answers)
+        complete = sum(piece.senses for piece in new) == sum(map(sum, partial.missing.values()))
+        told = [told_record(number, partial.counts(new), None)] if complete else []
+        self._run.append(pieces_record(number, new), *told)
+        if complete:
+            self._move_on(number)
+        return Told(number, repeated=False, complete=complete)
+
+    def _move_on(self, number: int) -> None:
+        self._policy.tell(Observation(number, self.history.answers[number].counts))
+        self._write_down_request()
 
     def limit(self, max_senses: int | None) -> None:
         """Let the run spend at most so many senses; None leaves the limit as it is."""
@@ -96,6 +139,12 @@ class LaboratoryRun(Run):
         request = self._policy.ask()
         if request is not None and request.number not in self.history.requests:
             self._run.append(asked_record(request))
+
+    def _refuse_late(self, number: int, pieces: Iterable[AnswerPiece]) -> None:
+        known = self.history.partial_answer(number).pieces
+        for piece in pieces:
+            if piece.id not in known:
+                raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self._standing()}")
 
     def _refuse_other(self, number: int, counts: Mapping[int, Integers]) -> None:
         told = self.history.answers[number].counts

@@ -16,6 +16,18 @@ LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
 
 
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "channels": (list,),
+    "policy": (str,),
+    "delta": (float, int),
+    "epsilon": (float, int),
+    "options": (dict,),
+    "source": (dict,),
+    "inferred_outputs": (bool,),
+}
+"""What the settings of a run are in its file."""
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """The channels that take part, the policy that asks, and the source of the answers.
@@ -88,9 +100,10 @@ class Settings:
         """The settings that `text` wrote, or an `InputError`."""
         try:
             content = json.loads(text)
+            _require_types(content)
             return Settings(
-                tuple(ChannelLabels(c["key"], tuple(c["inputs"]), tuple(c["outputs"])) for c in content["channels"]),
-                *(content[key] for key in ("policy", "delta", "epsilon", "options", "source", "inferred_outputs")),
+                tuple(_labels(channel) for channel in content["channels"]),
+                *(content[key] for key in TYPES if key != "channels"),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
@@ -104,6 +117,25 @@ class Settings:
                     f"the run was begun with {key} {shortened(value)}, and now it is {shortened(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
+
+
+def _require_types(content: Any) -> None:
+    for key, types in TYPES.items():
+        if type(content[key]) not in types:
+            raise ValueError(f"{key} must be {' or '.join(kind.__name__ for kind in types)}")
+    if not isinstance(content["source"]["kind"], str):
+        raise ValueError("the kind of the source must be a text")
+    names = [channel["key"] for channel in content["channels"]]
+    if not names or not {str, int}.issuperset(map(type, names)) or len(set(names)) < len(names):
+        raise ValueError("the channels must have names, each its own")
+
+
+def _labels(channel: Mapping[str, Any]) -> ChannelLabels:
+    """A channel of the file, whose letters must be texts."""
+    for side in (channel["inputs"], channel["outputs"]):
+        if not isinstance(side, list) or not side or not all(isinstance(letter, str) for letter in side):
+            raise ValueError("a channel must have inputs and outputs, as texts")
+    return ChannelLabels(channel["key"], tuple(channel["inputs"]), tuple(channel["outputs"]))
 
 
 def _key(labels: ChannelLabels) -> int | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,16 +62,38 @@ class Replay:
 
 def source_of(settings: Settings, run: Path) -> Simulation | Replay:
     """The source that the run was begun with; a recording must not have changed since."""
+    kind = settings.source["kind"]
+    if kind not in BY_THEMSELVES:
+        raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {kind} run")
+    try:
+        return _simulation(settings) if kind == SIMULATION else _replay(settings, run)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{run}: the source of the run is damaged ({error!r}); restore the file from a copy") from None
+
+
+def _simulation(settings: Settings) -> Simulation:
     stored = settings.source
-    if stored["kind"] == SIMULATION:
-        pairs = zip(settings.parties, stored["rows"], strict=True)
-        return Simulation({labels.key: _channel(labels, rows) for labels, rows in pairs}, stored["seed"])
-    if stored["kind"] == RECORDING:
-        trials = run.absolute().parent / stored["path"]
-        if _sha256(trials) != stored["sha256"]:
-            raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
-        return Replay(trials, stored["outputs"], stored["columns"])
-    raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {stored['kind']} run")
+    if type(stored["seed"]) is not int or stored["seed"] < 0:
+        raise ValueError("the seed must be a whole number")
+    pairs = zip(settings.parties, stored["rows"], strict=True)
+    return Simulation({labels.key: _channel(labels, rows) for labels, rows in pairs}, stored["seed"])
+
+
+def _replay(settings: Settings, run: Path) -> Replay:
+    stored = settings.source
+    outputs, columns = stored["outputs"], stored["columns"]
+    if not _all_texts(stored["path"], *(outputs or ()), *dict(columns or {}).values()):
+        raise ValueError("the path, the outputs and the columns must be texts")
+    trials = run.absolute().parent / stored["path"]
+    if _sha256(trials) != stored["sha256"]:
+        raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
+    return Replay(trials, outputs, columns)
+
+
+def _all_texts(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _channel(labels: ChannelLabels, rows: object) -> Channel:
@@ -78,10 +101,17 @@ def _channel(labels: ChannelLabels, rows: object) -> Channel:
 
 
 def _sha256(path: Path) -> str:
+    """The hash of a file: not of a pipe or a device, which may never end and does not give its content twice."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError(
+                    f"{path}: a run requires its recording in a file; this is a folder, a pipe or a device"
+                )
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the file cannot be read ({error})") from None

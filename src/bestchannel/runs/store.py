@@ -31,16 +31,18 @@ PATIENCE_S = 3.0
 RUN = Kind(
     "run",
     application_id=0x62436852,  # "bChR"
-    version=1,
-    tables=(
-        "CREATE TABLE run (settings TEXT NOT NULL)",
-        """CREATE TABLE log (
+    added={
+        1: (
+            "CREATE TABLE run (settings TEXT NOT NULL)",
+            """CREATE TABLE log (
             number INTEGER PRIMARY KEY, kind TEXT NOT NULL, request INTEGER NOT NULL, content TEXT NOT NULL,
             seal TEXT NOT NULL
         )""",
-        "CREATE TRIGGER log_is_kept BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
-        "CREATE TRIGGER log_stays BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
-    ),
+            "CREATE TRIGGER log_is_kept BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
+            "CREATE TRIGGER log_stays BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END",
+        ),
+        2: ("CREATE TABLE times (number INTEGER PRIMARY KEY, written TEXT NOT NULL)",),
+    },
 )
 
 
@@ -61,8 +63,10 @@ class Store:
         entries = self.history.next_entries(*records)
         rows = [(e.number, e.kind, e.request, e.content, e.seal) for e in entries]
         with RUN.speaking(self.path), transaction(self._connection):
+            RUN.upgrade(self._connection)
             try:
                 self._connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
+                self._connection.executemany("INSERT INTO times VALUES (?, ?)", [(e.number, e.time) for e in entries])
             except sqlite3.IntegrityError:
                 raise InUseError(f"{self.path}: another process has written to this run meanwhile; try again") from None
         for entry in entries:
@@ -142,8 +146,12 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _history(connection: sqlite3.Connection) -> History:
-    settings = _settings(connection)
-    entries = connection.execute("SELECT number, kind, request, content, seal FROM log ORDER BY number")
+    settings, version = _settings(connection), RUN.require(connection)
+    entries = connection.execute(
+        "SELECT number, kind, request, content, seal, written FROM log LEFT JOIN times USING (number) ORDER BY number"
+        if version > 1
+        else "SELECT number, kind, request, content, seal FROM log ORDER BY number"
+    )
     return History(settings, (Entry(*row) for row in entries))
 
 

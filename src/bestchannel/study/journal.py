@@ -27,18 +27,19 @@ PATIENCE_S = 30.0
 JOURNAL = Kind(
     "journal",
     application_id=0x62436853,  # "bChS"
-    version=2,
-    tables=(
-        "CREATE TABLE study (spec TEXT NOT NULL)",
-        """CREATE TABLE runs (
+    added={
+        2: (
+            "CREATE TABLE study (spec TEXT NOT NULL)",
+            """CREATE TABLE runs (
             condition INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
             senses TEXT NOT NULL,  -- may pass 64 bits
             rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (condition, number)
         ) WITHOUT ROWID""",
-        """CREATE TABLE times (
+            """CREATE TABLE times (
             source INTEGER, instance INTEGER, lower REAL NOT NULL, upper REAL NOT NULL, PRIMARY KEY (source, instance)
         ) WITHOUT ROWID""",
-    ),
+        )
+    },
 )
 
 

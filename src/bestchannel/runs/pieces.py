@@ -1,0 +1,126 @@
+"""An answer that arrives in pieces: what each sensor, or each sitting, has counted of a request.
+
+A piece has an identifier of its sender's choice, and counts some senses of one input of one channel. The answer is the
+sum of its pieces, so the order in which they arrive does not matter; a piece that arrives twice counts once; two
+pieces with one identifier, or more senses than were asked for, are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestchannel.arrays import Integers
+from bestchannel.errors import InputError
+from bestchannel.policies import Request
+
+LONGEST_ID = 200
+
+
+@dataclass(frozen=True)
+class AnswerPiece:
+    """Some senses of input `x` of a channel: `counts[y]` of them gave output y.
+
+    Parameters
+    ----------
+    id
+        What tells this piece from every other of its request: a piece sent again has the same.
+    channel, x
+        The number of the channel and of its input.
+    counts
+        Whole numbers, one for each output.
+
+    Examples
+    --------
+    >>> AnswerPiece("sensor 1, batch 7", channel=0, x=1, counts=(3, 61)).senses
+    64
+    """
+
+    id: str
+    channel: int
+    x: int
+    counts: tuple[int, ...]
+
+    @property
+    def senses(self) -> int:
+        """All senses of the piece."""
+        return sum(self.counts)
+
+
+class PartialAnswer:
+    """The pieces of one request that have arrived."""
+
+    def __init__(self, request: Request, alphabets: Sequence[tuple[int, int]]) -> None:
+        self.request = request
+        self.pieces: dict[str, AnswerPiece] = {}
+        self._alphabets = alphabets
+        self._missing = {channel: list(senses) for channel, senses in request.senses.items()}
+
+    @property
+    def missing(self) -> dict[int, tuple[int, ...]]:
+        """How many senses of each input of each channel are still to come."""
+        return {channel: tuple(senses) for channel, senses in self._missing.items()}
+
+    def new_among(self, pieces: Iterable[AnswerPiece]) -> list[AnswerPiece]:
+        """Those that have not arrived yet, or an `InputError` where one of them can not be added."""
+        new: dict[str, AnswerPiece] = {}
+        left = {channel: list(senses) for channel, senses in self._missing.items()}
+        for piece in pieces:
+            known = self.pieces.get(piece.id) or new.get(piece.id)
+            if known is None:
+                self._refuse_unfit(piece)
+                left[piece.channel][piece.x] -= piece.senses
+                self._refuse_excess(piece, left[piece.channel][piece.x])
+                new[piece.id] = piece
+            elif known != piece:
+                raise InputError(
+                    f"piece {piece.id!r} of request {self.request.number} was told otherwise before; a piece stays as"
+                    " it was told, and other counts require another identifier"
+                )
+        return list(new.values())
+
+    def add(self, pieces: Iterable[AnswerPiece]) -> None:
+        """Take in pieces that are new."""
+        for piece in pieces:
+            self.pieces[piece.id] = piece
+            self._missing[piece.channel][piece.x] -= piece.senses
+
+    def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:
+        """All that the pieces, and some more, have counted, by channel: shape (n_inputs, n_outputs)."""
+        tables = {channel: np.zeros(self._alphabets[channel], dtype=np.int64) for channel in self.request.senses}
+        for piece in (*self.pieces.values(), *more):
+            tables[piece.channel][piece.x] += np.array(piece.counts, dtype=np.int64)
+        return tables
+
+    def refuse_less(self, counts: Mapping[int, Integers]) -> None:
+        """Refuse a whole answer that leaves out what a piece has counted."""
+        for channel, table in self.counts().items():
+            for x in np.flatnonzero((table > counts[channel]).any(axis=1)):
+                raise InputError(
+                    f"the answer to request {self.request.number} must contain what was told of it in pieces; it has"
+                    f" {counts[channel][x].tolist()} for input x={x} of channel {channel}, and the pieces have"
+                    f" {table[x].tolist()}"
+                )
+
+    def _refuse_unfit(self, piece: AnswerPiece) -> None:
+        request = self.request
+        where = f"piece {str(piece.id)[:LONGEST_ID]!r} of request {request.number}"
+        if not isinstance(piece.id, str) or not 0 < len(piece.id) <= LONGEST_ID or not piece.id.isprintable():
+            raise InputError(f"{where} must have an identifier of 1 to {LONGEST_ID} visible letters")
+        if piece.channel not in request.senses or piece.x not in range(len(request.senses[piece.channel])):
+            raise InputError(f"{where} must count what was asked; it counts input {piece.x} of channel {piece.channel}")
+        if len(piece.counts) != (n_outputs := self._alphabets[piece.channel][1]):
+            raise InputError(f"{where} must have {n_outputs} counts, one for each output; it has {len(piece.counts)}")
+        if not all(type(count) is int and count >= 0 for count in piece.counts) or not piece.senses:
+            raise InputError(f"{where} must have counts that are whole numbers from 0 on, not all 0")
+
+    def _refuse_excess(self, piece: AnswerPiece, left: int) -> None:
+        if left < 0:
+            request, missing = self.request, left + piece.senses
+            asked = request.senses[piece.channel][piece.x]
+            raise InputError(
+                f"piece {piece.id!r} of request {request.number} has {piece.senses:,} senses of input x={piece.x} of"
+                f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
+            )
