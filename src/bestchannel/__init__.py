@@ -2,7 +2,7 @@
 
 from bestchannel.capacity import Capacities, Capacity, capacities, capacity, pseudo_capacity
 from bestchannel.channels import Channel
-from bestchannel.counts import read_channels, read_counts, read_trials
+from bestchannel.counts import quantise, read_channels, read_counts, read_trials
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.information import mutual_information
 from bestchannel.intervals import Estimate, estimate
@@ -51,6 +51,7 @@ __all__ = [
     "lower_bound",
     "mutual_information",
     "pseudo_capacity",
+    "quantise",
     "read_channels",
     "read_counts",
     "read_trials",

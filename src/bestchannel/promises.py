@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 MOST_DIGITS = 6
@@ -59,6 +59,7 @@ def promise(delta: float, epsilon: float, P: Sequence[float] | None, proof: str)
     return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
 
 
-def conditional(guarantee: str, inferred_outputs: bool) -> str:
-    """The guarantee, with its condition where the outputs of the channels are only those that were seen."""
-    return f"{guarantee}, conditional on the observed alphabet" if inferred_outputs else guarantee
+def conditional(guarantee: str, inferred_outputs: bool, conditions: Iterable[str] = ()) -> str:
+    """The guarantee with its conditions: those of channels, and that outputs are only those that were seen."""
+    seen = ["conditional on the observed alphabet"] if inferred_outputs else []
+    return ", ".join([guarantee, *filter(None, dict.fromkeys(conditions)), *seen])

@@ -17,7 +17,7 @@ from tests.journeys.built_site import build, built
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RUN = ["tutorial.md", "how-to/own-sensor.md", "how-to/own-policy.md", "how-to/report.md"]
+RUN = ["tutorial.md", *(f"how-to/{page}.md" for page in ("measured-outputs", "own-sensor", "own-policy", "report"))]
 """Pages run here; those on data formats and on laboratories have tests of their own."""
 
 PREFACE = """

@@ -32,13 +32,15 @@ def estimate(
     columns: Annotated[
         str | None, typer.Option(help="What the columns of lines are called, as channel=link,x=sent,y=got,count=n.")
     ] = None,
+    bins: options.Bins = None,
+    set_aside: options.SetAside = None,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
 
     The file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
     as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json).
-    Exit code 3 where the counts do not decide.
+    Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. Exit code 3 where the counts do not decide.
     """
     with terminal.progress("bytes read") as progress:
         read = read_counts(
@@ -46,6 +48,8 @@ def estimate(
             outputs=options.parse_outputs(outputs),
             transpose=transpose,
             columns=options.parse_columns(columns),
+            bins=options.parse_bins(bins),
+            set_aside=options.parse_set_aside(set_aside),
             progress=progress,
         )
     result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon)
@@ -84,4 +88,20 @@ def _show(result: Estimate) -> None:
     terminal.say(sentence(result.verdict, len(channels)))
     if not result.verdict.decided:
         terminal.say(f"by the normal intervals, not proved: {sentence(result.asymptotic_verdict, len(channels))}")
+    _say_binned(result)
     terminal.say(result.guarantee)
+
+
+def _say_binned(result: Estimate) -> None:
+    """Say of measured outputs what their bins mean, and what it took to choose them."""
+    binnings = [channel.binning for channel in result.channels if channel.binning]
+    if not binnings:
+        return
+    terminal.say(
+        "outputs are bins: a capacity is a lower bound of that of the measured outputs, and the verdict is about the"
+        " binned channels"
+    )
+    aside = sum(binning.set_aside for binning in binnings)
+    if aside:
+        share = aside / (aside + sum(channel.senses for channel in result.channels))
+        terminal.say(f"{aside:,} other senses ({100 * share:.2g} %) chose the edges, and were used for nothing else")

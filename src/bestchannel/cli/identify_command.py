@@ -35,6 +35,8 @@ def identify_verb(
     ] = None,
     outputs: options.Outputs = None,
     columns: options.Columns = None,
+    bins: options.Bins = None,
+    set_aside: options.SetAside = None,
     json: options.Json = False,
 ) -> None:
     """Name the channel of largest capacity, sensing one input of one channel at a time.
@@ -44,7 +46,9 @@ def identify_verb(
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
     with terminal.resumable(run):
-        source = _source(simulate, seed, replay, options.parse_outputs(outputs), options.parse_columns(columns))
+        labels = options.parse_outputs(outputs), options.parse_columns(columns)
+        cut = options.parse_bins(bins), options.parse_set_aside(set_aside)
+        source = _source(simulate, seed, None if replay is None else Replay(replay, *labels, *cut))
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
         chosen = policy.made_for(sensor.alphabets)
@@ -76,17 +80,11 @@ def finish(result: Identification, json: bool) -> None:
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
 
-def _source(
-    simulate: Path | None,
-    seed: int,
-    replay: Path | None,
-    outputs: list[str] | None,
-    columns: dict[str, str] | None,
-) -> Simulation | Replay:
+def _source(simulate: Path | None, seed: int, replay: Replay | None) -> Simulation | Replay:
     if simulate is not None and replay is None:
         return Simulation(read_channels(simulate), seed)
     if replay is not None and simulate is None:
-        return Replay(replay, outputs, columns)
+        return replay
     raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
 
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bestchannel.counts.quantisation import SET_ASIDE
+from bestchannel.counts.quantisation import Bins as GivenBins
 from bestchannel.errors import InputError
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import POLICIES
@@ -26,6 +28,21 @@ MaxSenses = Annotated[int | None, typer.Option(help="Stop undecided rather than 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
 Transpose = Annotated[bool, typer.Option("--transpose", help="The columns of the matrices are the inputs.")]
+Bins = Annotated[
+    str | None,
+    typer.Option(
+        help="Cut measured outputs into so many bins, or at edges as --bins=-1,0,1; none: numbers are labels.",
+        show_default=False,
+    ),
+]
+SetAside = Annotated[
+    float | None,
+    typer.Option(
+        help=f"Senses of every input that choose the edges of --bins and nothing else; below 1 a share of them."
+        f" {SET_ASIDE} unless given.",
+        show_default=False,
+    ),
+]
 Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
 Columns = Annotated[
     str | None,
@@ -42,6 +59,26 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
         if not sign or not ours.strip() or not theirs.strip():
             raise InputError(f"--columns must look like channel=link,x=sent,y=got; it is {text!r}")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def parse_bins(text: str | None) -> GivenBins:
+    """8 as a number of bins, -1,0,1 as edges, none as it is; a comma after a single edge tells it from a number."""
+    if text is None or text.strip() == "none":
+        return None if text is None else "none"
+    parts = text.strip().removesuffix(",").split(",")
+    try:
+        if parts == [text.strip()] and float(text).is_integer():
+            return int(float(text))
+        return [float(part) for part in parts]
+    except (ValueError, OverflowError):
+        raise InputError(f"--bins must be a number as 8, edges as --bins=-1,0,1, or none; it is {text!r}") from None
+
+
+def parse_set_aside(number: float | None) -> float:
+    """A whole number of senses, or a share below 1."""
+    if number is None:
+        return SET_ASIDE
+    return int(number) if number >= 1 and number.is_integer() else number
 
 
 def parse_outputs(text: str | None) -> list[str] | None:

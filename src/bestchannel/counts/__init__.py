@@ -2,12 +2,14 @@
 
 from bestchannel.counts.data_files import read_channels, read_counts, read_trials, write_channels
 from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
+from bestchannel.counts.quantisation import quantise
 from bestchannel.counts.trials import Trials
 
 __all__ = [
     "ChannelLabels",
     "LabelledCounts",
     "Trials",
+    "quantise",
     "read_channels",
     "read_counts",
     "read_trials",

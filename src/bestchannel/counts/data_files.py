@@ -15,6 +15,7 @@ from bestchannel.counts.disk import OpenFile, errors_naming, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.quantisation import SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.trials import NO_ORDER, Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
@@ -130,6 +131,8 @@ def read_counts(
     outputs: Sequence[str] | None = None,
     transpose: bool = False,
     columns: Columns = None,
+    bins: Bins = None,
+    set_aside: float = SET_ASIDE,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
     r"""The counts in a text (.csv, .tsv, .txt), .parquet, .npz, .mat or .json file by channel, in its order.
@@ -147,6 +150,11 @@ def read_counts(
         That the columns of the matrices are the inputs.
     columns
         What the columns of rows are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
+    bins
+        Where outputs are measured values: how many bins they are cut into, or the edges, as in `quantise`; "none" says
+        that numbers are labels. Without it, outputs that look measured are refused.
+    set_aside
+        The share, or the number, of the senses of every input that choose the edges, as in `quantise`.
     progress
         Called with (bytes read, bytes in all).
 
@@ -173,8 +181,11 @@ def read_counts(
     ...     read_counts(path)["cable"].counts.tolist()
     [[9, 1], [0, 10]]
     """
+    if _to_be_cut(bins):
+        trials = read_trials(path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, progress=progress)
+        return {content.name: content for content in trials.labelled_counts()}
     with _opened(path) as (source, form):
-        seen = Combinations(outputs)
+        seen = Combinations(outputs, numbers_are_labels=bins is not None)
         log = _log(form, source, seen, columns, progress)
         if log is None:
             matrices = _matrices(form, source, transpose)
@@ -192,6 +203,8 @@ def read_trials(
     *,
     outputs: Sequence[str] | None = None,
     columns: Columns = None,
+    bins: Bins = None,
+    set_aside: float = SET_ASIDE,
     progress: Progress | None = None,
 ) -> Trials:
     r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
@@ -204,6 +217,11 @@ def read_trials(
         The outputs that every channel can give, seen or not.
     columns
         What the columns are called, as {"channel": "link", "x": "sent", "y": "got"}.
+    bins
+        Where outputs are measured values: how many bins they are cut into, or the edges, as in `quantise`; "none" says
+        that numbers are labels. Without it, outputs that look measured are refused.
+    set_aside
+        The share, or the number, of the senses of every input that choose the edges, as in `quantise`.
     progress
         Called with (bytes read, bytes in all).
 
@@ -231,11 +249,22 @@ def read_trials(
     [0, 1]
     """
     with _opened(path) as (source, form):
-        seen = Combinations(outputs)
+        if _to_be_cut(bins) and outputs is not None:
+            raise InputError(
+                "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"
+            )
+        seen = MeasuredOutputs() if _to_be_cut(bins) else Combinations(outputs, numbers_are_labels=bins is not None)
         log = _log(form, source, seen, columns, progress)
         if log is None:
             raise InputError(NO_ORDER)
-        return in_order(seen, log)
+        return seen.quantised(log, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, log)
+
+
+def _to_be_cut(bins: Bins) -> bool:
+    """Whether outputs are numbers to be cut into bins."""
+    if isinstance(bins, str) and bins != "none":
+        raise InputError(f'bins must be a number, edges or "none"; it is {bins!r}')
+    return bins is not None and not isinstance(bins, str)
 
 
 @contextmanager

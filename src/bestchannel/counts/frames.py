@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bestchannel.counts.labelled_counts import Combinations, LabelledCounts, RowBlock, declared_outputs
 from bestchannel.counts.long_table import block_of_arrays
 from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.trials import Trials
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"
@@ -27,7 +28,9 @@ Labels = tuple[str, ...] | None
 def labelled_counts(counts: object, outputs: Sequence[str] | None = None) -> dict[str, LabelledCounts]:
     """The counts of every channel with their labels, whatever they came in; `outputs` declares the outputs of all."""
     declared = None if outputs is None else declared_outputs(outputs)
-    if isinstance(counts, Mapping):
+    if isinstance(counts, Trials):
+        found = [_of_value(content.name, content, declared) for content in counts.labelled_counts()]
+    elif isinstance(counts, Mapping):
         found = [_of_value(name, value, declared) for name, value in counts.items()]
     elif _is_labelled_array(counts):
         found = _of_labelled_array(counts, declared)

@@ -7,15 +7,19 @@ hands on blocks of such numbers; what is counted in the end are these.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, count_table
+from bestchannel.counts import soft_outputs
 from bestchannel.errors import InputError
+
+if TYPE_CHECKING:
+    from bestchannel.counts.binning import Binning
 
 MOST_CELLS = 2**27
 """The largest matrix that lines may span (1 GiB); lines are few, but x and y multiply."""
@@ -36,7 +40,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 class LabelledCounts:
     """How often each input gave each output: counts[x, y], with the labels of both.
 
-    `inferred_outputs` says that the outputs are the labels that lines happened to have.
+    `inferred_outputs` says that the outputs are the labels that lines happened to have, `binning` how they were made
+    from measured values, if they were.
     """
 
     name: str
@@ -44,20 +49,36 @@ class LabelledCounts:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     inferred_outputs: bool
+    binning: Binning | None = None
 
 
 @dataclass(frozen=True)
 class ChannelLabels:
-    """What a channel is called, and what its letters are called: input x is inputs[x]."""
+    """What a channel is called, and what its letters are called: input x is inputs[x].
+
+    `condition` is what a guarantee about the channel adds, as that its outputs are bins of measured values.
+    """
 
     key: Any
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    condition: str = ""
 
     @property
     def alphabet(self) -> tuple[int, int]:
         """(n_inputs, n_outputs)."""
         return len(self.inputs), len(self.outputs)
+
+    def letters(self) -> dict[str, Any]:
+        """All but the key, as JSON has it; `with_letters` reads it."""
+        condition = {"condition": self.condition} if self.condition else {}
+        return {"inputs": list(self.inputs), "outputs": list(self.outputs), **condition}
+
+    @staticmethod
+    def with_letters(key: Hashable, letters: Mapping[str, Any]) -> ChannelLabels:
+        """A channel of this name whose letters are what `letters` gave."""
+        condition = str(letters.get("condition", ""))
+        return ChannelLabels(key, tuple(letters["inputs"]), tuple(letters["outputs"]), condition)
 
     @staticmethod
     def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
@@ -86,11 +107,13 @@ class Combinations:
     """The different (channel, x, y) that a log has, numbered 0, 1, 2, ... in order of first appearance.
 
     Channels keep the order of the log. Each has its own alphabets: the labels that its rows have, in
-    numeric order if all are integers, otherwise in order of first appearance; or the declared outputs.
+    numeric order if all are integers, otherwise in order of first appearance; or the declared outputs. Outputs that
+    look like measured values are refused, unless `numbers_are_labels`.
     """
 
-    def __init__(self, outputs: Sequence[str] | None = None) -> None:
+    def __init__(self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False) -> None:
         self.declared = None if outputs is None else declared_outputs(outputs)
+        self._numbers_are_labels = numbers_are_labels
         self._channels: dict[str, _Seen] = {}
         self._numbers: dict[tuple[str, str, str], int] = {}
 
@@ -112,7 +135,8 @@ class Combinations:
         if number == MOST_SEEN:
             raise InputError(
                 f"{place} has the {MOST_SEEN + 1:,}th different combination of channel, x and y, too many for labels;"
-                " is one of these columns a measured value, a time or a running number?"
+                " is one of these columns a measured value, a time or a running number? Measured outputs are cut into"
+                " bins, --bins 8 (bins=8)"
             )
         seen = self._channels.setdefault(channel, _Seen())
         seen.inputs[x] = seen.outputs[y] = None
@@ -126,6 +150,11 @@ class Combinations:
     def inferred_outputs(self) -> bool:
         """Whether the outputs are those that happened to be seen."""
         return self.declared is None
+
+    def refuse_measured(self, labels: ChannelLabels, totals: Callable[[], NDArray[Any]]) -> None:
+        """Refuse a channel whose outputs look like measured values; totals() says how often each of them came."""
+        if self.inferred_outputs and not self._numbers_are_labels and len(labels.outputs) >= soft_outputs.FEWEST:
+            soft_outputs.refuse_measured(labels.key, labels.outputs, totals())
 
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
@@ -162,6 +191,7 @@ class Combinations:
 
     def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
         shape = len(labels.inputs), len(labels.outputs)
+        self.refuse_measured(labels, lambda: np.bincount(y, totals, minlength=shape[1]))
         refuse_too_many_cells(labels.key, shape)
         counts = np.zeros(shape)
         counts[x, y] = totals

@@ -95,7 +95,7 @@ def _label(value: object) -> str | None:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return str(int(value)) if value.is_integer() else repr(value)
-    return str(value) if isinstance(value, int | np.integer) else None
+    return str(value) if isinstance(value, int | np.integer | complex) else None
 
 
 def whole_counts(values: NDArray[Any], place: Place) -> Floats:

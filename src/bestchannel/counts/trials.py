@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, RowBlock
+from bestchannel.arrays import Integers
+from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, LabelledCounts, RowBlock
 from bestchannel.errors import InputError
+
+if TYPE_CHECKING:
+    from bestchannel.counts.binning import Binning
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
     """outputs[j][x] are the outputs of input x of channel j in their order, numbered as in its alphabets.
 
-    A trial takes one byte where a channel has at most 256 outputs, two up to 65536.
+    sent[j] are the inputs of channel j in their order. Input and output of a trial take one byte each where there
+    are at most 256 letters, two up to 65536. Where outputs were measured values, binnings[j] are the bins of channel j.
     """
 
     alphabets: tuple[ChannelLabels, ...]
     outputs: tuple[tuple[NDArray[Any], ...], ...]
     inferred_outputs: bool
+    sent: tuple[NDArray[Any], ...]
+    binnings: tuple[Binning | None, ...]
+
+    def counts(self) -> dict[Hashable, Integers]:
+        """counts[x, y] of every channel by its key, of shape (n_inputs, n_outputs)."""
+        return {
+            labels.key: np.array([np.bincount(outputs, minlength=len(labels.outputs)) for outputs in rows])
+            for labels, rows in zip(self.alphabets, self.outputs, strict=True)
+        }
+
+    def labelled_counts(self) -> Iterator[LabelledCounts]:
+        """The counts of every channel with their labels."""
+        for labels, table, binning in zip(self.alphabets, self.counts().values(), self.binnings, strict=True):
+            yield LabelledCounts(str(labels.key), table, labels.inputs, labels.outputs, self.inferred_outputs, binning)
 
 
 NO_ORDER = (
@@ -42,10 +61,13 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     first_input = np.cumsum([0, *(len(labels.inputs) for labels in alphabets)])
     group = first_input[channel] + x
     group = group.astype(np.min_scalar_type(int(group.max())))  # NumPy sorts two bytes by radix, in linear time
-    symbols, ends = _sorted_by_group(blocks, group, y, int(first_input[-1]))
-    sequences = np.split(symbols, ends[:-1])
-    per_channel = (tuple(sequences[a:b]) for a, b in pairwise(first_input.tolist()))
-    return Trials(alphabets, tuple(per_channel), seen.inferred_outputs)
+    sent = _split_by_group(list(blocks), channel, x, len(alphabets))
+    sequences = _split_by_group(blocks, group, y, int(first_input[-1]))
+    per_channel = tuple(tuple(sequences[a:b]) for a, b in pairwise(first_input.tolist()))
+    trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets))
+    for labels, rows in zip(alphabets, per_channel, strict=True):
+        seen.refuse_measured(labels, lambda rows=rows: np.bincount(np.concatenate(rows)))  # type: ignore[misc]
+    return trials
 
 
 def _compact(block: RowBlock) -> NDArray[Any]:
@@ -56,10 +78,10 @@ def _compact(block: RowBlock) -> NDArray[Any]:
     return block.combinations.astype(np.uint16 if few else np.uint32)
 
 
-def _sorted_by_group(
+def _split_by_group(
     blocks: list[NDArray[Any]], group: NDArray[Any], symbol: NDArray[Any], n_groups: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The symbols of all rows, those of a group together and in their order, and where each group ends.
+) -> list[NDArray[Any]]:
+    """The symbols of the rows of each group, in their order.
 
     Block by block, so that nothing of the size of the whole log is made but the answer.
     """
@@ -74,4 +96,4 @@ def _sorted_by_group(
         own = np.bincount(groups, minlength=n_groups)
         symbols[np.repeat(free - (np.cumsum(own) - own), own) + np.arange(len(block))] = symbol[block[order]]
         free += own
-    return symbols, ends
+    return np.split(symbols, ends[:-1])

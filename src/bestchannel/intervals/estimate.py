@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bestchannel.arrays import number_in
+from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
@@ -84,7 +85,8 @@ class ChannelEstimate:
 
     `capacity` is the plug-in estimate from the inputs that were sensed, lower <= C <= upper is proved, and
     `paper` is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `positive` says
-    that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and columns of the counts.
+    that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and columns of the counts. Where the
+    outputs were measured values, `binning` is how they were cut, and all this is about the channel to the bins.
     """
 
     name: str
@@ -99,6 +101,7 @@ class ChannelEstimate:
     paper: Interval
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    binning: Binning | None
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,8 @@ class Estimate(Shown):
             f"with probability at least {confidence(self.delta)} every capacity is between its lower and upper end,"
             " at all times and under any adaptive sensing [bestchannel explain estimate]"
         )
-        return conditional(words, self.inferred_outputs)
+        bins = (channel.binning.condition for channel in self.channels if channel.binning)
+        return conditional(words, self.inferred_outputs, bins)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
@@ -202,7 +206,8 @@ def estimate(
     counts
         A mapping from names to whole numbers of shape (n_inputs, n_outputs): how often input x gave output y. Or a
         frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without count and one row per
-        sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; what `read_counts` gives.
+        sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; what `read_counts`,
+        `read_trials` or `quantise` gives.
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -285,6 +290,7 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
         paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
         inputs=content.inputs,
         outputs=content.outputs,
+        binning=content.binning,
     )
 
 

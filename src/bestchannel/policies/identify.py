@@ -126,7 +126,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         policy=policy.reference(),
         delta=policy.delta,
         epsilon=policy.epsilon,
-        guarantee=conditional(policy.guarantee, inferred_outputs),
+        guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
         audit=Audit(tuple(parties), policy.options, tuple(policy.steps), VERSION, inferred_outputs),
     )

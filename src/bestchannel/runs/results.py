@@ -45,8 +45,7 @@ def as_document(result: Identification) -> dict[str, Any]:
         "audit": {
             "version": result.audit.version,
             "channels": [
-                {"name": name, "inputs": list(labels.inputs), "outputs": list(labels.outputs)}
-                for name, labels in zip(names, result.audit.channels, strict=True)
+                {"name": name, **labels.letters()} for name, labels in zip(names, result.audit.channels, strict=True)
             ],
             "inferred_outputs": result.audit.inferred_outputs,
             "options": dict(result.audit.options),
@@ -93,7 +92,7 @@ def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
 
 def _parsed(document: Any) -> Identification:
     audit = document["audit"]
-    parties = tuple(ChannelLabels(p["name"], tuple(p["inputs"]), tuple(p["outputs"])) for p in audit["channels"])
+    parties = tuple(ChannelLabels.with_letters(p["name"], p) for p in audit["channels"])
     number = {labels.key: j for j, labels in enumerate(parties)}
     steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
     return Identification(

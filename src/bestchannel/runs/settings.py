@@ -80,10 +80,7 @@ class Settings:
 
     def text(self) -> str:
         """The settings as JSON."""
-        channels = [
-            {"key": _key(labels), "inputs": list(labels.inputs), "outputs": list(labels.outputs)}
-            for labels in self.parties
-        ]
+        channels = [{"key": _key(labels), **labels.letters()} for labels in self.parties]
         content = {
             "channels": channels,
             "policy": self.policy,
@@ -135,7 +132,7 @@ def _labels(channel: Mapping[str, Any]) -> ChannelLabels:
     for side in (channel["inputs"], channel["outputs"]):
         if not isinstance(side, list) or not side or not all(isinstance(letter, str) for letter in side):
             raise ValueError("a channel must have inputs and outputs, as texts")
-    return ChannelLabels(channel["key"], tuple(channel["inputs"]), tuple(channel["outputs"]))
+    return ChannelLabels.with_letters(channel["key"], channel)
 
 
 def _key(labels: ChannelLabels) -> int | str:

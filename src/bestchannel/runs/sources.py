@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.channels import Channel
+from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError, MissingFileError
 from bestchannel.policies import ChannelLabels
 from bestchannel.progress import Progress
@@ -44,10 +45,19 @@ class Replay:
     trials: Path
     outputs: Sequence[str] | None
     columns: Mapping[str, str] | None
+    bins: Bins = None
+    set_aside: float = SET_ASIDE
 
     def sensor(self, progress: Progress | None = None) -> Recording:
         """The recording at its beginning; `progress` is told how many bytes of how many are read."""
-        return Recording.from_file(self.trials, outputs=self.outputs, columns=self.columns, progress=progress)
+        return Recording.from_file(
+            self.trials,
+            outputs=self.outputs,
+            columns=self.columns,
+            bins=self.bins,
+            set_aside=self.set_aside,
+            progress=progress,
+        )
 
     def record(self, run: Path) -> dict[str, Any]:
         """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
@@ -57,6 +67,7 @@ class Replay:
             "sha256": _sha256(self.trials),
             "outputs": self.outputs and list(self.outputs),
             "columns": self.columns and dict(self.columns),
+            **({} if self.bins is None else {"bins": self.bins, "set_aside": self.set_aside}),
         }
 
 
@@ -89,7 +100,7 @@ def _replay(settings: Settings, run: Path) -> Replay:
     trials = run.absolute().parent / stored["path"]
     if _sha256(trials) != stored["sha256"]:
         raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
-    return Replay(trials, outputs, columns)
+    return Replay(trials, outputs, columns, stored.get("bins"), stored.get("set_aside", SET_ASIDE))
 
 
 def _all_texts(*values: object) -> bool:

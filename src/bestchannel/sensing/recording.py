@@ -13,6 +13,7 @@ from bestchannel.arrays import Integers, numeric_array
 from bestchannel.counts.data_files import read_trials
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.labelled_counts import ChannelLabels, Combinations
+from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
@@ -38,6 +39,8 @@ class Recording:
 
     Attributes
     ----------
+    trials
+        All trials, used or not, as `read_trials` gives them.
     parties
         What every channel and its letters are called.
     inferred_outputs
@@ -71,6 +74,7 @@ class Recording:
                 "outputs belongs to a data frame; pairs of numbers have alphabets=, a file is read with it"
             )
         log = _of_pairs(trials, alphabets) if isinstance(trials, Mapping) else _of_labels(trials, outputs)
+        self.trials = log
         self.parties = list(log.alphabets)
         self.inferred_outputs = log.inferred_outputs
         self._outputs = log.outputs
@@ -83,13 +87,15 @@ class Recording:
         *,
         outputs: Sequence[str] | None = None,
         columns: Mapping[str, str] | None = None,
+        bins: Bins = None,
+        set_aside: float = SET_ASIDE,
         progress: Progress | None = None,
     ) -> Recording:
         r"""The recording in a file.
 
         Parameters
         ----------
-        path, outputs, columns, progress
+        path, outputs, columns, bins, set_aside, progress
             As in `read_trials`.
 
         Returns
@@ -111,7 +117,9 @@ class Recording:
         ...     Recording.from_file(path, outputs=["0", "1", "lost"]).alphabets
         [(2, 3)]
         """
-        return cls(read_trials(path, outputs=outputs, columns=columns, progress=progress))
+        return cls(
+            read_trials(path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, progress=progress)
+        )
 
     @property
     def keys(self) -> list[Hashable]:
@@ -126,10 +134,7 @@ class Recording:
     @property
     def counts(self) -> dict[Hashable, Integers]:
         """counts[x, y] of every channel over all trials, used or not; shape (n_inputs, n_outputs)."""
-        return {
-            labels.key: np.array([np.bincount(outputs, minlength=len(labels.outputs)) for outputs in rows])
-            for labels, rows in zip(self.parties, self._outputs, strict=True)
-        }
+        return self.trials.counts()
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
@@ -182,7 +187,10 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
     sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
     outputs = tuple(_by_input(key, log, size) for (key, log), size in zip(logs.items(), sizes, strict=True))
     labels = tuple(ChannelLabels.numbered(key, size) for key, size in zip(logs, sizes, strict=True))
-    return Trials(labels, outputs, alphabets is None)
+    sent = tuple(
+        log[:, 0].astype(np.min_scalar_type(size[0] - 1)) for log, size in zip(logs.values(), sizes, strict=True)
+    )
+    return Trials(labels, outputs, alphabets is None, sent, (None,) * len(labels))
 
 
 def _pairs(log: object, where: str) -> Integers:

@@ -1,0 +1,66 @@
+"""Outputs that are measured numbers: how a label is read as one, and how a log of them is told from one of labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bestchannel.errors import InputError
+
+FEWEST = 10
+"""Fewer different outputs are labels, whatever they look like."""
+
+MOST_CLASSES = 1000
+"""So many different whole numbers may be the names of classes."""
+
+ONCE = 0.1
+"""Where a larger share of the senses has an output that came once, the alphabet is not known from them.
+
+That share is the Good–Turing estimate of the probability that the next output is a new one [Goo53]. As no more outputs
+come once than there are, a channel with ten senses per output is never above it.
+"""
+
+_REAL = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_INFINITE = r"[+-]?(?:inf|infinity)"
+_NUMBER = re.compile(rf"(?:{_REAL}|{_INFINITE})", re.IGNORECASE)
+_COMPLEX = re.compile(rf"\(?({_REAL}(?=\s*[+-]))?\s*([+-]?)\s*({_REAL.removeprefix('[+-]?')})\s*[ijIJ]\)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+(?:[.,]0*)?")
+
+
+def measured(label: str) -> tuple[float, ...] | None:
+    """The number that a label spells, or the two of a complex number such as 0.3-1.2j; None for any other label.
+
+    >>> measured("-0.5"), measured("0,25"), measured("1.5-2j"), measured("lost")
+    ((-0.5,), (0.25,), (1.5, -2.0), None)
+    """
+    text = label.strip()
+    if _NUMBER.fullmatch(text):
+        return (float(text.replace(",", ".")),)
+    point = _COMPLEX.fullmatch(text)
+    if point is None:
+        return None
+    real, sign, imaginary = ((part or "").replace(",", ".") for part in point.groups())
+    return float(real or 0), float(sign + imaginary)  # Python writes 2j where the real part is 0
+
+
+def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any]) -> None:
+    """Refuse outputs that are numbers of which too many came once: totals[y] senses gave outputs[y]."""
+    senses, once = int(totals.sum()), int((totals == 1).sum())
+    if len(outputs) < FEWEST or once <= ONCE * senses or not _all_numbers(outputs):
+        return
+    raise InputError(
+        f'the outputs of channel "{channel}" look like measured values: {senses:,} senses have {len(outputs):,}'
+        f" different numbers, of which {once:,} came once, so that counts say nothing; cut them into bins, --bins 8"
+        " (bins=8, bc.quantise), or with edges, --bins=-1,0,1 (bins=[-1, 0, 1]); if they are labels, say --bins none"
+        ' (bins="none") or declare them (--outputs, outputs=)'
+    )
+
+
+def _all_numbers(outputs: Sequence[str]) -> bool:
+    """Whether all labels are numbers, not all of them whole unless there are very many."""
+    if all(map(_WHOLE.fullmatch, outputs)):
+        return len(outputs) > MOST_CLASSES
+    return all(measured(label) is not None for label in outputs)
