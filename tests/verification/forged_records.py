@@ -80,10 +80,12 @@ class Pretending(Adaptive):
 class WrongLeader(Pretending):
     """Keeps to the channel that it was told to favour, whatever the answers."""
 
-    favourite = 0
+    favourite, honest = 0, True
 
     def _most_valuable(self, channels, view):
-        return self.favourite if self.favourite in channels else super()._most_valuable(channels, view)
+        best = super()._most_valuable(channels, view)
+        self.honest = self.honest and best == self.favourite
+        return self.favourite if self.favourite in channels else best
 
 
 SIZES = np.geomspace(0.001, 1.0, 40)
@@ -130,11 +132,14 @@ class Hindsight(WrongLeader):
 
 
 def pretended(kind, rng, delta=0.3):
-    """A record of such a policy in favour of a channel that is not the best."""
-    sensor = Simulator([bsc(0.1), bsc(float(rng.uniform(0.1, 0.11)))], rng=rng)
-    policy = kind(sensor.alphabets, delta=delta)
-    policy.favourite, policy.sensor = 1, sensor
-    return written(identify(sensor, policy, max_senses=MOST_SENSES))
+    """A record of such a policy in favour of a channel that is not the best, and did not always look it."""
+    while True:
+        sensor = Simulator([bsc(0.1), bsc(float(rng.uniform(0.1, 0.11)))], rng=rng)
+        policy = kind(sensor.alphabets, delta=delta)
+        policy.favourite, policy.sensor = 1, sensor
+        result = identify(sensor, policy, max_senses=MOST_SENSES)
+        if not policy.honest:
+            return written(result)
 
 
 def hindsight_sizes(rng):
@@ -247,9 +252,9 @@ def changed(value, rng):
 
 
 def one_entry(rng):
-    """One number or text, anywhere but among the names of letters, is another one."""
+    """One number or text, anywhere, is another one."""
     result = honest(rng)
-    *path, last = one_of(rng, [path for path in leaves_of(result) if "inputs" not in path and "outputs" not in path])
+    *path, last = one_of(rng, list(leaves_of(result)))
     place = functools.reduce(lambda inside, key: inside[key], path, result)
     place[last] = changed(place[last], rng)
     return result

@@ -2,12 +2,14 @@
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
  "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
- "steps": [{"request", "senses", "stakes", "counts", "status"}]}}: within a step, whatever belongs to a channel stands
-under its name.
+ "steps": [{"request", "senses", "stakes", "counts", "status"}], "seal"}}: within a step, whatever belongs to a channel
+stands under its name. The seal is the SHA-256 of the channels and of all answers in their order.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,20 +40,26 @@ class RecordedStakes:
 def as_document(result: Identification) -> dict[str, Any]:
     """The result in lists, numbers and texts."""
     names = [str(labels.key) for labels in result.audit.channels]
+    channels = [{"name": name, **labels.letters()} for name, labels in zip(names, result.audit.channels, strict=True)]
+    steps = [_step_document(step, names) for step in result.audit.steps]
     return {
         **{key: getattr(result, key) for key in OUTCOME},
         "best": None if result.best is None else str(result.best),
         "candidates": [str(key) for key in result.candidates],
         "audit": {
             "version": result.audit.version,
-            "channels": [
-                {"name": name, **labels.letters()} for name, labels in zip(names, result.audit.channels, strict=True)
-            ],
+            "channels": channels,
             "inferred_outputs": result.audit.inferred_outputs,
             "options": dict(result.audit.options),
-            "steps": [_step_document(step, names) for step in result.audit.steps],
+            "steps": steps,
+            "seal": _seal(channels, steps),
         },
     }
+
+
+def _seal(channels: list[dict[str, Any]], steps: list[dict[str, Any]]) -> str:
+    answers = [[step["senses"], step["counts"]] for step in steps]
+    return hashlib.sha256(json.dumps([channels, answers], sort_keys=True).encode()).hexdigest()
 
 
 def from_document(document: object) -> Identification:
