@@ -6,8 +6,24 @@ import pytest
 import bestchannel as bc
 from bestchannel import Capacities
 from bestchannel.capacity import dense
-from bestchannel.capacity.bracket import Tolerance
-from tests.capacity.hostile import GOAL, KINDS, SHAPES, boundary_ties, count_faults, divergences, faults, unused_outputs
+from bestchannel.capacity.bracket import Tolerance, rounding_in_pairs
+from tests.capacity.hostile import (
+    GOAL,
+    KINDS,
+    LARGE_SHAPES,
+    SHAPES,
+    STACK_OPTIONS,
+    boundary_ties,
+    contradicted,
+    cost,
+    count_faults,
+    divergences,
+    exclusions,
+    faults,
+    floor,
+    outside_of_balls,
+    unused_outputs,
+)
 from tests.reference import ball
 
 EACH = -(-100_000 // (len(KINDS) * len(SHAPES)))
@@ -28,9 +44,11 @@ def test_a_hundred_thousand_hostile_channels_converge_with_valid_certificates(ki
 def by_blas(W):
     """The answers of the dense solver for a stack, as the library would give them."""
     tolerance, (n, m) = Tolerance(GOAL), W.shape[1:]
-    points = [dense.solve(dense.Problem(V / V.sum(axis=1, keepdims=True)), tolerance.goal_nats(m), 1.0) for V in W]
+    rounding = rounding_in_pairs(n, m)
+    goal = tolerance.goal_nats(rounding)
+    points = [dense.solve(dense.Problem(V / V.sum(axis=1, keepdims=True)), goal, 1.0) for V in W]
     low, high = (np.array([getattr(point, end) for point in points]) for end in ("low", "high"))
-    bracket = tolerance.bracket(low, high, (n, m))
+    bracket = tolerance.bracket(low, high, (n, m), rounding)
     return Capacities(*bracket, np.array([point.p for point in points]), np.array([point.Q for point in points]))
 
 
@@ -66,6 +84,57 @@ def test_a_relative_tolerance_is_met_by_a_true_bracket_on_hostile_channels(kind)
     for n, m in rng.permutation(SHAPES)[:24]:
         W = KINDS[kind](rng, 1, n, m)[0]
         assert false_or_wide(W, 1e-6) is None, W.tolist()
+
+
+@pytest.mark.parametrize("shape", [(3, 3), *LARGE_SHAPES], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_ball_arithmetic_contradicts_no_bracket(kind, shape):
+    W = KINDS[kind](generator(kind, *shape, 3), 1, *shape)
+    for options in STACK_OPTIONS:
+        assert exclusions(W, bc.capacities(W, **options)) == 0
+    if shape != (5000, 2):
+        assert not outside_of_balls(W[0], floor)
+        assert not outside_of_balls(W[0], cost)
+
+
+def repeated(rows, times):
+    return np.tile(rows, (times, 1))
+
+
+@pytest.mark.parametrize("options", [{}, {"rtol": 1e-6}, {"cost": [0.0, 1.0] * 2500, "budget": 0.5}], ids=str)
+def test_five_thousand_equal_rows_have_capacity_0(options):
+    answer = bc.capacity(np.full((5000, 2), 0.5), **options)
+    assert answer.lower == 0.0
+    assert answer.upper <= 1e-12
+    assert bc.pseudo_capacity(np.full((5000, 2), 0.5), 0.25).lower == 0.0
+
+
+@pytest.mark.parametrize("times", [1, 1000, 30_000, 50_000])
+def test_a_symmetric_pair_of_rows_has_its_capacity_however_often_it_is_repeated(times):
+    answer = bc.capacity(repeated([[0.9, 0.1], [0.1, 0.9]], times))
+    with ball.precision():
+        # for the rows divided by their exact sums; both rows hold the same two doubles
+        exact = 1 - ball.entropy(ball.scaled(ball.exact([0.9, 0.1])))
+        assert ball.surely_below(answer.lower, exact)
+        assert ball.surely_below(exact, answer.upper)
+    assert answer.converged
+
+
+def test_what_is_proved_takes_few_inputs_of_many():
+    rng = np.random.default_rng(3)
+    answer = bc.capacity(rng.dirichlet(np.ones(3), 60_000))
+    assert answer.converged
+    assert np.count_nonzero(answer.input) <= 500
+
+
+def test_the_check_in_balls_notices_ends_that_are_off_by_little():
+    W = KINDS["uniform_on_the_simplex"](np.random.default_rng(1), 1, 4, 4)
+    good = bc.capacities(W)
+    fields = {name: getattr(good, name) for name in ("lower", "upper", "converged", "input", "output")}
+    assert exclusions(W, good) == 0
+    assert exclusions(W, Capacities(**fields | {"lower": good.lower + 1e-12})) == 1
+    assert exclusions(W, Capacities(**fields | {"upper": good.upper - 1e-12})) == 1
+    assert contradicted(W[0], Capacities(**fields | {"upper": good.upper - 1e-12}).at(0))
 
 
 @pytest.mark.parametrize("shape", [(100, 100), (300, 20), (20, 300)], ids=str)

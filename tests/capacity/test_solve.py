@@ -44,6 +44,10 @@ def test_the_floor_must_lie_above_zero_and_at_most_half_of_uniform(eta):
         ({"cost": [0, 1, 2], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, 1, 2]"),
         ({"cost": [0, np.inf], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, inf]"),
         ({"cost": [0, np.nan], "budget": 1.0}, "the cost must be 2 finite numbers, one per input; it is [0, nan]"),
+        (
+            {"cost": [-1e308, 1e308], "budget": 0.0},
+            "the cost of x=0 must lie in [-1e+300, 1e+300]; it is -1e+308: choose another unit",
+        ),
         ({"cost": [1, 2], "budget": 0.5}, "the budget must be at least the cheapest input's cost 1; it is 0.5"),
         ({"cost": [1, 2], "budget": "much"}, "the budget must be a number; it is 'much'"),
         ({"cost": [1, 2], "budget": np.nan}, "the budget must lie in (-1e+300, 1e+300]; it is nan"),
@@ -53,6 +57,11 @@ def test_a_cost_or_budget_that_makes_no_sense_is_refused(options, message):
     with pytest.raises(InputError) as refused:
         bc.capacity(W, **options)
     assert str(refused.value) == message
+
+
+def test_costs_that_no_unit_holds_together_are_refused():
+    with pytest.raises(InputError, match=r"^the costs must differ from the least by 0, or by 1e-200 .* x=1 differs by"):
+        bc.capacity(np.eye(3), cost=[0, 1e-250, 1], budget=0.5)
 
 
 @pytest.mark.parametrize("call", [bc.capacity, lambda rows: bc.pseudo_capacity(rows, 0.1)])

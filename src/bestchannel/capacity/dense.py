@@ -11,8 +11,9 @@ for every feasible P, with Q made of P, and every gamma >= 0: the certificate.
 
 The method is the interior point of `lanes`, for one channel, with two additions. The unused
 budget is one more variable t >= 0, so that the cost becomes an equality. And of many inputs,
-multiplicative steps find those that may matter; the interior point works on those, and every
-input is certified at the end. For the plain capacity the steps are the compiled ones of `single`.
+multiplicative steps find those that may matter; the interior point works on a few per output, takes in those
+that stand in the way of the certificate, and every input is certified at the end: a capacity needs no more inputs
+than outputs [Gal68, Sec. 4.5]. For the plain capacity the steps are the compiled ones of `single`.
 """
 
 from __future__ import annotations
@@ -25,14 +26,23 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacity_kernels
+from bestchannel.capacity.bracket import (
+    EPS,
+    TINY,
+    certified_nats,
+    divergences_by_logarithms,
+    output_of,
+    relative_slack,
+    rounding_in_pairs,
+)
 from bestchannel.information import divergences_nats
 
-TINY = 1e-300
 LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
 FEW_INPUTS, FEW_INPUTS_COMPILED = 96, 16
 STEPS_OF_FEW, STEPS = 6, (12, 18)
 COMPILED_UP_TO = 1024  # inputs; beyond, BLAS is faster
+MAX_ROUNDS = 60
 KEPT_GAPS = 6.0
 SHORT_OF_BOUNDARY = 0.995
 
@@ -98,6 +108,25 @@ def evaluate(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
     return Point(p, q, Q, D, score, gamma, float(p @ D), float(score.max()))
 
 
+def certified(problem: Problem, point: Point) -> Point:
+    """The same point, both ends from sums in pairs, whose rounding `rounding_in_pairs` bounds for any size.
+
+    Q is divided by its own sum: the upper end holds for every distribution Q, and the lower end is then too high
+    by D(pW || Q), of second order in what rounding did to Q.
+    """
+    p = point.p / np.sum(point.p)
+    q = output_of(problem.W, p)
+    Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
+    Q = Q / np.sum(Q)
+    D = divergences_nats(problem.W, Q) if problem.precise else divergences_by_logarithms(problem.W, Q)
+    score = D
+    if problem.cost is not None:  # where D_x may exceed the capacity by what x costs, and is rounded in proportion
+        price, allowance = point.gamma * problem.cost, point.gamma * problem.budget
+        score = D - price + allowance + 128.0 * EPS * (np.abs(D) + price + allowance)
+    low, high = certified_nats(p, D, score)
+    return Point(p, q, Q, D, score, point.gamma, float(low), float(high))
+
+
 def filled(q: Floats, eta: float) -> Floats:
     """argmin over Q >= eta of D(q || Q): Q = max(q/xi, eta), with xi such that Q sums to 1."""
     order = np.sort(q)
@@ -112,19 +141,25 @@ def filled(q: Floats, eta: float) -> Floats:
 def solve(problem: Problem, tol: float, rtol: float) -> Point:
     """A point whose gap is at most tol, and rtol * high where `precise`, or the best that was found."""
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
-        p, rows = _screened(problem)
+        p, rows = _screened(problem, tol)
         point = found = _solve_on(problem, rows, p, tol, rtol)
-        while True:
+        for _ in range(MAX_ROUNDS):
             goal = _goal(problem, point, tol, rtol)
-            if point.gap <= goal or len(rows) == len(problem.W):
-                return point
-            rows = _with_missing_inputs(rows, found, goal)
-            found = _solve_on(problem, rows, point.p, tol, rtol)
+            more = rows if point.gap <= goal else _with_missing_inputs(problem, rows, found, goal)
+            if len(more) == len(rows):
+                break
+            away_from_zero = 0.5 * (point.p + np.isin(np.arange(len(point.p)), more) / len(more))
+            rows, found = more, _solve_on(problem, more, away_from_zero, tol, rtol)
             point = min(point, found, key=_gap)
+        return certified(problem, point)
 
 
 def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
-    return min(tol, rtol * point.high) if problem.precise else tol
+    """The gap at which to stop: as asked, but no smaller than what rounding does to either end."""
+    if not problem.precise:
+        return tol
+    futile = 0.25 * float(relative_slack(point.high, rounding_in_pairs(*problem.W.shape)))
+    return max(min(tol, rtol * point.high), futile)
 
 
 def _gap(point: Point) -> float:
@@ -143,22 +178,37 @@ def _first_input(problem: Problem) -> Floats:
     return share * p + (1.0 - share) * cheapest / np.count_nonzero(cheapest)
 
 
-def _screened(problem: Problem) -> tuple[Floats, Integers]:
+def _screened(problem: Problem, tol: float) -> tuple[Floats, Integers]:
     """Where to begin, and with which inputs: of many, those whose divergence may still reach the capacity."""
     p, rows = _first_input(problem), np.arange(len(problem.W))
     if problem.cost is not None:
-        return p, rows
+        return p, _best_of_stretches(problem, rows, evaluate(problem, p).D - problem.cost)
     if len(rows) <= (FEW_INPUTS_COMPILED if problem.plain else FEW_INPUTS):
         return _warm_start(problem, p, STEPS_OF_FEW).p, rows
     part = problem
     for steps in STEPS:
         point = _warm_start(part, p, steps)
-        kept = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, 0.0) <= point.D)
+        near = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, tol) <= point.D)
+        kept = _best_of_stretches(part, near, point.D)
         rows, part = rows[kept], part.restricted(kept)
         p = point.p[kept] / point.p[kept].sum()
     everywhere = np.zeros(len(problem.W))
     everywhere[rows] = p
     return everywhere, rows
+
+
+def _best_of_stretches(problem: Problem, rows: Integers, score: Floats) -> Integers:
+    """Of more rows than a few per output, the one with the largest score in each of so many stretches.
+
+    The rows are first sorted by their mean output, so that neighbours are alike where alike has a meaning.
+    """
+    n_outputs = problem.W.shape[1]
+    most = FEW_INPUTS + 4 * n_outputs
+    if len(rows) <= most:
+        return rows
+    rows = rows[np.argsort((problem.W @ np.arange(n_outputs))[rows], kind="stable")]
+    stretches = np.array_split(rows, most)
+    return np.sort([stretch[np.argmax(score[stretch])] for stretch in stretches])
 
 
 def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
@@ -185,7 +235,7 @@ def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
 def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: float) -> Point:
     """The interior point on some of the inputs, certified for all of them."""
     part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
-    p = p[rows] / p[rows].sum()
+    p = _first_input(part) if part.cost is not None else p[rows] / p[rows].sum()
     if part.plain and len(rows) <= COMPILED_UP_TO:
         found, gamma = capacity_kernels.single().interior_point(part.W, part.neg_entropy, p, tol), 0.0
     else:
@@ -209,10 +259,10 @@ def _within_budget(problem: Problem, p: Floats) -> Floats:
     return p
 
 
-def _with_missing_inputs(rows: Integers, point: Point, goal: float) -> Integers:
-    """The rows and those outside that stand in the way of the certificate; all rows if none does."""
-    better = np.union1d(rows, np.flatnonzero(point.score > point.low + 0.5 * goal))
-    return better if len(better) > len(rows) else np.arange(len(point.p))
+def _with_missing_inputs(problem: Problem, rows: Integers, point: Point, goal: float) -> Integers:
+    """The rows and the worst of those outside that stand in the way of the certificate."""
+    outside = np.setdiff1d(np.flatnonzero(point.score > point.low + 0.5 * goal), rows)
+    return np.union1d(rows, _best_of_stretches(problem, outside, point.score))
 
 
 def interior_point(problem: Problem, p: Floats, tol: float, rtol: float) -> tuple[Floats, float]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import probability_rows, refuse_unless_real
-from bestchannel.capacity.bracket import Capacities, Tolerance
+from bestchannel.capacity.bracket import Capacities, Tolerance, rounding_in_turn
 from bestchannel.capacity.stack import channel_names, folded, parted
 from bestchannel.compiled import logger
 from bestchannel.errors import InputError, MissingExtraError
@@ -124,10 +124,11 @@ def _launch(
     count, (n, m) = last - first, stack.shape[1:]
     quick, thorough = _kernels(n, m, tolerance.precise, cupy.cuda.Device().id)
     processors, needed = cupy.cuda.Device().attributes["MultiProcessorCount"], -(-count // BLOCK)
-    part, goal = slice(first, last), np.float64(tolerance.goal_nats(m))
+    part, rounding = slice(first, last), rounding_in_turn(n, m)
+    goal = np.float64(tolerance.goal_nats(rounding))
     out = (
         answers.lower[part], answers.upper[part], answers.input[part], answers.output[part], answers.converged[part],
-        *map(np.float64, (tolerance.tol, tolerance.rtol, tolerance.rounding(m), tolerance.ceiling((n, m)))),
+        *map(np.float64, (tolerance.tol, tolerance.rtol, rounding, tolerance.ceiling((n, m)))),
     )  # fmt: skip
     waiting, taken = cupy.full(1, count, np.uint32), cupy.zeros(1, np.uint32)
     queue = np.uint64(0)  # no queue: every channel waits

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
-from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance
+from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_in_pairs
 from bestchannel.capacity.device import device_of, solve_on_device
 from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
 from bestchannel.channels import Channel
@@ -250,6 +250,7 @@ def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[I
     if prices.shape != (n_inputs,) or not np.all(np.isfinite(prices)):
         raise InputError(f"the cost must be {n_inputs} finite numbers, one per input; it is {cost!r}")
     budget = number_in(budget, "the budget", low=-1e300, high=1e300)
+    _refuse_unless_comparable(prices)
     least = float(prices.min())
     if least > budget:
         raise InputError(f"the budget must be at least the cheapest input's cost {least:g}; it is {budget:g}")
@@ -257,6 +258,20 @@ def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[I
     if np.ptp(prices) == 0.0 or budget == least:
         return cheapest, None, 0.0
     return np.arange(n_inputs), prices, budget
+
+
+def _refuse_unless_comparable(prices: Floats) -> None:
+    """Raise for costs that overflow when subtracted, or underflow when divided by the largest difference."""
+    x = int(np.argmax(np.abs(prices)))
+    if abs(prices[x]) > 1e300:
+        raise InputError(f"the cost of x={x} must lie in [-1e+300, 1e+300]; it is {prices[x]:g}: choose another unit")
+    excess = prices - prices.min()
+    x = int(np.argmin(np.where(excess > 0.0, excess, np.inf)))
+    if 0.0 < excess[x] < 1e-200 * excess.max():
+        raise InputError(
+            "the costs must differ from the least by 0, or by 1e-200 of the largest difference and more; the cost of"
+            f" x={x} differs by {excess[x]:g} of {excess.max():g}: round it"
+        )
 
 
 def _solve_one(
@@ -280,7 +295,8 @@ def _solve_one(
         (budget - least) / spread,
         precise=tolerance.precise,
     )
-    point = dense.solve(problem, tolerance.goal_nats(W.shape[1]), tolerance.relative_goal)
+    rounding = rounding_in_pairs(*W.shape)
+    point = dense.solve(problem, tolerance.goal_nats(rounding), tolerance.relative_goal)
     if rigorous:
         from bestchannel.capacity.rigorous import certified_bracket
 
@@ -288,5 +304,5 @@ def _solve_one(
         low, high = certified_bracket(W, point.p, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
         narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
         return Capacity(low, high, narrow, point.p, point.Q, rigorous=True)
-    lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, eta)
+    lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, rounding, eta)
     return Capacity(float(lower), float(upper), bool(converged), point.p, point.Q)

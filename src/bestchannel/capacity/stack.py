@@ -10,12 +10,15 @@ import numpy as np
 
 from bestchannel.arrays import Floats, probability_rows
 from bestchannel.capacity import capacity_kernels, vectors
-from bestchannel.capacity.bracket import Capacities, Tolerance
+from bestchannel.capacity.bracket import Capacities, Tolerance, bounds_nats, rounding_in_pairs, rounding_in_turn
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
 CHUNK_WORK, CHUNK_WORK_IN_NUMPY = 2**21, 2**17
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
+
+MOST_IN_TURN = 128
+"""Outputs up to which the bounds of the lanes, which add one term after the other, are taken as they are."""
 
 LANE_BYTES = 2**18
 """What the state of all lanes may take, so that it stays in a core's second-level cache."""
@@ -36,9 +39,11 @@ def solve_stack(
         _refuse_counts(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
-    goal, relative_goal = tolerance.goal_nats(m), tolerance.relative_goal
     in_lanes = n <= _widest_in_lanes(count, tolerance.precise)
     compiled = in_lanes and capacity_kernels.lanes.worth_loading(_seconds_in_numpy(count, n, m))
+    as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
+    rounding = rounding_in_turn(n, m) if as_they_are else rounding_in_pairs(n, m)
+    goal, relative_goal = tolerance.goal_nats(rounding), tolerance.relative_goal
 
     def work(first: int, last: int) -> None:
         if compiled:
@@ -51,6 +56,10 @@ def solve_stack(
             vectors.solve(
                 stack[part], goal, relative_goal, normalize, low[part], high[part], P[part], Q[part], status[part]
             )
+        if in_lanes and not as_they_are:
+            solved = first + (status[first:last] == capacity_kernels.OK).nonzero()[0]
+            W = stack[solved] / stack[solved].sum(axis=-1, keepdims=True)
+            low[solved], high[solved], Q[solved] = bounds_nats(W, P[solved], tolerance.precise)
         for c in first + (status[first:last] != capacity_kernels.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
@@ -59,7 +68,7 @@ def solve_stack(
 
     chunk = max(1, (CHUNK_WORK if compiled else CHUNK_WORK_IN_NUMPY) // (n * n * m)) if in_lanes else 1
     _over_threads(work, count, chunk, workers, progress)
-    lower, upper, converged = tolerance.bracket(low, high, stack.shape)
+    lower, upper, converged = tolerance.bracket(low, high, stack.shape, rounding)
     return Capacities(lower, upper, converged, P, Q)
 
 
