@@ -9,10 +9,11 @@ import pytest
 
 from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
 from bestchannel.lower_bound.bound import lower_bound
-from bestchannel.study import runner
+from bestchannel.study import pools, runner
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SENSING, Piece, Study, loss
-from bestchannel.study.runner import WorkerLostError, conduct, find_times, pieces
+from bestchannel.study.pools import WorkerLostError
+from bestchannel.study.runner import conduct, find_times, pieces
 from bestchannel.study.spec import parse_spec
 from bestchannel.study.statistics import run_rows
 from bestchannel.study.table_files import as_csv
@@ -165,9 +166,9 @@ def test_lost_worker_is_one_sentence_and_what_was_stored_stays(study, tmp_path, 
             return False
 
         def submit(self, *_):
-            raise runner.BrokenProcessPool
+            raise pools.BrokenProcessPool
 
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", Breaking)
+    monkeypatch.setattr(pools, "ProcessPoolExecutor", Breaking)
     with opened(tmp_path / "journal.db", study.spec) as journal:
         journal.add([study.run(0, 0)])
         with pytest.raises(WorkerLostError, match="the same command continues") as caught:

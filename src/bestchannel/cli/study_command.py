@@ -14,6 +14,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import make_folder
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
+from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
 from bestchannel.study.statistics import ConditionSummary, summaries
@@ -24,6 +25,10 @@ from bestchannel.study.table_files import write_tables
 def study(
     spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
     workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one for each core")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask scheduler, such as tcp://10.0.0.1:8786.", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -38,10 +43,12 @@ def study(
 ) -> None:
     """Compare policies over thousands of simulated runs.
 
-    Every run has a seed of its own, so the number of processes changes no result. What is
-    finished is on disk at once: after an interruption (exit code 4) or a crash the same
-    command continues. The folder gets runs.csv, summary.csv, and both as Parquet.
+    Every run has a seed of its own, so neither the number of processes nor a cluster changes a result.
+    What is finished is on disk at once: after an interruption (exit code 4) or a crash, here or of
+    the cluster, the same command continues. The folder gets runs.csv, summary.csv, and both as Parquet.
     """
+    if cluster is not None:
+        _hush_dask()
     read = read_spec(spec)
     folder = output or Path(f"{spec.stem}-results")
     drawn = Study.of(read)
@@ -51,10 +58,11 @@ def study(
             with terminal.progress("lower bounds") as progress:
                 find_times(drawn, journal, progress=progress)
             with terminal.progress("runs") as progress:
-                conduct(drawn, journal, workers=workers, progress=progress)
-        except KeyboardInterrupt:
-            done = len(journal.runs())
-            terminal.note(f"interrupted after {done:,} of {drawn.total:,} runs; the same command continues")
+                conduct(drawn, journal, workers=workers, cluster=cluster, progress=progress)
+        except (KeyboardInterrupt, WorkerLostError) as error:
+            done = f"{len(journal.runs()):,} of {drawn.total:,} runs"
+            lost = isinstance(error, WorkerLostError)
+            terminal.note(f"{done} done: {error}" if lost else f"interrupted after {done}; the same command continues")
             raise typer.Exit(terminal.RESUMABLE) from None
         write_tables(folder, drawn, journal)
         conditions = summaries(drawn, journal)
@@ -63,6 +71,16 @@ def study(
         terminal.print_json(_as_json(read.name, folder, conditions))
     else:
         _show(conditions)
+
+
+def _hush_dask() -> None:
+    """Leave Dask's own log to those who have configured it: what matters of it is said in one sentence."""
+    try:
+        from dask import config
+    except ImportError:
+        return  # which is said where it is missed
+    if config.get("logging", None) is None:
+        config.set({"logging": {"distributed": "critical", "distributed.client": "critical"}})
 
 
 def _as_json(name: str, folder: Path, conditions: list[ConditionSummary]) -> dict[str, Any]:

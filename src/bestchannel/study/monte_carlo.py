@@ -112,14 +112,14 @@ class Study:
 
     def run(self, condition: int, number: int) -> SimulatedRun:
         """One run, alone: the same whenever and wherever it is made."""
-        started = time.process_time()  # not the time on the wall, which others on the machine stretch
+        started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
         chosen, instance = self.conditions[condition], self.instance(condition, number)
         policy = chosen.policy.make(instance.alphabets, chosen.delta)
         sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, self.source_number(condition), number))
         found = identify(sensor, policy, max_senses=chosen.source.max_senses)
         correct = found.decided and loss(instance, policy, found.best) <= policy.epsilon + SAME
         return SimulatedRun(
-            condition, number, found.best, correct, found.senses, found.rounds, time.process_time() - started
+            condition, number, found.best, correct, found.senses, found.rounds, time.thread_time() - started
         )
 
     def runs(self, piece: Piece) -> list[SimulatedRun]:

@@ -1,61 +1,79 @@
-"""Carry a study through: over processes, stored piece by piece, to be continued after any interruption."""
+"""Carry a study through: over processes or a cluster, stored piece by piece, to be continued after any interruption."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from multiprocessing.connection import wait as wait_for
 
-from bestchannel.compiled import leave_announcing_to_the_parent, load_room, usable_cores
-from bestchannel.errors import BestChannelError, InputError
+from bestchannel.compiled import usable_cores
+from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.progress import Progress
+from bestchannel.study.cluster import dask_cluster
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
+from bestchannel.study.pools import Pool, Runs, WorkerLostError, processes, this_process
 
-Store = Callable[[list[SimulatedRun]], None]
+Store = Callable[[Runs], None]
 
 PIECE_RUNS = 256
 """The most runs that a process is handed at once; it returns after a second, done or not."""
 
-WAITING = 2
-"""Pieces in the hands of the pool for every process, so that none is ever idle."""
+MOST_LOSSES = 10
+"""How often a piece is given to a cluster again after it was lost there with several workers."""
+
+LOOK_S = 1.0
+"""How long nothing may come back before the pool is looked at again, which may have grown or gone."""
+
+CONTINUES = "what was stored is safe, and the same command continues"
 
 
-class WorkerLostError(BestChannelError, RuntimeError):
-    """A process of the pool that ended on its own, killed or out of memory."""
+def conduct(
+    study: Study,
+    journal: Journal,
+    *,
+    workers: int | None = None,
+    cluster: object = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make every run of the study that the journal lacks.
 
-
-def conduct(study: Study, journal: Journal, *, workers: int | None = None, progress: Progress | None = None) -> None:
-    """Make every run of the study that the journal lacks, on `workers` processes (by default one for each core).
+    On `workers` processes of this machine (by default one for each core), or on a Dask `cluster`: the address of its
+    scheduler, a `distributed.Client`, or a cluster object such as `LocalCluster`. The runs are the same to the bit
+    wherever they are made.
 
     `progress(done, total)` counts runs. KeyboardInterrupt is raised again once the pieces in
-    progress have been stored: nothing is lost, and calling again continues. A script that calls
-    this with several workers requires `if __name__ == "__main__":`, as `multiprocessing` does.
+    progress have been stored: nothing is lost, and calling again continues, as it does after `WorkerLostError`.
+    A script that calls this with several workers requires `if __name__ == "__main__":`, as `multiprocessing` does.
     """
     show = progress or (lambda _done, _total: None)
+    if workers is not None and cluster is not None:
+        raise InputError("workers are processes of this machine, and a cluster has its own: give one of the two")
     _refuse_other_results(study, journal)
     missing = deque(pieces(study, journal))
     done = study.total - sum(piece.last - piece.first for piece in missing)
     show(done, study.total)
 
-    def store(runs: list[SimulatedRun]) -> None:
+    def store(runs: Runs) -> None:
         nonlocal done
         journal.add(runs)
         done += len(runs)
         show(done, study.total)
 
-    if workers == 1:
-        _alone(study, missing, store)
-    elif missing:
-        _pooled(study, missing, store, min(workers or usable_cores(), len(missing)))
+    if missing:
+        with _pool(study, len(missing), workers, cluster) as pool:
+            _carry_through(missing, store, pool)
+
+
+def _pool(study: Study, most: int, workers: int | None, cluster: object) -> AbstractContextManager[Pool]:
+    """Where the pieces, at most so many, are worked on."""
+    if cluster is not None:
+        return dask_cluster(study, cluster)
+    return this_process(study) if workers == 1 else processes(study, min(workers or usable_cores(), most))
 
 
 def find_times(study: Study, journal: Journal, *, progress: Progress | None = None) -> None:
@@ -106,62 +124,46 @@ def _rest(piece: Piece, runs: list[SimulatedRun]) -> list[Piece]:
     return [replace(piece, first=first)] if first < piece.last else []
 
 
-def _alone(study: Study, missing: deque[Piece], store: Store) -> None:
-    while missing:
-        piece = missing.popleft()
-        runs = study.runs(piece)
-        store(runs)
-        missing.extendleft(_rest(piece, runs))
-
-
-def _pooled(study: Study, missing: deque[Piece], store: Store, workers: int) -> None:
-    """The same over processes, which are spawned: compiled code with threads does not survive a fork."""
-    load_room("bestchannel.evidence")  # here, where it is compiled and announced once
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(study,)) as pool:
-        running: dict[Future[list[SimulatedRun]], Piece] = {}
-        try:
-            while missing or running:
-                while missing and len(running) < WAITING * workers:
-                    piece = missing.popleft()
-                    running[pool.submit(_work, piece)] = piece
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+def _carry_through(missing: deque[Piece], store: Store, pool: Pool) -> None:
+    """Have every piece worked on, and store what comes back as it comes."""
+    running: dict[Future[Runs], Piece] = {}
+    losses: Counter[Piece] = Counter()
+    try:
+        while missing or running:
+            room = pool.room()
+            while missing and len(running) < room:
+                piece = missing.popleft()
+                running[pool.submit(piece)] = piece
+            if not running:
+                time.sleep(LOOK_S)  # for a cluster that has no workers
+            for future in wait(running, LOOK_S, FIRST_COMPLETED).done:
+                piece = running.pop(future)
+                try:
                     runs = future.result()
+                except pool.passing as error:
+                    _count_loss(losses, piece, error)
+                    runs = []
+                if runs:
                     store(runs)
-                    missing.extendleft(_rest(running.pop(future), runs))
-        except KeyboardInterrupt:
-            pool.shutdown(wait=True, cancel_futures=True)
-            for future in running:
-                if not future.cancelled():
-                    store(future.result())
-            raise
-        except BrokenProcessPool:
-            raise WorkerLostError(
-                "a process of the study ended on its own (killed, or out of memory); what was stored is safe,"
-                " and the same command continues"
-            ) from None
+                missing.extendleft(_rest(piece, runs))
+    except KeyboardInterrupt:
+        _store_rest(running, store)
+        raise
+    except pool.final:
+        raise WorkerLostError(f"{pool.ended}; {CONTINUES}") from None
 
 
-_study: Study | None = None
-"""In a process of the pool: what it works on."""
+def _count_loss(losses: Counter[Piece], piece: Piece, error: BaseException) -> None:
+    losses[piece] += 1
+    if losses[piece] > MOST_LOSSES:
+        raise WorkerLostError(
+            f"runs {piece.first} to {piece.last - 1} of condition {piece.condition} were lost {losses[piece]} times"
+            f" with the workers that made them (killed, or out of memory); {CONTINUES}"
+        ) from error
 
 
-def _begin(study: Study) -> None:
-    """Prepare a process: Ctrl-C is the parent's to handle, and without a parent there is no use in going on."""
-    global _study
-    _study = study
-    leave_announcing_to_the_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
-
-
-def _work(piece: Piece) -> list[SimulatedRun]:
-    assert _study is not None
-    return _study.runs(piece)
+def _store_rest(running: Iterable[Future[Runs]], store: Store) -> None:
+    """Store what has been begun and cannot be called back."""
+    begun = [future for future in running if not future.cancel()]
+    for future in begun:
+        store(future.result())

@@ -1,0 +1,173 @@
+"""A Dask cluster as the pool of a study (extra `cluster`).
+
+The study is sent once, as a task that other tasks take it from: when the worker that holds it dies, the scheduler has
+it made again elsewhere. Each piece says by which software it is to be worked on, so that a worker
+with other code refuses it, also one that joins later.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestchannel.compiled import logger, stamp
+from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.study.monte_carlo import Piece, Study
+from bestchannel.study.pools import WAITING, Pool, Runs
+
+FRESH_S = 1.0
+"""How long the number of workers is believed before the scheduler is asked again."""
+
+
+class _SchedulerGoneError(Exception):
+    """Asking the scheduler failed."""
+
+
+class Software(NamedTuple):
+    """What the results of a run may depend on."""
+
+    bestchannel: str
+    numpy: str
+    code: str  # SHA-256 of every module that a run is made of
+
+
+@functools.cache
+def software() -> Software:
+    """The software of this process."""
+    package = importlib.import_module("bestchannel")
+    return Software(package.__version__, np.__version__, stamp("bestchannel.study.monte_carlo"))
+
+
+@contextmanager
+def dask_cluster(study: Study, cluster: object) -> Iterator[Pool]:
+    """The workers of a cluster: of the scheduler at an address, of a `distributed.Client`, or of a cluster object."""
+    distributed = _distributed()
+    with _connected(cluster, distributed) as client:
+        if not client.nthreads():
+            logger.warning(f"the cluster has no workers yet, and the study waits: dask worker {_address(client)}")
+        executor = client.get_executor(pure=False)
+        yield Pool(
+            _submitting(study, client, executor),
+            _room(client),
+            passing=(distributed.KilledWorker,),
+            final=(CancelledError, _SchedulerGoneError, distributed.client.ClosedClientError),
+            ended=f"the scheduler at {_address(client)} is gone",
+        )
+
+
+def _distributed() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise MissingExtraError("a study on a Dask cluster", "cluster") from None
+
+
+@contextmanager
+def _connected(cluster: object, distributed: Any) -> Iterator[Any]:
+    """A client of the cluster; one that was given stays open."""
+    if isinstance(cluster, distributed.Client):
+        if cluster.asynchronous:
+            raise InputError("the client of a cluster must be synchronous; this one was made with asynchronous=True")
+        yield cluster
+        return
+    if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
+        raise InputError(
+            f"a cluster must be the address of a Dask scheduler, a Client or a cluster object; it is {cluster!r}"
+        )
+    try:
+        client = distributed.Client(cluster, set_as_default=False, name="bestchannel-study")
+    except (OSError, ValueError) as error:  # nobody there; an address of another form
+        raise InputError(
+            f"no Dask scheduler answers at {cluster} ({_first_line(error)}); `dask scheduler` starts one and says its"
+            " address"
+        ) from None
+    with client:
+        yield client
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _address(client: Any) -> str:
+    return str(client.scheduler.address) if client.scheduler else "the cluster"
+
+
+def _refuse_other_software(client: Any, workers: list[str]) -> None:
+    """Raise for the first of these workers whose software is not that of this program.
+
+    What they are asked is text, since a worker without the package could not read a function of it.
+    """
+    question = f"tuple(__import__('importlib').import_module({__name__!r}).software())"
+    answers = client.run(eval, question, workers=workers, on_error="return") if workers else {}
+    for address, found in answers.items():
+        if isinstance(found, Exception) and not isinstance(found, OSError):  # that worker is gone by now
+            raise InputError(
+                f"worker {address} cannot work on this study ({type(found).__name__}: {_first_line(found)}):"
+                f" every worker requires bestchannel {software().bestchannel}, as this program has it"
+            )
+        if not isinstance(found, Exception):
+            _refuse_unless_same(Software(*found), software(), f"worker {address}")
+
+
+def _refuse_unless_same(theirs: Software, ours: Software, worker: str) -> None:
+    for name, there, here in zip(Software._fields, theirs, ours, strict=True):
+        if there != here:
+            raise InputError(
+                f"{worker} has {name} {there[:12]} and this program {here[:12]}, so that its results might differ:"
+                " every worker requires the same"
+            )
+
+
+def _room(client: Any) -> Callable[[], int]:
+    """`WAITING` pieces for every thread of every worker, asked now and then.
+
+    New workers are asked for their software; nothing is submitted before the first has answered, because a worker that
+    cannot read what it is sent ends without a word.
+    """
+    asked, threads, known = -FRESH_S, 0, set[str]()
+
+    def room() -> int:
+        nonlocal asked, threads
+        if time.monotonic() - asked >= FRESH_S:
+            try:
+                there = client.nthreads()
+                _refuse_other_software(client, sorted(there.keys() - known))
+            except OSError:
+                raise _SchedulerGoneError from None
+            known.update(there)
+            asked, threads = time.monotonic(), sum(there.values())
+        return WAITING * threads
+
+    return room
+
+
+def _submitting(study: Study, client: Any, executor: Any) -> Callable[[Piece], Future[Runs]]:
+    sent = None
+
+    def submit(piece: Piece) -> Future[Runs]:
+        nonlocal sent
+        if sent is None or sent.status == "error":  # too many workers died with it: it is not at fault
+            sent = client.submit(_kept, study, pure=False)
+        future: Future[Runs] = executor.submit(_work, sent, piece, software())
+        return future
+
+    return submit
+
+
+def _kept(study: Study) -> Study:
+    """On a worker: the study, which other tasks take from here."""
+    return study
+
+
+def _work(study: Study, piece: Piece, wanted: Software) -> Runs:
+    """On a worker: what of the piece is done in a second."""
+    _refuse_unless_same(software(), wanted, "a worker")
+    return study.runs(piece)
