@@ -16,7 +16,7 @@ from tests.journeys.command import bestchannel, result_of
 
 CHANNELS = {"cable": {"inputs": ["dot", "dash"], "outputs": ["dot", "dash", "lost"]}, "radio": [2, 2]}
 TRUTH = {"cable": [[0.97, 0.01, 0.02], [0.01, 0.97, 0.02]], "radio": [[0.8, 0.2], [0.2, 0.8]]}
-VERBS = ["new", "ask", "tell", "status", "resume"]
+VERBS = ["new", "ask", "tell", "amend", "status", "resume"]
 
 
 @pytest.fixture
@@ -87,6 +87,59 @@ def test_ask_and_status_have_their_contract_and_change_nothing(lab):
     assert code == 0
     assert status | {"state": "open", "request": 1, "senses": 0, "best": None} == status
     assert lab.read_bytes() == before
+
+
+def test_sheet_is_asked_filled_in_by_halves_and_told_without_naming_its_request(lab, tmp_path):
+    sheet = bestchannel("run", "ask", lab, "--csv").stdout.splitlines()
+    assert sheet[0] == "request,channel,x,y,count"
+    counts = {(row["channel"], row["x"]): row["count"] for row in result_of("run", "ask", lab)[1]["senses"]}
+    filled = [sheet[0]]
+    for line in sheet[1:]:
+        _, channel, x, y, _ = line.split(",")
+        filled.append(line + (str(counts[channel, x]) if y == x else ""))
+    half, path = 4, tmp_path / "sheet.csv"
+    path.write_text("\n".join(filled[:half] + sheet[half:]) + "\n")
+    first = bestchannel("run", "tell", lab, path)
+    assert first.returncode == 0
+    assert "has a part of the answer to request 1" in first.stderr
+    assert "are missing" in bestchannel("run", "status", lab).stdout
+    assert len(result_of("run", "status", lab)[1]["missing"]) == len(counts) - 1
+    assert len(bestchannel("run", "ask", lab, "--csv").stdout.splitlines()) == len(sheet) - 3
+    path.write_text("\n".join(filled) + "\n")
+    assert "has the answer to request 1" in bestchannel("run", "tell", lab, path).stderr
+    again = bestchannel("run", "tell", lab, path)
+    assert "which it had been told before" in again.stderr
+    assert "channels left: cable, radio" in again.stdout
+    other = bestchannel("run", "tell", lab, path, "--request", 2)
+    assert "the file answers request 1; request 2 was named" in other.stderr
+
+
+def test_answer_that_names_no_request_is_refused_with_the_open_one(lab, tmp_path):
+    path = tmp_path / "answer.csv"
+    path.write_text("channel,x,y,count\ncable,dot,dot,1\n")
+    refused = bestchannel("run", "tell", lab, path)
+    assert refused.returncode == 1
+    assert "does not say which request it answers; request 1 is open; give --request" in refused.stderr
+
+
+def test_typo_is_amended_and_named_pieces_add_up(alphabets, tmp_path):
+    run, path = tmp_path / "lab.db", tmp_path / "answer.csv"
+    options = ["--largest-request", 10, "--title", "Attic", "--policy", "best-chan-id"]
+    assert bestchannel("run", "new", run, "--alphabets", alphabets, *options).returncode == 0
+    assert result_of("run", "ask", run)[1]["senses"] == [{"channel": "cable", "x": "dot", "count": 10}]
+    path.write_text("channel,x,y,count\ncable,dot,dot,4\n")
+    for name in ("Monday", "Monday", "Tuesday"):
+        assert bestchannel("run", "tell", run, path, "--request", 1, "--piece", name).returncode == 0
+    assert result_of("run", "status", run)[1]["missing"] == [{"channel": "cable", "x": "dot", "count": 2}]
+    path.write_text("channel,x,y,count\ncable,dot,dot,10\n")
+    assert "has the answer to request 1" in bestchannel("run", "tell", run, path, "--request", 1).stderr
+    assert bestchannel("run", "tell", run, path, "--request", 2).returncode == 0
+    path.write_text("channel,x,y,count\ncable,dot,dot,9\ncable,dot,lost,1\n")
+    amended = bestchannel("run", "amend", run, path, "--request", 1)
+    assert amended.returncode == 0
+    assert "has request 1 amended; answers that are void now: 1" in amended.stderr
+    assert amended.stdout.startswith("Attic\nopen after 10 senses")
+    assert result_of("run", "status", run)[1]["request"] == 2
 
 
 def test_undecided_laboratory_exits_3_from_resume(lab):

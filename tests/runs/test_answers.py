@@ -7,7 +7,7 @@ import pytest
 from bestchannel import InputError
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import read_answer, request_rows
+from bestchannel.runs.answers import answered_inputs, blank_sheet, read_sheet, request_rows
 
 PARTIES = [
     ChannelLabels("cable", ("dot", "dash"), ("dot", "dash", "lost")),
@@ -15,7 +15,7 @@ PARTIES = [
 ]
 REQUEST = Request(1, {0: (3, 0), 1: (1, 2)})
 TRUE = [["cable", "dot", "dot", 2], ["cable", "dot", "lost", 1], ["radio", "0", "1", 1], ["radio", "1", "1", 2]]
-COUNTS = {0: [[2, 0, 1], [0, 0, 0]], 1: [[0, 1], [0, 2]]}
+COUNTS = {(0, 0): (2, 0, 1), (1, 0): (0, 1), (1, 1): (0, 2)}
 
 
 def answer(path, rows):
@@ -29,12 +29,12 @@ def as_json(path, rows, **more):
     return path
 
 
-def tables(counts):
-    return {channel: table.tolist() for channel, table in counts.items()}
+def read_answer(path):
+    return answered_inputs(read_sheet(path), REQUEST, PARTIES)
 
 
 def test_request_is_written_with_the_names_of_channels_and_letters():
-    assert request_rows(REQUEST, PARTIES) == [
+    assert request_rows(REQUEST.senses, PARTIES) == [
         {"channel": "cable", "x": "dot", "count": 3},
         {"channel": "radio", "x": "0", "count": 1},
         {"channel": "radio", "x": "1", "count": 2},
@@ -43,13 +43,13 @@ def test_request_is_written_with_the_names_of_channels_and_letters():
 
 def test_rows_become_counts_in_the_order_of_the_alphabets(tmp_path):
     for path in (answer(tmp_path / "a.csv", TRUE), as_json(tmp_path / "a.json", TRUE, request=1)):
-        assert tables(read_answer(path, REQUEST, PARTIES)) == COUNTS
+        assert read_answer(path) == COUNTS
 
 
 def test_rows_of_one_cell_add_up(tmp_path):
     rows = [["cable", "dot", "dot", 1], ["cable", "dot", "dot", 1], *TRUE[1:]]
-    assert tables(read_answer(answer(tmp_path / "a.csv", rows), REQUEST, PARTIES)) == COUNTS
-    assert tables(read_answer(as_json(tmp_path / "a.json", rows), REQUEST, PARTIES)) == COUNTS
+    assert read_answer(answer(tmp_path / "a.csv", rows)) == COUNTS
+    assert read_answer(as_json(tmp_path / "a.json", rows)) == COUNTS
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_rows_of_one_cell_add_up(tmp_path):
 )
 def test_row_that_does_not_answer_is_refused(row, sentence, tmp_path):
     with pytest.raises(InputError) as csv_error:
-        read_answer(answer(tmp_path / "a.csv", [*TRUE, row]), REQUEST, PARTIES)
+        read_answer(answer(tmp_path / "a.csv", [*TRUE, row]))
     with pytest.raises(InputError) as json_error:
-        read_answer(as_json(tmp_path / "a.json", [*TRUE, row]), REQUEST, PARTIES)
+        read_answer(as_json(tmp_path / "a.json", [*TRUE, row]))
     for error, name in ((csv_error, "a.csv"), (json_error, "a.json")):
         assert sentence in str(error.value)
         assert name in str(error.value)
@@ -85,7 +85,8 @@ def test_row_that_does_not_answer_is_refused(row, sentence, tmp_path):
     [
         ("{", "must be JSON"),
         ("[]", r"must be \{"),
-        ('{"request": 2, "counts": []}', "the file answers request 2; request 1 was named"),
+        ('{"request": "2", "counts": []}', "request must be the number of a request; it is '2'"),
+        ('{"request": 2, "counts": []}', "the file must have counts; it has none"),
         ('{"counts": [{"channel": "cable"}]}', "row 1 must have the keys channel, x, y, count"),
         (
             '{"counts": [{"channel": "cable", "x": null, "y": "dot", "count": 1}]}',
@@ -107,7 +108,47 @@ def test_json_that_is_no_answer_is_refused(text, sentence, tmp_path):
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(InputError, match=sentence):
-        read_answer(path, REQUEST, PARTIES)
+        read_answer(path)
+
+
+def test_sheet_that_is_filled_in_is_the_answer(tmp_path):
+    path = tmp_path / "sheet.csv"
+    blank = blank_sheet(1, REQUEST.senses, PARTIES)
+    assert blank.splitlines()[:2] == ["request,channel,x,y,count", "1,cable,dot,dot,"]
+    counts = ["2", "", "1", "0", "1", "", "2"]
+    filled = [line + count for line, count in zip(blank.splitlines(), ["", *counts], strict=True)]
+    path.write_text("\n".join(filled))
+    assert read_sheet(path).request == 1
+    assert read_answer(path) == COUNTS
+
+
+def test_input_that_is_left_empty_in_a_sheet_is_not_answered(tmp_path):
+    path = tmp_path / "sheet.csv"
+    blank = blank_sheet(1, REQUEST.senses, PARTIES).splitlines()
+    path.write_text("\n".join([blank[0], "1,cable,dot,dot,3", *blank[2:]]))
+    assert read_answer(path) == {(0, 0): (3, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["request,channel,x,y", "1,cable,dot,dot"], "must have the columns request, channel, x, y, count; it has"),
+        (["request,channel,x,y,count", "1,cable,dot,dot,3", "2,radio,0,0,1"], "must answer one request"),
+        (["request,channel,x,y,count", "one,cable,dot,dot,3"], "must answer one request"),
+        (["request,channel,x,y,count", "1,cable,dot,dot,1.5"], "line 2, count must be a whole number"),
+        (["request,channel,x,y,count", "1,cable,dot,dot,"], "the file must have counts; it has none"),
+        (["request,channel,x,y,count", "1,cable,dot,dot,0"], "must have 3 senses, as request 1 asks; the file has 0"),
+        (["request,channel,x,y,count", "1,cable,dot,dot,2"], "the file has 2; `--piece NAME` keeps a part of them"),
+        (["request,channel,x,y,count", "1,cable,dot"], "line 2 must have 5 fields"),
+    ],
+)
+def test_sheet_that_is_none_is_refused(lines, sentence, tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError) as error:
+        read_answer(path)
+    assert sentence in str(error.value)
+    assert "sheet.csv" in str(error.value)
 
 
 def test_alphabets_are_read_from_json_and_csv(tmp_path):

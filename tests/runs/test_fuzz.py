@@ -129,7 +129,9 @@ def test_any_tell_is_taken_or_refused_and_the_run_stays_whole(content, offset, f
     request = number + offset if isinstance(offset, int) else offset
     code = ran("run", "tell", path, folder / f"answer.{ending}", "--request", request)
     after = answers(path)
-    assert after.keys() - before.keys() == ({number} if code == 0 and request == number else set())
+    complete = runs.view(path).ask() is None or runs.view(path).ask().number > number
+    assert after.keys() - before.keys() == ({number} if complete else set())
+    assert code == 0 or not complete
     assert before.items() <= after.items()
 
 

@@ -1,22 +1,34 @@
-"""`bestchannel run new|ask|tell|status|resume`: an identification that lasts, in one file."""
+"""`bestchannel run new|ask|tell|amend|status|resume`: an identification that lasts, in one file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 
 from bestchannel import runs
 from bestchannel.cli import live, options, terminal
 from bestchannel.cli.identify_command import carry_on, finish, say_what_is_missing
-from bestchannel.policies import Identification
+from bestchannel.errors import InputError
+from bestchannel.policies import Identification, Request
 from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import read_answer, request_rows
+from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
+
+MOST_NAMED = 12
 
 RunFile = Annotated[Path, typer.Argument(metavar="RUN.db", help="The file of the run.", **options.FILE)]
+
+AnswerFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Rows channel,x,y,count (.csv, .json, .parquet).", **options.FILE)
+]
+Number = Annotated[
+    int | None, typer.Option("--request", help="The request that the file answers, unless the file says it.")
+]
 
 verbs = typer.Typer(
     help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
@@ -34,6 +46,9 @@ def new(
     *,
     policy: options.ChosenPolicy,
     max_senses: options.MaxSenses = None,
+    largest_request: Annotated[int | None, typer.Option(help="Ask for at most this many senses at once.")] = None,
+    title: Annotated[str, typer.Option(help="What the report calls the run.", show_default=False)] = "",
+    note: Annotated[str, typer.Option(help="What the report says about the run.", show_default=False)] = "",
     json: options.Json = False,
 ) -> None:
     """Begin a run that people answer, and show its first request.
@@ -43,41 +58,74 @@ def new(
     """
     parties = read_alphabets(alphabets)
     chosen = policy.made_for([labels.alphabet for labels in parties])
-    with runs.begin(run, chosen, parties, max_senses=max_senses) as begun:
+    wishes = {"largest_request": largest_request, "title": title, "note": note}
+    with runs.begin(run, chosen, parties, max_senses=max_senses, **wishes) as begun:  # type: ignore[arg-type]
         terminal.note(f"{run} is begun")
         _show_request(begun, json)
 
 
 @verbs.command(epilog="Example: bestchannel run ask lab.db --json > request.json")
 @terminal.verb
-def ask(run: RunFile, json: options.Json = False) -> None:
+def ask(
+    run: RunFile,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a sheet to fill in, for `run tell`.")] = False,
+    json: options.Json = False,
+) -> None:
     """Show what to sense next: how often which input of which channel.
 
     Asking changes nothing and may be repeated. Exit code 3 where the run has ended undecided or has
     reached its limit of senses.
     """
-    _show_request(runs.view(run), json)
+    if csv and json:
+        raise InputError("one of --csv and --json is required, not both")
+    _show_request(runs.view(run), json, csv)
 
 
 @verbs.command(epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
 @terminal.verb
 def tell(
     run: RunFile,
-    answer: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Rows channel,x,y,count (.csv, .json, .parquet).", **options.FILE),
-    ],
-    request: Annotated[int, typer.Option(help="The request that the file answers.", show_default=False)],
+    answer: AnswerFile,
+    request: Number = None,
+    piece: Annotated[
+        str | None, typer.Option(help="Add the file under this name, even if inputs lack some of their senses.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Answer a request with counts; once the command ends, they are on disk.
 
-    Rows without a count may be left out. Telling the same again is harmless; telling something else is refused.
+    Outputs that never came may be left out, and so may whole inputs: what is told is kept until the rest comes. Telling
+    the same again is harmless; telling something else is refused.
     """
+    sheet = read_sheet(answer)
     with runs.open_run(run) as opened:
-        told = opened.tell(request, read_answer(answer, opened.request(request), opened.settings.parties))
+        number = _answered(sheet, request, opened)
+        asked = opened.request(number)
+        rows = answered_inputs(sheet, asked, opened.settings.parties, whole=piece is None)
+        told = _told(opened, asked, rows, piece)
         again = ", which it had been told before" if told.repeated else ""
-        terminal.note(f"{run} has the answer to request {request}{again}")
+        part = "" if told.complete else "a part of "
+        terminal.note(f"{run} has {part}the answer to request {number}{again}")
+        _show_status(opened, json)
+
+
+@verbs.command(epilog="Example: bestchannel run amend lab.db corrected.csv --request 1")
+@terminal.verb
+def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: options.Json = False) -> None:
+    """Correct what was told: the file has the true counts of the inputs that were written wrongly.
+
+    The log keeps what was told before. Requests that followed upon that answer are void, and the policy asks anew from
+    there. To amend is for what was written wrongly; to drop what was counted rightly breaks the guarantee.
+    """
+    sheet = read_sheet(answer)
+    with runs.open_run(run) as opened:
+        number = _answered(sheet, request, opened)
+        before = len(opened.history.answers)
+        if number not in opened.history.requests:
+            raise InputError(f"request {number} was never asked, so nothing of it can be amended")
+        opened.amend(number, answered_inputs(sheet, opened.history.requests[number], opened.settings.parties))
+        void = max(before - number, 0)
+        terminal.note(f"{run} has request {number} amended; answers that are void now: {void}")
         _show_status(opened, json)
 
 
@@ -116,13 +164,43 @@ def _of_laboratory(run: Path, max_senses: int | None) -> Identification:
         return opened.outcome()
 
 
-def _show_request(run: runs.Run, json: bool) -> None:
-    request = run.ask()
-    rows = [] if request is None else request_rows(request, run.settings.parties)
+def _answered(sheet: AnswerSheet, named: int | None, run: runs.Run) -> int:
+    """The number of the request that a file answers: as the file says, or as the command does."""
+    if sheet.request is not None and named not in (None, sheet.request):
+        raise InputError(f"{sheet.path}: the file answers request {sheet.request}; request {named} was named")
+    number = named if sheet.request is None else sheet.request
+    if number is None:
+        request = run.ask()
+        is_open = f"request {request.number} is open" if request else f"the run is {run.state}"
+        raise InputError(f"{sheet.path}: the file does not say which request it answers; {is_open}; give --request")
+    return number
+
+
+def _told(
+    run: runs.LaboratoryRun, asked: Request, rows: dict[tuple[int, int], tuple[int, ...]], piece: str | None
+) -> runs.Told:
+    """Tell a part of an answer, or all of it."""
+    number = asked.number
+    if piece is not None:
+        named = [runs.AnswerPiece(f"{piece}: channel {c}, input {x}", c, x, counts) for (c, x), counts in rows.items()]
+        return run.tell_pieces(number, named)
+    if sum(map(sum, rows.values())) < asked.total:
+        return run.tell_inputs(number, rows)
+    tables = {c: np.zeros(run.settings.parties[c].alphabet, dtype=np.int64) for c in asked.senses}
+    for (c, x), counts in rows.items():
+        tables[c][x] = counts
+    return run.tell(number, tables)
+
+
+def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
+    request, missing = run.ask(), run.missing()
+    rows = request_rows(missing, run.settings.parties)
     if json:
         terminal.print_json({"request": None if request is None else request.number, "senses": rows})
+    elif request is not None and csv:
+        print(blank_sheet(request.number, missing, run.settings.parties), end="")
     elif request is not None:
-        terminal.say(f"request {request.number}: {request.total:,} senses")
+        terminal.say(f"request {request.number}: {request.total:,} senses{_told_already(request, missing)}")
         table = Table(box=None, pad_edge=False)
         for heading in ("channel", "x"):
             table.add_column(heading, overflow="fold")
@@ -134,6 +212,11 @@ def _show_request(run: runs.Run, json: bool) -> None:
         _end(run)
 
 
+def _told_already(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
+    left = sum(map(sum, missing.values()))
+    return f", of which {left:,} are missing" if left < request.total else ""
+
+
 def _show_status(run: runs.Run, json: bool) -> None:
     result, request = run.outcome(), run.ask()
     if json:
@@ -141,21 +224,35 @@ def _show_status(run: runs.Run, json: bool) -> None:
             {
                 "state": run.state,
                 "request": None if request is None else request.number,
-                "senses": result.senses,
+                "senses": run.history.senses,
                 "best": None if result.best is None else str(result.best),
                 "candidates": [str(key) for key in result.candidates],
                 "policy": result.policy,
                 "max_senses": run.history.max_senses,
+                "missing": request_rows(run.missing(), run.settings.parties),
+                "title": run.settings.title,
             }
         )
         return
-    terminal.say(f"{run.state} after {result.senses:,} senses in {len(result.audit.steps)} requests of {result.policy}")
+    if run.settings.title:
+        terminal.say(run.settings.title)
+    answered = len(run.history.answers)
+    terminal.say(f"{run.state} after {run.history.senses:,} senses in {answered} requests of {result.policy}")
     if result.audit.steps:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
+    if not result.decided:
+        terminal.say(f"channels left: {_few([str(key) for key in result.candidates])}")
     if request is not None:
-        terminal.say(f"request {request.number} requires {request.total:,} senses")
+        requires = f"request {request.number} requires {request.total:,} senses"
+        terminal.say(f"{requires}{_told_already(request, run.missing())}")
     if result.decided:
         terminal.say(f"best: {result.best}")
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many others there are."""
+    others = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{others}"
 
 
 def _end(run: runs.Run) -> None:

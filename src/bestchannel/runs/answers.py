@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bestchannel.arrays import Integers
 from bestchannel.counts import read_counts
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import json_of
+from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
@@ -21,51 +22,125 @@ from bestchannel.policies.request import MOST_SENSES
 Cell = tuple[str, str, str, int]
 """channel, x, y, count."""
 
+COLUMNS = ["request", "channel", "x", "y", "count"]
+"""Of a sheet that `ask --csv` gives to fill in."""
 
-def request_rows(request: Request, parties: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
+
+@dataclass(frozen=True)
+class AnswerSheet:
+    """What stands in a file that answers a request, and the number of the request where the file says it."""
+
+    path: Path
+    request: int | None
+    cells: list[Cell]
+
+
+def request_rows(senses: Mapping[int, Sequence[int]], parties: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
     """What to sense: one row for each input of a channel, with its count."""
     return [
         {"channel": str(parties[channel].key), "x": letter, "count": count}
-        for channel, senses in request.senses.items()
-        for letter, count in zip(parties[channel].inputs, senses, strict=True)
+        for channel, counts in senses.items()
+        for letter, count in zip(parties[channel].inputs, counts, strict=True)
         if count
     ]
 
 
-def read_answer(
-    path: str | os.PathLike[str], request: Request, parties: Sequence[ChannelLabels]
-) -> dict[int, Integers]:
-    """The counts of a file that answers the request, or an `InputError` that says which row does not.
+def blank_sheet(number: int, senses: Mapping[int, Sequence[int]], parties: Sequence[ChannelLabels]) -> str:
+    """A CSV to fill in: one row for each output of each input that is to be sensed, its count left empty."""
+    text = io.StringIO()
+    sheet = csv.writer(text, lineterminator="\n")
+    sheet.writerow(COLUMNS)
+    outputs = {str(labels.key): labels.outputs for labels in parties}
+    for row in request_rows(senses, parties):
+        sheet.writerows([number, row["channel"], row["x"], y, ""] for y in outputs[row["channel"]])
+    return text.getvalue()
 
-    The file has rows channel, x, y, count; rows of one cell add up, and a cell without a row counts 0. A .json file is
-    `{"counts": [{"channel", "x", "y", "count"}, …]}`, with "request" where it says what it answers.
+
+def read_sheet(path: str | os.PathLike[str]) -> AnswerSheet:
+    """The rows of an answer: a table with the columns channel, x, y, count, or a sheet that `ask --csv` gave.
+
+    A .json file is `{"counts": [{"channel", "x", "y", "count"}, …]}`, with "request" where it says what it answers.
     """
     path = Path(path)
-    cells = _json_cells(path, request.number) if path.suffix.lower() == ".json" else _table_cells(path)
-    with errors_naming(path):
-        counts = _placed(cells, request, parties)
-        _refuse_other_totals(counts, request, parties)
-        return counts
+    if path.suffix.lower() == ".json":
+        return _json_sheet(path)
+    if path.suffix.lower() == ".csv":
+        with errors_naming(path):
+            table = read_table(read_bytes(path))
+            heads = [cell.strip().casefold() for cell in table.rows[0]]
+            if "request" in heads:
+                table.refuse_ragged(len(heads), 1)
+                return _filled_sheet(path, heads, table.rows[1:], table.lines[1:])
+    return AnswerSheet(path, None, _table_cells(path))
+
+
+def answered_inputs(
+    sheet: AnswerSheet, request: Request, parties: Sequence[ChannelLabels], *, whole: bool = True
+) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The counts of each (channel, input) that the sheet has, or an `InputError` that says which row does not fit.
+
+    Rows of one cell add up, and an output without a row counts 0; with `whole`, an input must have all senses that the
+    request asks for.
+    """
+    with errors_naming(sheet.path):
+        rows = _placed(sheet.cells, request, parties)
+        for (channel, x), counts in rows.items():
+            _refuse_other_total(sum(counts), request, parties, channel, x, whole)
+        if not rows:
+            raise InputError("the file must have counts; it has none")
+        return {place: tuple(counts) for place, counts in rows.items() if any(counts)}
 
 
 def _table_cells(path: Path) -> list[Cell]:
     return [
         (name, content.inputs[x], content.outputs[y], int(content.counts[x, y]))
         for name, content in read_counts(path).items()
-        for x, y in np.argwhere(content.counts)
+        for x in range(len(content.inputs))
+        for y in range(len(content.outputs))
+        if content.counts[x, y] or not content.counts[x].any()
     ]
 
 
-def _json_cells(path: Path, number: int) -> list[Cell]:
+def _filled_sheet(path: Path, heads: list[str], rows: list[list[str]], lines: list[int]) -> AnswerSheet:
+    """The rows of a sheet; an input of which every count is empty is not answered yet."""
+    missing = [name for name in COLUMNS if heads.count(name) != 1]
+    if missing:
+        raise InputError(f"a sheet must have the columns {', '.join(COLUMNS)}; it has {', '.join(heads)[:200]}")
+    places = [heads.index(name) for name in COLUMNS]
+    found = [[row[place].strip() for place in places] for row in rows]
+    numbers = {row[0] for row in found}
+    if len(numbers) != 1 or not _is_whole(number := min(numbers)):
+        raise InputError(f"a sheet must answer one request; its column request has {reprlib.repr(sorted(numbers))}")
+    counted = {(channel, x) for _, channel, x, _, count in found if count}
+    cells = [
+        (channel, x, y, _count(count, f"line {line}, count"))
+        for (_, channel, x, y, count), line in zip(found, lines, strict=True)
+        if (channel, x) in counted
+    ]
+    return AnswerSheet(path, int(number), cells)
+
+
+def _count(text: str, where: str) -> int:
+    """The number of a cell; an empty one among others of its input is 0."""
+    if text and not _is_whole(text):
+        raise InputError(f"{where} must be a whole number from 0 on; it is {reprlib.repr(text)}")
+    return int(text or 0)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MOST_SENSES
+
+
+def _json_sheet(path: Path) -> AnswerSheet:
     with errors_naming(path):
         document = json_of(read_bytes(path))
         if not isinstance(document, dict) or not isinstance(document.get("counts"), list):
             wanted = '{"counts": [{"channel": …, "x": …, "y": …, "count": …}, …]}'
             raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
-        answered = document.get("request", number)
-        if answered != number:
-            raise InputError(f"the file answers request {reprlib.repr(answered)}; request {number} was named")
-        return [_json_cell(row, i) for i, row in enumerate(document["counts"], start=1)]
+        number = document.get("request")
+        if number is not None and type(number) is not int:
+            raise InputError(f"request must be the number of a request; it is {reprlib.repr(number)}")
+        return AnswerSheet(path, number, [_json_cell(row, i) for i, row in enumerate(document["counts"], start=1)])
 
 
 def _json_cell(row: object, i: int) -> Cell:
@@ -79,17 +154,18 @@ def _json_cell(row: object, i: int) -> Cell:
     return str(row["channel"]), str(row["x"]), str(row["y"]), row["count"]
 
 
-def _placed(cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLabels]) -> dict[int, Integers]:
+def _placed(
+    cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLabels]
+) -> dict[tuple[int, int], list[int]]:
     number = {str(parties[channel].key): channel for channel in request.senses}
-    tables: dict[int, Any] = {  # of objects, which cannot overflow
-        channel: np.zeros(parties[channel].alphabet, dtype=object) for channel in request.senses
-    }
+    rows: dict[tuple[int, int], list[int]] = {}
     for name, x, y, count in cells:
         channel = _position(name, number, f"request {request.number} asks for", "channel")
         labels, where = parties[channel], f'channel "{name}" has'
         inputs, outputs = ({letter: i for i, letter in enumerate(side)} for side in (labels.inputs, labels.outputs))
-        tables[channel][_position(x, inputs, where, "input"), _position(y, outputs, where, "output")] += count
-    return tables
+        place = channel, _position(x, inputs, where, "input")
+        rows.setdefault(place, [0] * len(outputs))[_position(y, outputs, where, "output")] += count
+    return rows
 
 
 def _position(label: str, known: Mapping[str, int], who: str, kind: str) -> int:
@@ -99,15 +175,13 @@ def _position(label: str, known: Mapping[str, int], who: str, kind: str) -> int:
     return known[label]
 
 
-def _refuse_other_totals(counts: dict[int, Any], request: Request, parties: Sequence[ChannelLabels]) -> None:
-    """Refuse totals that are not those asked for; what passes holds 64-bit integers."""
-    for channel, senses in request.senses.items():
-        for x, asked in enumerate(senses):
-            found = sum(counts[channel][x].tolist())
-            if found != asked:
-                labels = parties[channel]
-                raise InputError(
-                    f'input {labels.inputs[x]} of channel "{labels.key}" must have {asked:,} senses, as request'
-                    f" {request.number} asks; the file has {found:,}"
-                )
-        counts[channel] = counts[channel].astype(np.int64)
+def _refuse_other_total(
+    found: int, request: Request, parties: Sequence[ChannelLabels], channel: int, x: int, whole: bool
+) -> None:
+    asked, labels = request.senses[channel][x], parties[channel]
+    if found > asked or (whole and found < asked):
+        part = "; `--piece NAME` keeps a part of them" if 0 < found < asked else ""
+        raise InputError(
+            f'input {labels.inputs[x]} of channel "{labels.key}" must have {asked:,} senses, as request'
+            f" {request.number} asks; the file has {found:,}{part}"
+        )

@@ -147,7 +147,7 @@ def reopened(
     """
     with store.opened(path) as run:
         source = sources.source_of(run.history.settings, Path(path))
-        policy = run.history.replay()
+        policy = run.history.replay().policy
         yield RememberingSensor(source.sensor(reading), run), policy
 
 

@@ -1,16 +1,17 @@
 """The log of a run: what was asked and told, in its order, each entry sealed by the one before.
 
 Entries are `limit` (the most senses that the run may spend), `asked` (a request), `pieces` (some of its
-answer) and `told` (all of it): a request is asked once, answered once, and the next one is asked afterwards. The
-seal of an entry is the SHA-256 of the previous seal and of the entry, so that a log that was damaged is noticed. When
-an entry was written stands beside it and is not sealed: two runs that were told the same have the same seals.
+answer) and `told` (all of it): a request is asked once, answered once, and the next one is asked afterwards. After
+`amended`, which corrects inputs of an answer, the requests that followed upon it are asked anew. The seal of an entry
+is the SHA-256 of the previous seal and of the entry, so that a log that was damaged is noticed. When an entry was
+written stands beside it and is not sealed: two runs that were told the same have the same seals.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -19,13 +20,14 @@ import numpy as np
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
-from bestchannel.policies import Observation, Policy, Request
+from bestchannel.policies import Observation, Request
 from bestchannel.policies.request import MOST_SENSES, checked_counts
 from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.portions import Portions
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
-LIMIT, ASKED, PIECES, TOLD = "limit", "asked", "pieces", "told"
+LIMIT, ASKED, PIECES, TOLD, AMENDED = "limit", "asked", "pieces", "told", "amended"
 
 Record = tuple[str, int, object]
 """What is to become an entry: kind, request, content."""
@@ -59,6 +61,8 @@ class History:
         self.alphabets = settings.alphabets
         self.requests: dict[int, Request] = {}
         self.answers: dict[int, Answer] = {}
+        self.amended: list[int] = []
+        self.senses = 0
         self.max_senses: int | None = None
         self.began: datetime | None = None
         self.told_at: dict[int, datetime] = {}
@@ -68,14 +72,14 @@ class History:
         for entry in entries:
             self.add(entry)
 
-    @property
-    def senses(self) -> int:
-        """All senses that were told."""
-        return sum(self.requests[number].total for number in self.answers)
-
     def partial_answer(self, number: int) -> PartialAnswer:
         """What has been told of a request in pieces."""
         return self._partial.get(number) or PartialAnswer(self.requests[number], self.alphabets)
+
+    @property
+    def next_amendment(self) -> str:
+        """What tells the counts of the next amendment from pieces."""
+        return f"amendment {len(self.amended) + 1}"
 
     def next_entries(self, *records: Record) -> list[Entry]:
         """The records as the entries that come next, once they are on disk and added."""
@@ -139,6 +143,30 @@ class History:
         if number in self._partial:
             self._partial[number].refuse_less(told)
         self.answers[number] = Answer(told, content["state"])
+        self.senses += self.requests[number].total
+
+    def _take_amended(self, number: int, content: Any) -> None:
+        for channel, x, counts in content:
+            _require_whole(channel, x, *counts)
+        rows = {(channel, x): tuple(counts) for channel, x, counts in content}
+        if number in self.answers:
+            self._amend_answer(number, rows)
+        else:
+            self._partial[number] = self.partial_answer(number).amended(rows, self.next_amendment)
+        self.amended.append(number)
+
+    def _amend_answer(self, number: int, rows: Mapping[tuple[int, int], tuple[int, ...]]) -> None:
+        """Correct an answer, and forget whatever followed upon it."""
+        told = self.answers[number]
+        tables = {channel: table.copy() for channel, table in told.counts.items()}
+        for (channel, x), counts in rows.items():
+            tables[channel][x] = counts
+        checked = checked_counts(self.requests[number], Observation(number, tables), self.alphabets)
+        self.answers[number] = Answer(checked, told.state)
+        for later in [each for each in self.requests if each > number]:
+            self.senses -= self.requests[later].total if later in self.answers else 0
+            for kept in (self.requests, self.answers, self._partial, self.told_at):
+                kept.pop(later, None)
 
     def confirm(self, number: int, request: Request | None) -> Request:
         """What the policy asks as request `number`, which must be what the log says was asked, if it says anything."""
@@ -150,15 +178,15 @@ class History:
             )
         return request
 
-    def replay(self) -> Policy:
+    def replay(self) -> Portions:
         """A fresh policy, told everything that the log has."""
-        policy = self.settings.new_policy()
+        asking = Portions(self.settings.new_policy(), self.settings.largest_request)
         for number, answer in self.answers.items():
-            self.confirm(number, policy.ask())
-            policy.tell(Observation(number, answer.counts))
+            self.confirm(number, asking.ask())
+            asking.tell(Observation(number, answer.counts))
         if (number := len(self.answers) + 1) in self.requests:
-            self.confirm(number, policy.ask())
-        return policy
+            self.confirm(number, asking.ask())
+        return asking
 
 
 def limit_record(max_senses: int | None) -> Record:
@@ -176,6 +204,11 @@ def pieces_record(number: int, pieces: Iterable[AnswerPiece]) -> Record:
     return PIECES, number, [[piece.id, piece.channel, piece.x, list(piece.counts)] for piece in pieces]
 
 
+def amended_record(number: int, rows: Mapping[tuple[int, int], Sequence[int]]) -> Record:
+    """What inputs of an answer have counted in truth."""
+    return AMENDED, number, [[channel, x, list(counts)] for (channel, x), counts in rows.items()]
+
+
 def told_record(number: int, counts: Mapping[int, Integers], state: Any) -> Record:
     """An answer."""
     return TOLD, number, {"counts": [[channel, table.tolist()] for channel, table in counts.items()], "state": state}
@@ -189,6 +222,8 @@ def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
         return request, told
     if kind == PIECES and asked == told + 1 and request == asked:
         return asked, told
+    if kind == AMENDED and 1 <= request <= asked:
+        return (request, request) if request <= told else (asked, told)
     if kind == TOLD and asked == told + 1 and request == asked:
         return asked, request
     raise ValueError(f"{kind} {request} does not follow upon {asked} asked and {told} told")
@@ -199,6 +234,7 @@ TAKEN = {
     ASKED: History._take_asked,
     PIECES: History._take_pieces,
     TOLD: History._take_told,
+    AMENDED: History._take_amended,
 }
 
 

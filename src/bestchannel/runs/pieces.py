@@ -63,6 +63,16 @@ class PartialAnswer:
         """How many senses of each input of each channel are still to come."""
         return {channel: tuple(senses) for channel, senses in self._missing.items()}
 
+    @property
+    def total_missing(self) -> int:
+        """How many senses are still to come."""
+        return sum(map(sum, self._missing.values()))
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.total_missing
+
     def new_among(self, pieces: Iterable[AnswerPiece]) -> list[AnswerPiece]:
         """Those that have not arrived yet, or an `InputError` where one of them can not be added."""
         new: dict[str, AnswerPiece] = {}
@@ -86,6 +96,14 @@ class PartialAnswer:
         for piece in pieces:
             self.pieces[piece.id] = piece
             self._missing[piece.channel][piece.x] -= piece.senses
+
+    def amended(self, rows: Mapping[tuple[int, int], Sequence[int]], name: str) -> PartialAnswer:
+        """The same with these counts in place of all pieces of their inputs."""
+        answer = PartialAnswer(self.request, self._alphabets)
+        kept = [piece for piece in self.pieces.values() if (piece.channel, piece.x) not in rows]
+        new = [AnswerPiece(f"{name}: channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
+        answer.add(answer.new_among([*kept, *new]))
+        return answer
 
     def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:
         """All that the pieces, and some more, have counted, by channel: shape (n_inputs, n_outputs)."""

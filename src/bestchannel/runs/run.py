@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
@@ -14,9 +14,9 @@ from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
-from bestchannel.runs.history import History, asked_record, pieces_record, told_record
-from bestchannel.runs.pieces import AnswerPiece
-from bestchannel.runs.settings import LABORATORY, Settings
+from bestchannel.runs.history import History, amended_record, asked_record, pieces_record, told_record
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.settings import LABORATORY, Settings, refuse_wishes
 from bestchannel.runs.sources import BY_THEMSELVES
 
 OPEN, LIMITED, DECIDED, UNDECIDED = "open", "limited", "decided", "undecided"
@@ -28,7 +28,11 @@ class Run:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self._policy = history.replay()
+        self._replay()
+
+    def _replay(self) -> None:
+        self._asking = self.history.replay()
+        self._policy = self._asking.policy
 
     @property
     def settings(self) -> Settings:
@@ -38,15 +42,15 @@ class Run:
     @property
     def state(self) -> str:
         """`open`, `limited`, `decided` or `undecided`."""
-        request = self._policy.ask()
+        request = self._asking.ask()
         if request is None:
             return UNDECIDED if self._policy.recommendation is None else DECIDED
         most = self.history.max_senses
-        return LIMITED if most is not None and self._policy.senses + request.total > most else OPEN
+        return LIMITED if most is not None and self.history.senses + request.total > most else OPEN
 
     def ask(self) -> Request | None:
         """The request that waits for an answer; None where the run has ended or reached its limit of senses."""
-        return self._policy.ask() if self.state == OPEN else None
+        return self._asking.ask() if self.state == OPEN else None
 
     def missing(self) -> dict[int, tuple[int, ...]]:
         """How many senses of each input of each channel the open request still lacks; empty where none is open."""
@@ -80,6 +84,24 @@ class Told:
     complete: bool = True
 
 
+Rows = Mapping[tuple[int, int], Sequence[int]]
+"""How often each output came, by (channel, input)."""
+
+
+def whole_inputs(rows: Rows) -> list[AnswerPiece]:
+    """Pieces that have all senses of their inputs; telling them again gives the same pieces."""
+    return [AnswerPiece(f"channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
+
+
+def _refuse_incomplete(pieces: Iterable[AnswerPiece], request: Request) -> None:
+    for piece in pieces:
+        if piece.senses != (asked := request.senses[piece.channel][piece.x]):
+            raise InputError(
+                f"input x={piece.x} of channel {piece.channel} must have {asked:,} senses, as request {request.number}"
+                f" asks; it has {piece.senses:,}"
+            )
+
+
 class LaboratoryRun(Run):
     """A run that this process, and no other, may tell answers to."""
 
@@ -100,7 +122,9 @@ class LaboratoryRun(Run):
         request = self.request(number)
         checked = checked_counts(request, Observation(number, counts), self.history.alphabets)
         if number in self.history.answers:
-            self._refuse_other(number, checked)
+            self._refuse_other(
+                number, {(c, x): row for c, table in checked.items() for x, row in enumerate(table.tolist())}
+            )
             return Told(number, repeated=True)
         self.history.partial_answer(number).refuse_less(checked)
         self._run.append(told_record(number, checked, None))
@@ -120,15 +144,46 @@ class LaboratoryRun(Run):
         new = partial.new_among(pieces)
         if not new:
             return Told(number, repeated=True, complete=number in self.history.answers)
-        complete = sum(piece.senses for piece in new) == sum(map(sum, partial.missing.values()))
+        complete = sum(piece.senses for piece in new) == partial.total_missing
         told = [told_record(number, partial.counts(new), None)] if complete else []
         self._run.append(pieces_record(number, new), *told)
         if complete:
             self._move_on(number)
         return Told(number, repeated=False, complete=complete)
 
+    def tell_inputs(self, number: int, rows: Rows) -> Told:
+        """Answer request `number` for some of its inputs, each with all its senses; on return they are on disk."""
+        if number in self.history.answers:
+            self.request(number)
+            self._refuse_other(number, rows)
+            return Told(number, repeated=True)
+        return self.tell_pieces(number, whole_inputs(rows))
+
+    def amend(self, number: int, rows: Rows) -> Told:
+        """Correct what was told of inputs of request `number`; the policy goes on from there.
+
+        The log keeps what was told before. Requests that followed upon the answer are void, and are asked anew.
+        """
+        self._refuse_nothing_told(number)
+        request, partial = self.history.requests[number], self.history.partial_answer(number)
+        PartialAnswer(request, self.history.alphabets).new_among(whole_inputs(rows))  # refuses what does not fit
+        _refuse_incomplete(whole_inputs(rows), request)
+        records = [amended_record(number, rows)]
+        if number not in self.history.answers:
+            amended = partial.amended(rows, self.history.next_amendment)
+            records += [told_record(number, amended.counts(), None)] if amended.complete else []
+        self._run.append(*records)
+        self._replay()
+        self._write_down_request()
+        return Told(number, repeated=False, complete=number in self.history.answers)
+
+    def _refuse_nothing_told(self, number: int) -> None:
+        asked = number in self.history.requests
+        if not asked or not (number in self.history.answers or self.history.partial_answer(number).pieces):
+            raise InputError(f"nothing was told of request {number}, so nothing can be amended; {self._standing()}")
+
     def _move_on(self, number: int) -> None:
-        self._policy.tell(Observation(number, self.history.answers[number].counts))
+        self._asking.tell(Observation(number, self.history.answers[number].counts))
         self._write_down_request()
 
     def limit(self, max_senses: int | None) -> None:
@@ -136,7 +191,7 @@ class LaboratoryRun(Run):
         set_limit(self._run, max_senses)
 
     def _write_down_request(self) -> None:
-        request = self._policy.ask()
+        request = self._asking.ask()
         if request is not None and request.number not in self.history.requests:
             self._run.append(asked_record(request))
 
@@ -146,10 +201,13 @@ class LaboratoryRun(Run):
             if piece.id not in known:
                 raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self._standing()}")
 
-    def _refuse_other(self, number: int, counts: Mapping[int, Integers]) -> None:
+    def _refuse_other(self, number: int, rows: Rows) -> None:
         told = self.history.answers[number].counts
-        if any((told[channel] != table).any() for channel, table in counts.items()):
-            raise InputError(f"request {number} was answered otherwise before, and an answer stays; {self._standing()}")
+        if any(told[channel][x].tolist() != list(counts) for (channel, x), counts in rows.items()):
+            raise InputError(
+                f"request {number} was answered otherwise before, and an answer stays (`bestchannel run amend` corrects"
+                f" one); {self._standing()}"
+            )
 
     def _standing(self) -> str:
         request = self.ask()
@@ -173,11 +231,21 @@ def begin(
     parties: Sequence[ChannelLabels] | None = None,
     *,
     max_senses: int | None = None,
+    largest_request: int | None = None,
+    title: str = "",
+    note: str = "",
 ) -> Iterator[LaboratoryRun]:
-    """A new run of a policy that was told nothing yet, for people to answer; `max_senses` limits what it may ask."""
+    """A new run of a policy that was told nothing yet, for people to answer.
+
+    `max_senses` limits what it may ask, and `largest_request` what it may ask at once; `title` and `note` say what the
+    run is about, to whoever reads its report.
+    """
     refuse_limit(max_senses)
+    refuse_wishes(title, note, largest_request)
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
-    with store.begun(path, Settings.of(policy, parties or unnamed, LABORATORY)) as run:
+    settings = Settings.of(policy, parties or unnamed, LABORATORY)
+    wishes = replace(settings, title=title, note=note, largest_request=largest_request)
+    with store.begun(path, wishes) as run:
         set_limit(run, max_senses)
         yield LaboratoryRun(run)
 

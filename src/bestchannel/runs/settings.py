@@ -27,6 +27,11 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 }
 """What the settings of a run are in its file."""
 
+WISHES: Mapping[str, type] = {"title": str, "note": str, "largest_request": int}
+"""What may be there too."""
+
+LONGEST_TITLE, LONGEST_NOTE = 200, 4000
+
 
 @dataclass(frozen=True, eq=False)
 class Settings:
@@ -34,7 +39,8 @@ class Settings:
 
     `policy` is what `Policy.reference` says, and `options` are those of the policy beyond delta and epsilon;
     `source["kind"]` is laboratory, simulation, recording or sensor; `inferred_outputs` says that the outputs are only
-    those that a recording happened to have.
+    those that a recording happened to have. People call a run by its `title`, and are asked for at most
+    `largest_request` senses at once.
     """
 
     parties: tuple[ChannelLabels, ...]
@@ -44,6 +50,9 @@ class Settings:
     options: Mapping[str, Any]
     source: Mapping[str, Any]
     inferred_outputs: bool = False
+    title: str = ""
+    note: str = ""
+    largest_request: int | None = None
 
     @staticmethod
     def of(
@@ -90,7 +99,8 @@ class Settings:
             "source": dict(self.source),
             "inferred_outputs": self.inferred_outputs,
         }
-        return json.dumps(content, allow_nan=False)
+        wishes = {key: getattr(self, key) for key in WISHES if getattr(self, key)}
+        return json.dumps(content | wishes, allow_nan=False)
 
     @staticmethod
     def parse(text: str) -> Settings:
@@ -101,6 +111,7 @@ class Settings:
             return Settings(
                 tuple(_labels(channel) for channel in content["channels"]),
                 *(content[key] for key in TYPES if key != "channels"),
+                **{key: content[key] for key in WISHES if key in content},
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
@@ -116,10 +127,22 @@ class Settings:
                 )
 
 
+def refuse_wishes(title: str, note: str, largest_request: int | None) -> None:
+    """Refuse a title, a note or a largest request that cannot be one."""
+    for key, text, longest in (("title", title, LONGEST_TITLE), ("note", note, LONGEST_NOTE)):
+        if len(text) > longest or not text.replace("\n", "" if key == "note" else "\0").isprintable():
+            raise InputError(f"the {key} must be at most {longest} visible letters; it is {text[:40]!r}")
+    if largest_request is not None and (type(largest_request) is not int or largest_request < 1):
+        raise InputError(f"the largest request must be a whole number >= 1; it is {largest_request!r}")
+
+
 def _require_types(content: Any) -> None:
     for key, types in TYPES.items():
         if type(content[key]) not in types:
             raise ValueError(f"{key} must be {' or '.join(kind.__name__ for kind in types)}")
+    for key, kind in WISHES.items():
+        if key in content and (type(content[key]) is not kind or not content[key]):
+            raise ValueError(f"{key} must be {kind.__name__}")
     if not isinstance(content["source"]["kind"], str):
         raise ValueError("the kind of the source must be a text")
     names = [channel["key"] for channel in content["channels"]]
