@@ -59,15 +59,12 @@ def main(workers: int, clients: int, schedulers: int) -> None:
 
 
 def _until_the_scheduler_is_killed(study, path, journal, dask, events, killed):
-    while events and events[0][1] != "schedulers":
+    while events and dask.scheduler.poll() is None:
         if events[0][1] == "clients":
-            at, kind = events.pop(0)
-            _kill_client(path, journal, dask.address, study, at)
-            killed[kind] += 1
+            _kill_client(path, journal, dask.address, study, events.pop(0)[0])
+            killed["clients"] += 1
         else:
             _conduct(study, journal, dask, events, killed)
-    if events:
-        _conduct(study, journal, dask, events, killed)
 
 
 class _EnoughError(Exception):
@@ -85,6 +82,7 @@ def _conduct(study, journal, dask, events, killed):
                 dask.kill_worker()
             else:
                 dask.scheduler.kill()
+                dask.scheduler.wait()
                 return
         if events and done >= events[0][0]:
             raise _EnoughError

@@ -75,7 +75,8 @@ class Capacity(Shown, Valued):
 class Capacities(Shown, Valued):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
-    Of a stack on a CUDA device they are arrays of its kind, there.
+    Of a stack on a CUDA device they are arrays of its kind, there; of a Dask array lazy ones; of an xarray.DataArray
+    arrays with its names.
 
     Attributes
     ----------
@@ -174,7 +175,7 @@ class Capacities(Shown, Valued):
         Returns
         -------
         Capacities
-            A copy of those on a device; those on the host as they are.
+            A copy of those on a device; lazy ones computed; those on the host as they are.
 
         Examples
         --------
@@ -183,9 +184,20 @@ class Capacities(Shown, Valued):
         >>> C.on_host() == C
         True
         """
+        if self._is_lazy:
+            from bestchannel.capacity.chunked import computed  # deferred: it makes such answers
+
+            return computed(self)
         return Capacities(*(on_host(getattr(self, field.name)) for field in fields(self)))
 
+    @property
+    def _is_lazy(self) -> bool:
+        """Whether these are Dask's arrays, or xarray's of such."""
+        return getattr(self.lower, "__dask_graph__", lambda: None)() is not None
+
     def __str__(self) -> str:
+        if self._is_lazy:
+            return f"capacities of a stack of shape {self.lower.shape}, not computed yet: dask.compute(…) computes them"
         here = self.on_host()
         span = f"from {here.value.min():.6g} to {here.value.max():.6g} bits per channel use"
         wide = np.count_nonzero(~here.converged)

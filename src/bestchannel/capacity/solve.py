@@ -8,6 +8,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_in_pairs
+from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
 from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
 from bestchannel.channels import Channel
@@ -140,12 +141,13 @@ def capacities(
     ----------
     stack
         Rows of probabilities of shape (..., n_inputs, n_outputs). A CuPy, PyTorch or JAX array on a CUDA device is
-        solved there, for channels of up to 8 inputs and 8 outputs.
+        solved there, for channels of up to 8 inputs and 8 outputs. A Dask array is solved chunk by chunk, when its
+        answers are computed. Of an xarray.DataArray the last two dimensions are inputs and outputs.
     tol, rtol, normalize
         As in `capacity`.
     workers
-        How many threads share the stack; None takes every core that this process may use. They change the time, never
-        the answer.
+        How many threads share the stack; None takes every core that this process may use, and one for each chunk of a
+        Dask array. They change the time, never the answer.
     progress
         Called with (done, total) as channels are finished.
 
@@ -153,7 +155,8 @@ def capacities(
     -------
     Capacities
         The brackets in bits as arrays of shape (...), and the distributions that prove them; of a stack on a device,
-        arrays of its kind on that device.
+        arrays of its kind on that device; of a Dask array lazy ones, which `dask.compute(C)` computes together; of an
+        xarray.DataArray such arrays, with its dimensions and coordinates.
 
     Raises
     ------
@@ -171,6 +174,14 @@ def capacities(
     tolerance = _tolerance(tol, rtol)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
+    library = type(stack).__module__.partition(".")[0]
+    if library == "xarray":
+        return solve_named(
+            stack,
+            lambda data: capacities(data, tol=tol, rtol=rtol, normalize=normalize, workers=workers, progress=progress),
+        )
+    if library == "dask":
+        return solve_lazily(stack, tolerance, normalize=normalize, workers=workers, progress=progress)
     if not isinstance(stack, np.ndarray) and (device := device_of(stack)) is not None:
         return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
     array = numeric_array(stack, "the stack")

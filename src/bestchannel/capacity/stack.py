@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
@@ -32,14 +32,18 @@ def solve_stack(
     normalize: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
+    of: int = 0,
 ) -> Capacities:
-    """Solve stack[c, x, y]. `name(c)` is how an error calls channel c."""
+    """Solve stack[c, x, y]. `name(c)` is how an error calls channel c.
+
+    A part of a larger stack, `of` so many channels, is answered as it is within the whole, to the bit.
+    """
     count, n, m = stack.shape
     if normalize:
         _refuse_counts(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
-    in_lanes = n <= _widest_in_lanes(count, tolerance.precise)
+    in_lanes = n <= _widest_in_lanes(max(count, of), tolerance.precise)
     compiled = in_lanes and capacity_kernels.lanes.worth_loading(_seconds_in_numpy(count, n, m))
     as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
     rounding = rounding_in_turn(n, m) if as_they_are else rounding_in_pairs(n, m)
@@ -146,11 +150,14 @@ def parted(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int, int]:
     return shape[:-2], shape[-2], shape[-1]
 
 
-def channel_names(leading: tuple[int, ...]) -> Callable[[int], str]:
-    """How an error calls channel c of a stack with this leading shape."""
+def channel_names(leading: tuple[int, ...], starts: Sequence[int] = ()) -> Callable[[int], str]:
+    """How an error calls channel c of a stack, or of a part that starts there, with this leading shape."""
     if not leading:
         return lambda _: "the channel"
-    return lambda c: "channel " + ", ".join(str(i) for i in np.unravel_index(c, leading))
+    first = starts or (0,) * len(leading)
+    return lambda c: (
+        "channel " + ", ".join(str(a + i) for a, i in zip(first, np.unravel_index(c, leading), strict=True))
+    )
 
 
 def folded(flat: Capacities, leading: tuple[int, ...]) -> Capacities:

@@ -1,0 +1,102 @@
+"""Stacks that are larger than memory: Dask arrays chunk by chunk, and arrays of xarray with their names.
+
+Nothing is solved until somebody computes: the answers are lazy arrays too. One task solves one chunk and packs all of
+its answers into one array, of which every field is a slice, so that what is computed together is solved once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bestchannel.arrays import Floats, refuse_unless_real
+from bestchannel.capacity.bracket import Capacities, Tolerance
+from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
+from bestchannel.errors import InputError
+from bestchannel.progress import Progress
+
+UNKNOWN = 2**31
+"""Stands for the number of channels where Dask does not know it."""
+
+
+def solve_lazily(
+    stack: Any, tolerance: Tolerance, *, normalize: bool, workers: int | None, progress: Progress | None
+) -> Capacities:
+    """`capacities` of a Dask array: lazy arrays with its chunks along the leading axes."""
+    if progress is not None:
+        raise InputError("progress must be left out for a Dask array: Dask shows it (dask.diagnostics.ProgressBar)")
+    refuse_unless_real(stack, "the stack")
+    if not isinstance(getattr(stack, "_meta", None), np.ndarray):
+        raise InputError("a Dask array of channels must consist of NumPy arrays: move its chunks to the host")
+    leading, n, m = parted(stack.shape)
+    if math.isnan(n) or math.isnan(m):
+        raise InputError(f"the alphabets of a Dask array of channels must be known; its shape is {stack.shape}")
+    count = math.prod(leading)
+    whole = stack.rechunk({-2: n, -1: m})
+    packed = whole.map_blocks(
+        _solve_chunk,
+        tolerance,
+        normalize,
+        workers or 1,
+        UNKNOWN if math.isnan(count) else int(count),
+        dtype=np.float64,
+        chunks=(*whole.chunks[:-2], (3 + n + m,)),
+        drop_axis=[whole.ndim - 2, whole.ndim - 1],
+        new_axis=[whole.ndim - 2],
+        meta=np.empty((0,) * (whole.ndim - 1)),
+    )
+    return _unpacked(packed, n)
+
+
+def _solve_chunk(
+    chunk: Floats, tolerance: Tolerance, normalize: bool, workers: int, of: int, block_info: Any = None
+) -> Floats:
+    """The answers for one chunk, beside one another: lower, upper, converged, input, output."""
+    leading, n, m = parted(chunk.shape)
+    starts = [first for first, _ in block_info[0]["array-location"]][:-2]
+    flat = solve_stack(
+        np.ascontiguousarray(chunk, dtype=np.float64).reshape(-1, n, m),
+        tolerance,
+        name=channel_names(leading, starts),
+        normalize=normalize,
+        workers=workers,
+        of=of,
+    )
+    answer = folded(flat, leading)
+    return np.concatenate(
+        [np.stack([answer.lower, answer.upper, answer.converged], axis=-1), answer.input, answer.output], axis=-1
+    )
+
+
+def _unpacked(packed: Any, n: int) -> Capacities:
+    return Capacities(
+        packed[..., 0], packed[..., 1], packed[..., 2].astype(bool), packed[..., 3 : 3 + n], packed[..., 3 + n :]
+    )
+
+
+def solve_named(stack: Any, solve: Callable[[Any], Capacities]) -> Capacities:
+    """`capacities` of an xarray.DataArray whose last two dimensions are inputs and outputs: arrays with its names."""
+    xarray = importlib.import_module("xarray")
+    if not isinstance(stack, xarray.DataArray):
+        raise InputError(f"the stack must be a DataArray; it is a {type(stack).__name__}: take one of its variables")
+    answer = solve(stack.data)
+    *leading, x, y = stack.dims
+    dims = {"input": [*leading, x], "output": [*leading, y]}
+
+    def named(field: str) -> Any:
+        names = dims.get(field, leading)
+        kept = {key: value for key, value in stack.coords.items() if set(value.dims) <= set(names)}
+        return xarray.DataArray(getattr(answer, field), dims=names, coords=kept, name=field)
+
+    return Capacities(*(named(field.name) for field in fields(answer)))
+
+
+def computed(answers: Capacities) -> Capacities:
+    """Lazy answers in memory: every chunk is solved once for all fields."""
+    (found,) = importlib.import_module("dask").compute(answers)
+    return Capacities(*(np.asarray(getattr(found, field.name)) for field in fields(answers)))
