@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class FrozenMapping(Mapping[K, V]):
 
 def numeric_array(values: object, where: str) -> NDArray[Any]:
     """`values` as a real numeric array, or an `InputError` that names the cell at fault."""
+    refuse_masked(values, where)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -55,6 +56,15 @@ def numeric_array(values: object, where: str) -> NDArray[Any]:
         raise InputError(_ragged_message(values, where))
     refuse_unless_real(array, where)
     return array
+
+
+def refuse_masked(values: object, where: str) -> None:
+    """Raise `InputError` for masked cells, here or in a row: an array made of them would show what is masked."""
+    parts = values if isinstance(values, list | tuple) else ()
+    if any(np.ma.is_masked(part) for part in (values, *parts)):
+        raise InputError(
+            f"{where} must have no masked cells; some are masked (filled(0), or whatever is meant, ends it)"
+        )
 
 
 def refuse_unless_real(array: Any, where: str) -> None:
@@ -168,14 +178,19 @@ def count_table(values: object, where: str) -> Integers:
         raise InputError(
             f"{where} must be a matrix (one row per input, one column per output); they have {array.ndim} dimensions"
         )
-    bad = np.argwhere(~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array > MOST_SENSES))
-    if len(bad):
-        x, y = bad[0]
-        hint = "; probabilities are for `capacity`" if 0.0 < array[x, y] < 1.0 else ""
-        raise InputError(
-            f"row x={x}, column y={y} of {where} must be a whole number from 0 to 2^53; it is {array[x, y]:.12g}{hint}"
-        )
+    low, high = array.min(), array.max()
+    whole = array.astype(np.int64) if low >= 0 and high <= MOST_SENSES else None  # a NaN is neither
+    if whole is None or (array.dtype.kind == "f" and not np.array_equal(whole, array)):
+        _refuse_cell(array, where)
     total = float(array.sum(dtype=np.float64))
-    if not 0.0 < total <= MOST_SENSES:
+    if not 0.0 < total < 2.0**60 or int(whole.sum()) > MOST_SENSES:
         raise InputError(f"{where} must add up to at least 1 and at most 2^53; they add up to {total:g}")
-    return array.astype(np.int64)
+    return whole
+
+
+def _refuse_cell(array: NDArray[Any], where: str) -> NoReturn:
+    """Name the first cell that is no count."""
+    x, y = np.argwhere(~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array > MOST_SENSES))[0]
+    hint = "; probabilities are for `capacity`" if 0.0 < array[x, y] < 1.0 else ""
+    found = str(array[x, y]) if array.dtype.kind in "iu" else f"{array[x, y]:.12g}"
+    raise InputError(f"row x={x}, column y={y} of {where} must be a whole number from 0 to 2^53; it is {found}{hint}")

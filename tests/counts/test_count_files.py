@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -120,7 +122,10 @@ def test_parquet_columns_may_have_dots_and_other_kinds_of_labels(tmp_path):
             'the column "count" must hold numbers; it holds values of type string',
         ),
         ({"x": [0], "y": [0], "count": [-1]}, "row 1, count must be a whole number from 0 on; it is -1"),
-        ({"x": pa.array([], pa.string()), "y": pa.array([], pa.string())}, "the table must have rows; it has none"),
+        (
+            {"x": pa.array([], pa.string()), "y": pa.array([], pa.string())},
+            "the table must have rows, at most .*; it has none",
+        ),
         ({"x": [0], "y": [" "]}, "row 1, y must be a label; it is blank"),
     ],
 )
@@ -167,10 +172,10 @@ def test_undeclared_output_is_refused_with_its_line(tmp_path):
         read(tmp_path, "9,1\n2,8\n", outputs=["0", "1", "2"])
 
 
-@pytest.mark.parametrize("ending", [".csv.gz", ".zip", ".CSV.XZ"])
-def test_packed_file_is_to_be_unpacked_first(tmp_path, ending):
-    (tmp_path / f"counts{ending}").write_bytes(b"\x1f\x8b")
-    with pytest.raises(InputError, match=r"the file is packed .* unpack it first"):
+@pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".TGZ"])
+def test_archive_is_to_be_unpacked_first(tmp_path, ending):
+    (tmp_path / f"counts{ending}").write_bytes(gzip.compress(b"x,y\n"))
+    with pytest.raises(InputError, match=r"the file is an archive .* unpack it first"):
         read_counts(tmp_path / f"counts{ending}")
 
 

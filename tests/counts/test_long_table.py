@@ -112,7 +112,7 @@ def test_duplicate_cell_is_refused_with_both_lines(tmp_path):
         ("channel,x,y,p\n", r"there must be lines after the header"),
         ("channel,x,y,p\nq,0,0,0.9\n", r'row x=0 of channel "q" must sum to 1 within 1e-09; it sums to 0.9'),
         ("channel,x,y,p\nq,0,0,-0.5\nq,0,1,1.5\n", r"row x=0, column y=0 of channel \"q\" must be .* >= 0; it is -0.5"),
-        ("channel,x,p\nq,0,1\n", r"the columns must be x, y, p and perhaps channel; y is missing"),
+        ("channel,x,p\nq,0,1\n", r"rows must have the columns x, y and p, .* y is missing"),
         ("x,y,p,P\n0,0,1,1\n", r'the column "p" must occur once; it occurs 2 times'),
         ("channel,x,y,count\nq,0,0,12\n", r"this looks like counts, .* use `bestchannel estimate`"),
         ("channel,x,y\nq,0,0\n", r"this looks like a trial log, .* use `bestchannel estimate`"),

@@ -46,9 +46,10 @@ def test_file_of_a_machine_with_the_other_byte_order_is_read(tmp_path):
 
 
 def test_stack_has_its_channels_along_the_third_dimension(tmp_path):
-    assert tables(read(tmp_path, {"links": np.stack([A, A + 1], axis=2)})) == {
+    assert tables(read(tmp_path, {"links": np.stack([A, A + 1, A + 2], axis=2)})) == {
         "links(1)": A.tolist(),
         "links(2)": (A + 1).tolist(),
+        "links(3)": (A + 2).tolist(),
     }
 
 

@@ -17,8 +17,10 @@ from tests.journeys.built_site import build, built
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RUN = ["tutorial.md", *(f"how-to/{page}.md" for page in ("measured-outputs", "own-sensor", "own-policy", "report"))]
-"""Pages run here; those on data formats and on laboratories have tests of their own."""
+RUN = ["tutorial.md"] + [
+    f"how-to/{page}.md" for page in ("data-formats", "measured-outputs", "own-sensor", "own-policy", "report")
+]
+"""Pages run here; that on laboratories has tests of its own."""
 
 PREFACE = """
 import subprocess

@@ -163,6 +163,8 @@ def as_channel(channel_or_rows: object, *, normalize: bool = False) -> Channel:
 def _labels(labels: Iterable[object] | None, size: int, where: str) -> tuple[str, ...]:
     if labels is None:
         return tuple(map(str, range(size)))
+    if not isinstance(labels, Iterable):
+        raise InputError(f"{where} must be a sequence of labels; it is {labels!r}")
     names = tuple(map(str, labels))
     if len(names) != size:
         raise InputError(f"{where} must have {size} labels; {len(names)} were given")

@@ -29,6 +29,8 @@ def bound(
     normalize: options.Normalize = False,
     transpose: options.Transpose = False,
     columns: options.Columns = None,
+    form: options.Form = None,
+    channel_axis: options.ChannelAxis = None,
     json: options.Json = False,
 ) -> None:
     """Show how many senses every policy needs on average to name the best of known channels.
@@ -38,7 +40,14 @@ def bound(
     senses. It comes with the share of the senses that an oracle would give to each input, with
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     """
-    read = read_channels(channels, normalize=normalize, transpose=transpose, columns=options.parse_columns(columns))
+    read = read_channels(
+        channels,
+        normalize=normalize,
+        transpose=transpose,
+        columns=options.parse_columns(columns),
+        form=form,
+        channel_axis=channel_axis,
+    )
     with terminal.progress("proofs") as progress:
         answer = lower_bound(read, delta, rtol=rtol, progress=progress)
     if json:

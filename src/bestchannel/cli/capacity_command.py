@@ -28,6 +28,8 @@ def capacity(
     normalize: options.Normalize = False,
     transpose: options.Transpose = False,
     columns: options.Columns = None,
+    form: options.Form = None,
+    channel_axis: options.ChannelAxis = None,
     json: options.Json = False,
 ) -> None:
     """Show the capacity of known channels, in bits per use, between two proved bounds.
@@ -36,7 +38,14 @@ def capacity(
     with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
-    read = read_channels(channels, normalize=normalize, transpose=transpose, columns=options.parse_columns(columns))
+    read = read_channels(
+        channels,
+        normalize=normalize,
+        transpose=transpose,
+        columns=options.parse_columns(columns),
+        form=form,
+        channel_axis=channel_axis,
+    )
     _report_rescaling(read)
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)

@@ -23,7 +23,7 @@ MOST_ROWS = 40
 def estimate(
     counts: Annotated[
         Path,
-        typer.Argument(help="Counts or trials (.csv, .tsv, .txt, .parquet, .npz, .mat, .json).", **options.FILE),
+        typer.Argument(help="A file of counts or trials, or - for standard input.", **options.FILE),
     ],
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
@@ -34,6 +34,8 @@ def estimate(
     ] = None,
     bins: options.Bins = None,
     set_aside: options.SetAside = None,
+    form: options.Form = None,
+    channel_axis: options.ChannelAxis = None,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
@@ -50,6 +52,8 @@ def estimate(
             columns=options.parse_columns(columns),
             bins=options.parse_bins(bins),
             set_aside=options.parse_set_aside(set_aside),
+            form=form,
+            channel_axis=channel_axis,
             progress=progress,
         )
     result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon)

@@ -21,7 +21,7 @@ from bestchannel.policies.catalogue import POLICIES
 FILE: dict[str, Any] = {"readable": False, "show_default": False}
 """Of every path: whether it can be read is found out, and said, where it is read."""
 
-Channels = Annotated[Path, typer.Argument(help="A file of channels (.json, .csv, .npz, .parquet).", **FILE)]
+Channels = Annotated[Path, typer.Argument(help="A file of channels, or - for standard input.", **FILE)]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 MaxSenses = Annotated[int | None, typer.Option(help="Stop undecided rather than pass this many senses.")]
@@ -47,6 +47,10 @@ Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel
 Columns = Annotated[
     str | None,
     typer.Option(help="What the columns of a long file are called, as channel=link,x=sent,y=got,p=prob."),
+]
+Form = Annotated[str | None, typer.Option(help="rows or matrix, where a text may be either.")]
+ChannelAxis = Annotated[
+    str | None, typer.Option(help="first or last: the axis of a stack along which the channels are.")
 ]
 
 

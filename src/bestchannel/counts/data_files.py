@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from bestchannel.channels import Channel
 from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, text_log
-from bestchannel.counts.disk import OpenFile, errors_naming, opened, write_bytes
+from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -25,31 +25,38 @@ from bestchannel.progress import Progress
 class Format:
     """What files of one format can hold, and how it is read and written; None where they cannot.
 
-    `log(source, seen, columns, progress)` gives the rows of a log, or None for a file of matrices, which
-    `matrices(source, transpose)` reads. `long(source, columns, transpose)` reads channels where these may be
-    rows channel, x, y, p. `render(channels)` is what such a file holds.
+    `log(source, seen, progress)` gives the rows of a log, or None for a file of matrices, which `matrices(source)`
+    reads. `long(source)` reads channels where these may be rows channel, x, y, p. `render(channels)` is what such
+    a file holds.
     """
 
-    log: Callable[[OpenFile, Combinations, Columns, Progress | None], Iterator[RowBlock] | None] | None = None
-    matrices: Callable[[OpenFile, bool], list[NamedMatrix]] | None = None
-    long: Callable[[OpenFile, Columns, bool], list[NamedMatrix]] | None = None
+    log: Callable[[OpenFile, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
+    matrices: Callable[[OpenFile], list[NamedMatrix]] | None = None
+    long: Callable[[OpenFile], list[NamedMatrix]] | None = None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
 
 
+_TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
+
 FORMATS = {
-    ".csv": Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long, matrix_text.render),
-    ".tsv": Format(text_log.read_log, matrix_text.read_matrices),
-    ".txt": Format(text_log.read_log, matrix_text.read_matrices),
+    ".csv": replace(_TEXT, render=matrix_text.render),
+    ".tsv": _TEXT,
+    ".txt": _TEXT,
+    ".dat": _TEXT,
     ".parquet": Format(parquet_format.read_log, None, parquet_format.read_long, parquet_format.render),
     ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
+    ".npy": Format(None, npz_format.read_array),
     ".mat": Format(mat_format.read_log, mat_format.read_matrices),
     ".json": Format(None, json_format.read_matrices, None, json_format.render),
 }
-"""Every format by the ending of its files; channels are read from those that they can be written to."""
+"""Every format by the ending of its files."""
 
 Content = TypeVar("Content", Channel, LabelledCounts)
 
-_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
+FORMS, AXES = ("rows", "matrix"), ("first", "last")
+"""What `form` and `channel_axis` may say."""
+
+_ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
 
 
 def read_channels(
@@ -58,19 +65,25 @@ def read_channels(
     normalize: bool = False,
     transpose: bool = False,
     columns: Columns = None,
+    form: str | None = None,
+    channel_axis: str | None = None,
 ) -> dict[str, Channel]:
-    """The channels of a .json, .csv, .npz or .parquet file by name, in the order of the file.
+    """The channels of a file by name, in the order of the file.
 
     Parameters
     ----------
     path
-        The file; its ending says what it holds. "-" is no file here: pass a path.
+        The file; its ending says what it holds. "-" is standard input, whose first bytes say it.
     normalize
         Divide each row by its sum instead of refusing a sum other than 1.
     transpose
         That the columns of the matrices are the inputs.
     columns
         What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"}.
+    form
+        "rows" or "matrix", where a text can be read as either.
+    channel_axis
+        "first" or "last": which axis of a stack of matrices counts the channels, where its shape does not tell.
 
     Returns
     -------
@@ -95,10 +108,10 @@ def read_channels(
     ...     read_channels(path)
     {'cable': Channel('cable', 2 inputs, 2 outputs)}
     """
-    with _opened(path, channels=True) as (source, form):
-        if form.long is None and columns is not None:
-            raise InputError(f"columns belongs to a .csv or .parquet file; this is a {source.ending} file")
-        found = form.long(source, columns, transpose) if form.long else _matrices(form, source, transpose)
+    with _opened(path, Hints(columns, transpose, form, channel_axis)) as (source, format):
+        if format.long is None and columns is not None:
+            raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
+        found = format.long(source) if format.long else _matrices(format, source)
         return _by_name([_upright(matrix, transpose).channel(normalize=normalize) for matrix in found])
 
 
@@ -120,8 +133,10 @@ def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]
             raise InputError("a file must hold at least one channel; none was given")
         for name, channel in channels.items():
             _refuse_text(name, channel.inputs, channel.outputs)
-        render = _format_of(path, channels=True).render
-        assert render is not None
+        render = _format_of(path.suffix.lower()).render
+        if render is None:
+            endings = ", ".join(ending for ending, format in FORMATS.items() if format.render)
+            raise InputError(f"channels are written to {endings}; the ending is {path.suffix!r}")
         write_bytes(path, render(channels))
 
 
@@ -133,9 +148,11 @@ def read_counts(
     columns: Columns = None,
     bins: Bins = None,
     set_aside: float = SET_ASIDE,
+    form: str | None = None,
+    channel_axis: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
-    r"""The counts in a text (.csv, .tsv, .txt), .parquet, .npz, .mat or .json file by channel, in its order.
+    r"""The counts in a file by channel, in the order of the file.
 
     Rows have the columns x, y and perhaps channel and count; without count a row is one sense, without channel all
     rows are one channel, named after the file. Rows of one (channel, x, y) add up; what has no row counts 0.
@@ -143,7 +160,7 @@ def read_counts(
     Parameters
     ----------
     path
-        The file; its ending says what it holds.
+        The file; its ending says what it holds. "-" is standard input, whose first bytes say it.
     outputs
         The outputs that every channel can give, seen or not.
     transpose
@@ -155,6 +172,10 @@ def read_counts(
         that numbers are labels. Without it, outputs that look measured are refused.
     set_aside
         The share, or the number, of the senses of every input that choose the edges, as in `quantise`.
+    form
+        "rows" or "matrix", where a text can be read as either.
+    channel_axis
+        "first" or "last": which axis of a stack of matrices counts the channels, where its shape does not tell.
     progress
         Called with (bytes read, bytes in all).
 
@@ -182,13 +203,15 @@ def read_counts(
     [[9, 1], [0, 10]]
     """
     if _to_be_cut(bins):
-        trials = read_trials(path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, progress=progress)
+        trials = read_trials(
+            path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, form=form, progress=progress
+        )
         return {content.name: content for content in trials.labelled_counts()}
-    with _opened(path) as (source, form):
+    with _opened(path, Hints(columns, transpose, form, channel_axis)) as (source, format):
         seen = Combinations(outputs, numbers_are_labels=bins is not None)
-        log = _log(form, source, seen, columns, progress)
+        log = _log(format, source, seen, progress)
         if log is None:
-            matrices = _matrices(form, source, transpose)
+            matrices = _matrices(format, source)
             return _by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
         if transpose:
             raise InputError(NOT_A_MATRIX)
@@ -205,6 +228,7 @@ def read_trials(
     columns: Columns = None,
     bins: Bins = None,
     set_aside: float = SET_ASIDE,
+    form: str | None = None,
     progress: Progress | None = None,
 ) -> Trials:
     r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
@@ -212,7 +236,7 @@ def read_trials(
     Parameters
     ----------
     path
-        The file; text may also have lines `(input, output)`.
+        The file, or "-" for standard input; text may also have lines `(input, output)`.
     outputs
         The outputs that every channel can give, seen or not.
     columns
@@ -222,6 +246,8 @@ def read_trials(
         that numbers are labels. Without it, outputs that look measured are refused.
     set_aside
         The share, or the number, of the senses of every input that choose the edges, as in `quantise`.
+    form
+        "rows", where a text can also be read as a matrix.
     progress
         Called with (bytes read, bytes in all).
 
@@ -248,13 +274,13 @@ def read_trials(
     ...     read_trials(path).outputs[0][0].tolist()
     [0, 1]
     """
-    with _opened(path) as (source, form):
+    with _opened(path, Hints(columns, form=form)) as (source, format):
         if _to_be_cut(bins) and outputs is not None:
             raise InputError(
                 "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"
             )
         seen = MeasuredOutputs() if _to_be_cut(bins) else Combinations(outputs, numbers_are_labels=bins is not None)
-        log = _log(form, source, seen, columns, progress)
+        log = _log(format, source, seen, progress)
         if log is None:
             raise InputError(NO_ORDER)
         return seen.quantised(log, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, log)
@@ -268,38 +294,44 @@ def _to_be_cut(bins: Bins) -> bool:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], *, channels: bool = False) -> Iterator[tuple[OpenFile, Format]]:
+def _opened(path: str | os.PathLike[str], hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
     """The file and its format; what is refused inside names the file."""
     path = Path(path)
-    with errors_naming(path), opened(path) as source:
-        yield source, _format_of(path, channels=channels)
+    with errors_naming(path):
+        _refuse_hints(hints)
+        with opened(path, hints) as source:
+            yield source, _format_of(source.ending)
 
 
-def _format_of(path: Path, *, channels: bool) -> Format:
-    ending = path.suffix.lower()
-    formats = {name: form for name, form in FORMATS.items() if form.render or not channels}
-    endings = f"the ending must be one of {', '.join(formats)}"
-    if ending in _PACKED:
-        raise InputError(f"the file is packed ({ending}); unpack it first, {endings}")
-    if ending not in formats:
+def _refuse_hints(hints: Hints) -> None:
+    for name, value, known in (("form", hints.form, FORMS), ("channel_axis", hints.channel_axis, AXES)):
+        if value is not None and value not in known:
+            raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
+    if hints.columns is not None and hints.form == "matrix":
+        raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
+
+
+def _format_of(ending: str) -> Format:
+    endings = f"the ending must be one of {', '.join(FORMATS)}"
+    if ending in _ARCHIVES:
+        raise InputError(f"the file is an archive ({ending}); unpack it first, {endings}")
+    if ending not in FORMATS:
         raise InputError(f"{endings}; it is {ending!r}")
-    return formats[ending]
+    return FORMATS[ending]
 
 
-def _log(
-    form: Format, source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
-) -> Iterator[RowBlock] | None:
+def _log(format: Format, source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
     """The rows of a log, numbered by `seen` as they come; None for a file of matrices."""
-    if form.log is not None:
-        return form.log(source, seen, columns, progress)
-    if columns is not None:
+    if format.log is not None:
+        return format.log(source, seen, progress)
+    if source.hints.columns is not None:
         raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
     return None
 
 
-def _matrices(form: Format, source: OpenFile, transpose: bool) -> list[NamedMatrix]:
-    assert form.matrices is not None  # what is always a log is never asked for matrices
-    return form.matrices(source, transpose)
+def _matrices(format: Format, source: OpenFile) -> list[NamedMatrix]:
+    assert format.matrices is not None  # what is always a log is never asked for matrices
+    return format.matrices(source)
 
 
 def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:

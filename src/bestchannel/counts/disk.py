@@ -6,14 +6,35 @@ import io
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError, MissingFileError
+
+STDIN = Path("-")
+"""Standard input, wherever a file is read."""
+
+MOST_BYTES = 2**28
+"""The most that is read, or unpacked, of what must be in memory at once."""
+
+MOST_FIELDS = 2**24
+"""The most fields of a text that is read at once; each takes some sixty bytes."""
+
+MOST_STREAMED = 2**36
+"""The most that is read of what has no size, as a pipe: one without an end ends here."""
+
+NOT_TEXT = "the file must be text; it holds NUL characters, so it is of another kind than its name says"
+
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+"""Endings of files that are unpacked as they are read."""
+
+_PIECE = 2**20
+"""Bytes read at a time where it is not known how many there are."""
 
 
 @contextmanager
@@ -22,7 +43,26 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(on_one_line(f"{path}: {error}")) from None
+        name = "standard input" if path == STDIN else path
+        raise InputError(on_one_line(f"{name}: {error}")) from None
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the caller says of a file beyond what it shows; None where nothing is said.
+
+    `columns` is what the columns of rows are called, by role; `transpose` says that the columns of the matrices are
+    the inputs; `form` is "rows" or "matrix"; `channel_axis` is which axis of a stack counts the channels, "first" or
+    "last".
+    """
+
+    columns: Mapping[str, str] | None = None
+    transpose: bool = False
+    form: str | None = None
+    channel_axis: str | None = None
+
+
+_NO_HINTS = Hints()
 
 
 class OpenFile:
@@ -32,13 +72,11 @@ class OpenFile:
     is in small letters; `size` is in bytes, None where it is not known beforehand.
     """
 
-    def __init__(self, path: Path, file: BufferedReader) -> None:
-        status = os.fstat(file.fileno())
-        self.name, self.ending = path.stem, path.suffix.lower()
-        self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
-        self.done = 0
+    def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
+        self.name, self.ending = "stdin" if path == STDIN else path.stem, path.suffix.lower()
+        self.size, self.hints, self.done = size, hints, 0
         self._file, self._ahead = file, memoryview(b"")
-        self._content: bytes | None = None
+        self._parsed: Any = None
 
     def head(self, size: int) -> bytes:
         """The first bytes, `size` or as many as there are, which stay to be read."""
@@ -59,49 +97,89 @@ class OpenFile:
             n = min(len(room), len(self._ahead))
             room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
         self.done += n
+        if self.size is None and self.done > MOST_STREAMED:
+            raise InputError(f"what comes without a size must end within {MOST_STREAMED:,} bytes; there are more")
         return n
 
     def content(self) -> bytes:
-        """All that the file holds, which is not nothing."""
-        if self._content is None:
-            self._content = self._ahead.tobytes() + self._read(-1)
-            self._ahead = memoryview(b"")
-        if not self._content or self._content.isspace():
+        """All that is left of the file, which is not nothing."""
+        if (self.size or 0) > MOST_BYTES:
+            raise InputError(_too_large(f"it has {self.size:,}"))
+        content = self._ahead.tobytes() + self._rest()
+        self._ahead = memoryview(b"")
+        if not content or content.isspace():
             raise InputError("the file is empty")
-        return self._content
+        return content
+
+    def parsed(self, parse: Callable[[bytes], Any]) -> Any:
+        """What `parse` makes of the content; a second question does not parse again."""
+        if self._parsed is None:
+            self._parsed = parse(self.content())
+        return self._parsed
 
     def seekable(self) -> BinaryIO:
         """The file for a reader that jumps about in it."""
-        return self._file if self._file.seekable() else io.BytesIO(self.content())
+        if not self.head(64).strip():
+            raise InputError("the file is empty")
+        plain = self.size is not None and self._file.seekable()
+        return self._file if plain else io.BytesIO(self.content())
+
+    def _rest(self) -> bytes:
+        if self.size is not None:
+            return self._read(-1)
+        pieces, total = [], 0
+        while piece := self._read(_PIECE):
+            total += len(piece)
+            if total > MOST_BYTES:
+                raise InputError(_too_large("there are more"))
+            pieces.append(piece)
+        return b"".join(pieces)
 
     def _read(self, size: int) -> bytes:
         with _read_errors():
             return self._file.read(size)
 
 
+def _too_large(found: str) -> str:
+    return f"a file that is read at once must have at most {MOST_BYTES:,} bytes; {found} (long logs: .csv, .parquet)"
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[OpenFile]:
-    """The file, open for reading."""
+def opened(path: Path, hints: Hints = _NO_HINTS) -> Iterator[OpenFile]:
+    """The file, open for reading; standard input for "-"; what is packed is unpacked on the way."""
+    with _raw(path) as file:
+        status = os.fstat(file.fileno())
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        if path.suffix.lower() not in PACKED and path.suffix:
+            yield OpenFile(path, file, size, hints)
+            return
+        from bestchannel.counts import unpacking  # deferred: most files are neither packed nor without an ending
+
+        yield unpacking.told_by_content(path, file, size, hints)
+
+
+def _raw(path: Path) -> BufferedReader:
+    if path == STDIN:
+        return os.fdopen(0, "rb", closefd=False)
     if os.path.isdir(path):
         raise InputError("this is a folder, and a file is required")
     try:
-        file = path.open("rb")
+        return path.open("rb")
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})") from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
-    with file:
-        yield OpenFile(path, file)
 
 
 @contextmanager
 def _read_errors() -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror})") from None
+    except (OSError, EOFError) as error:  # EOFError: a packed file that ends too early
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(f"the file cannot be read ({reason})") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -120,8 +198,15 @@ def decoded(data: bytes) -> str:
             " (it may be of another kind than its name says, or need saving as UTF-8)"
         ) from None
     if "\0" in text:
-        raise InputError("the file must be text; it holds NUL characters, so it is of another kind than its name says")
+        raise InputError(NOT_TEXT)
     return text
+
+
+def refuse_too_many_fields(text: str, *signs: str) -> None:
+    """Refuse a text that these signs divide into more fields than are held at once."""
+    n_fields = sum(map(text.count, signs))
+    if n_fields > MOST_FIELDS:
+        raise InputError(f"a text that is read at once must have at most {MOST_FIELDS:,} fields; it has {n_fields:,}")
 
 
 def make_folder(path: Path) -> None:

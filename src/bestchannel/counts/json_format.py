@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import OpenFile, decoded
+from bestchannel.counts.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.errors import InputError
 
@@ -21,6 +21,7 @@ from bestchannel.errors import InputError
 def json_of(data: bytes) -> Any:
     """The document that these bytes are the JSON of."""
     text = decoded(data)
+    refuse_too_many_fields(text, ",")
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except InputError:
@@ -54,7 +55,7 @@ def shortened(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile) -> list[NamedMatrix]:
     """The channels of a JSON file."""
     document = json_of(source.content())
     if not isinstance(document, dict) or "channels" not in document:

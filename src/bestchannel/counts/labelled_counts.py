@@ -14,21 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats, Integers, count_table
+from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
 from bestchannel.counts import soft_outputs
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
     from bestchannel.counts.binning import Binning
 
-MOST_CELLS = 2**27
-"""The largest matrix that lines may span (1 GiB); lines are few, but x and y multiply."""
+MOST_CELLS = 2**25
+"""The most cells that the matrices of a file may have (256 MiB); rows are few, but x and y multiply."""
 
 MOST_SEEN = 2**20
 """The most different combinations of channel, x and y that a log may have."""
 
 LONGEST = 10_000
 """The most letters of a label; what is longer is text, and is not to be kept for every combination."""
+
+MOST_LETTERS = 2**27
+"""The most letters of the labels of all combinations together."""
 
 Columns = Mapping[str, str] | None
 """What the columns of rows are called, by role, where they are not called as their roles."""
@@ -111,11 +114,15 @@ class Combinations:
     look like measured values are refused, unless `numbers_are_labels`.
     """
 
+    most_spelled = 4 * MOST_SEEN
+    """The most ways in which labels may be spelled, as with quotes or spaces around them."""
+
     def __init__(self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False) -> None:
         self.declared = None if outputs is None else declared_outputs(outputs)
         self._numbers_are_labels = numbers_are_labels
         self._channels: dict[str, _Seen] = {}
         self._numbers: dict[tuple[str, str, str], int] = {}
+        self._letters = 0
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
         """The number of the combination with these labels; `place` says in a refusal where they stand."""
@@ -132,6 +139,9 @@ class Combinations:
         if self.declared is not None and y not in self.declared:
             raise InputError(undeclared(f"{place}, y", y, self.declared))
         number = len(self._numbers)
+        self._letters += sum(map(len, labels))
+        if self._letters > MOST_LETTERS:
+            raise InputError(f"{place} brings the labels to more than {MOST_LETTERS:,} letters; are these labels?")
         if number == MOST_SEEN:
             raise InputError(
                 f"{place} has the {MOST_SEEN + 1:,}th different combination of channel, x and y, too many for labels;"
@@ -174,8 +184,11 @@ class Combinations:
 
     def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
         """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
-        totals = np.zeros(0)
+        totals, senses = np.zeros(0), 0
         for block in blocks:
+            senses += _sum(block.counts)
+            if senses > MOST_SENSES:  # up to here a sum of doubles is exact
+                raise InputError("the counts must add up to at most 2^53; they add up to more")
             added = np.bincount(block.combinations, block.counts, minlength=len(self)).astype(np.float64)
             added[: len(totals)] += totals
             totals = added
@@ -197,6 +210,12 @@ class Combinations:
         counts[x, y] = totals
         table = count_table(counts, f'the counts of channel "{labels.key}"')
         return LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs)
+
+
+def _sum(counts: NDArray[Any] | None) -> int:
+    """The exact sum of counts up to 2^53 each; more than that where it is too large to be exact."""
+    total = 0.0 if counts is None else float(counts.sum(dtype=np.float64))
+    return int(counts.sum(dtype=np.int64)) if counts is not None and total < 2.0**60 else int(total)
 
 
 def alphabet(labels: Iterable[str]) -> list[str]:
@@ -239,16 +258,24 @@ def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     found = find_columns(header, ("channel", "x", "y", "count"), columns)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
-        raise InputError(
-            f"the columns must be x, y and perhaps channel and count; {' and '.join(missing)} is missing from"
-            f" {', '.join(header[:20])} (columns= or --columns renames)"
-        )
+        raise InputError(unknown_columns(header, missing, "count"))
     if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
         raise InputError(
             "there is a column p and none called count, so these look like probabilities, and an estimate requires"
             " counts; use `bestchannel capacity`, or say which column is count (columns= or --columns)"
         )
     return found
+
+
+def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -> str:
+    """What is said where no column has a role that is required."""
+    from bestchannel.counts.column_names import way_out  # deferred: what is refused is not on the way of data
+
+    wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
+    return (
+        f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
+        f" {' and '.join(missing)} is missing; {way_out(header, value)}"
+    )
 
 
 def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats, Integers
+from bestchannel.arrays import MOST_SENSES, Floats, Integers
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -21,6 +21,7 @@ from bestchannel.counts.labelled_counts import (
     find_columns,
     log_columns,
     refuse_too_many_cells,
+    unknown_columns,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
@@ -99,15 +100,16 @@ def _label(value: object) -> str | None:
 
 
 def whole_counts(values: NDArray[Any], place: Place) -> Floats:
-    """The counts, whole numbers from 0 on."""
+    """The counts, whole numbers from 0 to 2^53, which doubles hold exactly."""
     if values.dtype.kind not in "iuf":
         raise InputError(f"count must be numbers; they have dtype {values.dtype}")
-    numbers = values.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(numbers) | (numbers < 0) | (numbers != np.floor(numbers)))
+    bad = np.flatnonzero(~((values >= 0) & (values <= MOST_SENSES) & (values == np.floor(values))))
     if len(bad):
         row = int(bad[0])
-        raise InputError(f"{place(row)}, count must be a whole number from 0 on; it is {numbers[row]:.12g}")
-    return numbers
+        found = f"{values[row]:.12g}" if values.dtype.kind == "f" else str(values[row])
+        wanted = "at most 2^53" if values[row] > MOST_SENSES else "a whole number from 0 on"
+        raise InputError(f"{place(row)}, count must be {wanted}; it is {found}")
+    return values.astype(np.float64)
 
 
 def refuse_not_finite(values: Floats, place: Place) -> None:
@@ -191,10 +193,7 @@ def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, in
             " use `bestchannel estimate`, or say which column is p (columns= or --columns)"
         )
     if missing:
-        raise InputError(
-            f"the columns must be x, y, p and perhaps channel; {' and '.join(missing)} is missing from"
-            f" {', '.join(header[:20])} (columns= or --columns renames)"
-        )
+        raise InputError(unknown_columns(header, missing, "p"))
     return found
 
 

@@ -11,11 +11,14 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestchannel.counts.disk import MOST_BYTES
+from bestchannel.counts.labelled_counts import MOST_CELLS
 from bestchannel.errors import InputError
 
 _Array = NDArray[Any]
@@ -28,10 +31,11 @@ _NUMERIC_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: 
 _COMPLEX = 0x800
 
 _HEADER = 128
-_MOST_BYTES = 2**31
-"""The most that a packed variable may unpack to."""
+_MOST_DIMENSIONS = 32
 _DEEPEST = 16
 """How far cell arrays and structs may be nested."""
+_MOST_MEMBERS = 2**18
+"""The most members that the cell arrays and structs of a file may have in all; each is an object of its own."""
 
 
 def variables(data: bytes) -> dict[str, _Array]:
@@ -40,7 +44,7 @@ def variables(data: bytes) -> dict[str, _Array]:
     if order is None:
         raise InputError("the file must be a MAT file of version 5 to 7; it has not the header of one")
     try:
-        return dict(_variables(_Elements(data, _HEADER, order)))
+        return _distinct(_variables(_Elements(memoryview(data), _HEADER, order, _Room())))
     except (struct.error, zlib.error, ValueError, IndexError, MemoryError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -48,16 +52,55 @@ def variables(data: bytes) -> dict[str, _Array]:
         raise InputError(f"the MAT file is damaged; reading it failed ({reason})") from None
 
 
+def _distinct(found: Iterator[tuple[str, _Array]]) -> dict[str, _Array]:
+    variables: dict[str, _Array] = {}
+    for name, array in found:
+        if name in variables:
+            raise InputError(f"each variable must have its own name; {name} occurs twice")
+        variables[name] = array
+    return variables
+
+
+@dataclass
+class _Room:
+    """What a file may still take: cells of matrices, members of cell arrays and structs, bytes of packed variables."""
+
+    cells: int = MOST_CELLS
+    members: int = _MOST_MEMBERS
+    packed: int = MOST_BYTES
+
+    def take_cells(self, number: int) -> None:
+        """Refuse more cells than are left."""
+        self.cells -= number
+        if self.cells < 0:
+            raise InputError(f"the matrices of a file must have at most {MOST_CELLS:,} cells; these have more")
+
+    def take_members(self, number: int) -> None:
+        """Refuse more members than are left."""
+        self.members -= number
+        if self.members < 0:
+            raise InputError(f"cell arrays and structs must have at most {_MOST_MEMBERS:,} members; these have more")
+
+    def unpacked(self, data: memoryview) -> memoryview:
+        """What was packed, if it is not more than is left."""
+        unpacker = zlib.decompressobj()
+        content = unpacker.decompress(data, self.packed)
+        self.packed -= len(content)
+        if unpacker.unconsumed_tail or not self.packed:
+            raise InputError(f"the variables of a file must take at most {MOST_BYTES:,} bytes; these take more")
+        return memoryview(content)
+
+
 class _Elements:
     """The elements of a piece of a file, one after the other."""
 
-    def __init__(self, data: bytes, start: int, order: str) -> None:
-        self.data, self.at, self.order = data, start, order
+    def __init__(self, data: memoryview, start: int, order: str, room: _Room) -> None:
+        self.data, self.at, self.order, self.room = data, start, order, room
 
     def more(self) -> bool:
         return self.at < len(self.data)
 
-    def next(self) -> tuple[int, bytes]:
+    def next(self) -> tuple[int, memoryview]:
         """The type of the next element, and its data."""
         kind, size = struct.unpack_from(self.order + "II", self.data, self.at)
         start = self.at + 8
@@ -77,19 +120,15 @@ class _Elements:
             raise InputError(f"the MAT file is damaged: numbers are required and there is an element of type {kind}")
         return np.frombuffer(data, self.order + _NUMBERS[kind])
 
-    def inside(self, data: bytes) -> _Elements:
-        return _Elements(data, 0, self.order)
+    def inside(self, data: memoryview) -> _Elements:
+        return _Elements(data, 0, self.order, self.room)
 
 
 def _variables(elements: _Elements) -> Iterator[tuple[str, _Array]]:
     while elements.more():
         kind, data = elements.next()
         if kind == _PACKED:
-            unpacker = zlib.decompressobj()
-            content = unpacker.decompress(data, _MOST_BYTES)
-            if unpacker.unconsumed_tail:
-                raise InputError(f"a variable of a MAT file must take at most {_MOST_BYTES} bytes; one takes more")
-            kind, data = elements.inside(content).next()
+            kind, data = elements.inside(elements.room.unpacked(data)).next()
         if kind != _MATRIX:
             raise InputError(f"the MAT file is damaged: a variable is required and there is an element of type {kind}")
         yield _matrix(elements.inside(data), 0)
@@ -102,8 +141,8 @@ def _matrix(parts: _Elements, depth: int) -> tuple[str, _Array]:
     if not parts.more():
         return "", np.zeros((0, 0))
     flags = int(parts.numbers()[0])
-    shape = tuple(int(n) for n in parts.numbers())
-    if len(shape) < 2 or min(shape) < 0 or math.prod(shape) > len(parts.data):
+    shape = tuple(int(n) for n in parts.numbers()[: _MOST_DIMENSIONS + 1])
+    if not 2 <= len(shape) <= _MOST_DIMENSIONS or min(shape) < 0 or math.prod(shape) > len(parts.data):
         raise InputError(f"the MAT file is damaged: a matrix of shape {shape} does not fit into its data")
     name = parts.numbers().tobytes().decode("latin-1")
     return name, _content(parts, flags, shape, name, depth)
@@ -112,15 +151,31 @@ def _matrix(parts: _Elements, depth: int) -> tuple[str, _Array]:
 def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, depth: int) -> _Array:
     kind = flags & 0xFF
     if kind in _NUMERIC_CLASSES and not flags & _COMPLEX:
-        return parts.numbers().astype(_NUMERIC_CLASSES[kind]).reshape(shape, order="F")
+        parts.room.take_cells(math.prod(shape))
+        return _of_class(parts.numbers(), _NUMERIC_CLASSES[kind], name).reshape(shape, order="F")
     if kind == _CHAR:
         return np.array(_text(parts))
     if kind == _CELL:
+        parts.room.take_members(math.prod(shape))
         return _objects([_member(parts, depth) for _ in range(math.prod(shape))], shape)
     if kind == _STRUCT:
         return _structs(parts, shape, depth)
     what = "sparse" if kind == _SPARSE else "complex" if kind in _NUMERIC_CLASSES else "of another kind than numbers"
     raise InputError(f"the variable {name} must be a full matrix of real numbers; it is {what} (full() makes it so)")
+
+
+def _of_class(stored: _Array, kind: str, name: str) -> _Array:
+    """The numbers as their class has them; a smaller type, which saves room, holds the same numbers."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = stored.astype(kind)
+    if stored.dtype.kind == "f" and kind[0] != "f":
+        # as doubles: beyond 2^53 a class of integers is stored as integers
+        same = np.array_equal(numbers.astype(np.float64), stored)
+    else:
+        same = np.array_equal(numbers, stored, equal_nan=stored.dtype.kind == "f")
+    if not same:
+        raise InputError(f"the MAT file is damaged: the variable {name} has values that do not fit its class {kind}")
+    return numbers
 
 
 def _text(parts: _Elements) -> str:
@@ -130,7 +185,7 @@ def _text(parts: _Elements) -> str:
     encoding = _ENCODINGS[kind]
     if encoding in ("utf-16", "utf-32"):
         encoding += "-le" if parts.order == "<" else "-be"
-    return data.decode(encoding)
+    return str(data, encoding)
 
 
 def _member(parts: _Elements, depth: int) -> _Array:
@@ -146,6 +201,7 @@ def _structs(parts: _Elements, shape: tuple[int, ...], depth: int) -> _Array:
     if length < 1:
         raise InputError(f"the MAT file is damaged: the names of fields have {length} letters")
     starts = range(0, len(text), length)
+    parts.room.take_members(len(starts) * max(1, math.prod(shape)))
     fields = [text[i : i + length].split(b"\0")[0].decode("latin-1") for i in starts]
     return _objects([{f: _member(parts, depth) for f in fields} for _ in range(math.prod(shape))], shape)
 

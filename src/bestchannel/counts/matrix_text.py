@@ -10,12 +10,13 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import OpenFile
-from bestchannel.counts.labelled_counts import Columns
+from bestchannel.counts.disk import Hints, OpenFile
+from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.text_log import is_long_header
 from bestchannel.counts.text_table import Table, read_table
+from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
@@ -28,19 +29,38 @@ _ROUNDING = 0.02
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 
 
-def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile) -> list[NamedMatrix]:
     """The matrix of a text file that is no log."""
-    return [bare_matrix(read_table(source.content()), name=source.name, transpose=transpose)]
+    return [bare_matrix(read_table(source.content()), source.name, source.hints, counts=True)]
 
 
-def read_long(source: OpenFile, columns: Columns, transpose: bool) -> list[NamedMatrix]:
+def read_long(source: OpenFile) -> list[NamedMatrix]:
     """The channels of a text file, one row per cell under a header, or one bare matrix."""
-    table = read_table(source.content())
-    if columns is None and not is_long_header(table.rows[0]):
-        return [bare_matrix(table, name=source.name, transpose=transpose)]
-    if transpose:
+    table, hints = read_table(source.content()), source.hints
+    if hints.form == "matrix" or (hints.columns is None and hints.form is None and not _is_long(table)):
+        return [bare_matrix(table, source.name, hints)]
+    if hints.transpose:
         raise InputError(NOT_A_MATRIX)
-    return list(_long_table(table, source.name, columns).matrices())
+    return list(_long_table(table, source.name, hints.columns).matrices())
+
+
+def _is_long(table: Table) -> bool:
+    """Whether the table has rows channel, x, y, p; refused where it may be a matrix as well."""
+    header, *rows = table.rows
+    if not is_long_header(header) or not rows:
+        return is_long_header(header)
+    found = reading(header, rows, partial(_are_probabilities, table))
+    titles = [title.strip().casefold() for title in header]
+    if found is None and {"x", "y", "p"} <= set(titles):
+        refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in titles})
+    return found == "rows"
+
+
+def _are_probabilities(table: Table, cells: Sequence[str]) -> bool:
+    numbers = [table.number(cell) for cell in cells]
+    return all(number is not None and number >= 0 for number in numbers) and (
+        abs(sum(number or 0.0 for number in numbers) - 1) <= _ROUNDING
+    )
 
 
 def _long_table(table: Table, name: str, columns: Columns) -> LongTable:
@@ -83,8 +103,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def bare_matrix(table: Table, *, name: str, transpose: bool) -> NamedMatrix:
-    """The matrix as it stands in the file; `transpose` says that its columns are the inputs.
+def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) -> NamedMatrix:
+    """The matrix as it stands in the file.
 
     The first line is labels if its first cell is a blank corner, or if it has text and
     whole numbers only. The first column is labels if it stands below a corner, if it is
@@ -94,23 +114,58 @@ def bare_matrix(table: Table, *, name: str, transpose: bool) -> NamedMatrix:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     start = 1 if _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
+    _refuse_other_columns(table, above, counts)
     column = [row[0] for row in table.rows[start:]]
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)
-    labelled = width > 1 and (_has_corner(table, above, column, width) or _is_labels(table, column, rest, transpose))
+    labelled = width > 1 and (
+        _has_corner(table, above, column, width) or _is_labels(table, column, rest, hints.transpose)
+    )
     rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
+    if hints.form is None:
+        _refuse_doubt(rows, above, beside, counts)
+    if above is not None:
+        above = above[len(above) - rows.shape[1] :]
+    return NamedMatrix(name, rows, above, beside) if hints.transpose else NamedMatrix(name, rows, beside, above)
+
+
+def _refuse_other_columns(table: Table, above: Sequence[str] | None, counts: bool) -> None:
+    """Refuse names above columns of text that are no labels: more than one, or one in which texts come again."""
+    if above is None or len(table.rows[1]) > len(above) or any(not c or table.number(c) is not None for c in above):
+        return
+    below = [[row[i] for row in table.rows[1:] if i < len(row)] for i in range(len(above))]
+    texts = [column for column in below if not any(table.number(cell) is not None for cell in column)]
+    if len(texts) > 1 or (texts and (len(above) == 2 or len(set(texts[0])) < len(texts[0]))):
+        missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
+        raise InputError(unknown_columns(above, missing, "count" if counts else "p"))
+
+
+def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[str] | None, counts: bool) -> None:
+    """Refuse what may be a log, or labels where numbers are."""
     if above is None:
         _refuse_counting(rows)
-    else:
-        above = above[len(above) - rows.shape[1] :]
-    return NamedMatrix(name, rows, above, beside) if transpose else NamedMatrix(name, rows, beside, above)
+    if counts and beside is None:
+        refuse_rows_in_doubt(above, rows)
+        if above is None:
+            _refuse_numbered(rows)
+
+
+def _refuse_numbered(rows: Floats) -> None:
+    """Refuse a first line or a first column 0, 1, 2, ... of counts, which may be labels."""
+    for side, line, rest in (("line", rows[0], rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
+        numbered = any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
+        if len(line) > 1 and min(rest.shape) > 0 and numbered and rest.max() > len(line):
+            raise InputError(
+                f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write"
+                " --form matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
+            )
 
 
 def _starts_with_labels(table: Table) -> bool:
     first, *others = table.rows
     if not others:
         return False
-    if len(first) > 1 and _is_corner(first[0]):
+    if len(first) > 1 and _is_corner(first):
         return True
     if "" in first or _has_fractions(table, first):
         return False
@@ -121,8 +176,10 @@ def _starts_with_labels(table: Table) -> bool:
     return numbers[0] is None and None not in [table.number(row[0]) for row in others]
 
 
-def _is_corner(cell: str) -> bool:
-    return cell.strip().casefold() in _CORNERS
+def _is_corner(line: Sequence[str]) -> bool:
+    """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
+    cells = [cell.strip().casefold() for cell in line]
+    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
 
 
 def _refuse_ragged(table: Table, above: Sequence[str] | None, column: Sequence[str]) -> int:
@@ -142,7 +199,7 @@ def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
 def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int) -> bool:
     if above is None:
         return False
-    if len(above) < width or _is_corner(above[0]):
+    if len(above) < width or _is_corner(above):
         return True
     only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
     return only_text and not _has_fractions(table, column)

@@ -1,39 +1,60 @@
-"""Channels as a NumPy archive: one matrix per channel under its name, or one stack named `channels`."""
+"""Matrices of NumPy: an archive with one per channel under its name, or one stack named `channels`; or one array.
+
+What an array takes is known from its header, and refused before it is made: a small file may unpack to anything.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import contextmanager
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import OpenFile
-from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock
+from bestchannel.counts.disk import MOST_BYTES, Hints, OpenFile
+from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
+from bestchannel.counts.stacks import matrices_in
+from bestchannel.counts.two_readings import refuse_trials
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
 _Array = NDArray[Any]
 _SIDES = ("inputs", "outputs")
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def read_log(
-    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
-) -> Iterator[RowBlock] | None:
+def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
     """The rows of vectors x, y and perhaps channel and count, or None if the archive has no such."""
-    return log_of_vectors(arrays(source.content()), seen, source.name, columns)
+    return log_of_vectors(source.parsed(arrays), seen, source.name, source.hints.columns)
 
 
-def read_matrices(source: OpenFile, transpose: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile) -> list[NamedMatrix]:
     """The channels of an archive; `name.inputs` and `name.outputs` are vectors of labels."""
-    found = arrays(source.content())
+    found = source.parsed(arrays)
+    if found.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
+        return _unnamed(found["arr_0"], source)
     labels = {name for name, array in found.items() if array.ndim == 1 and _labelled_name(name) in found}
-    return [rows for name in found if name not in labels for rows in _labelled(name, found)]
+    return [rows for name in found if name not in labels for rows in _labelled(name, found, source.hints)]
+
+
+def read_array(source: OpenFile) -> list[NamedMatrix]:
+    """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
+    return _unnamed(source.parsed(_single), source)
+
+
+def _unnamed(array: _Array, source: OpenFile) -> list[NamedMatrix]:
+    if array.ndim != 3:
+        refuse_trials(array, source.hints)
+        return [NamedMatrix(source.name, array)]
+    found = matrices_in(array, "the array", source.hints.channel_axis, "first")
+    return [NamedMatrix(str(k), matrix) for k, matrix in enumerate(found)]
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -50,23 +71,74 @@ def render(channels: Mapping[str, Channel]) -> bytes:
 
 def arrays(data: bytes) -> dict[str, _Array]:
     """The arrays of an archive by name."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [(member.filename.removesuffix(".npy"), _array(archive, member)) for member in archive.infolist()]
-    except Exception as error:
-        # a damaged archive makes zipfile, zlib and NumPy raise a dozen kinds, and all mean the same here
-        reason = " ".join(str(error).split())
-        raise InputError(f"the file must be an .npz archive of plain arrays; reading it failed ({reason})") from None
+    with _numpy_errors("an .npz archive of plain arrays"), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        room = _Room()
+        members = [
+            (member.filename.removesuffix(".npy"), room.member(archive, member)) for member in archive.infolist()
+        ]
     found = dict(members)
     if len(found) < len(members):
         raise InputError(f"each array must have its own name; {len(members)} arrays have {len(found)} names")
     return found
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Array:
-    with archive.open(member) as content:
-        array: _Array = np.lib.format.read_array(content, allow_pickle=False)
-    return array
+def _single(data: bytes) -> _Array:
+    with _numpy_errors("a plain array of NumPy"):
+        return _Room().array(io.BytesIO(data))
+
+
+@contextmanager
+def _numpy_errors(kind: str) -> Iterator[None]:
+    """Turn what zipfile, zlib and NumPy raise into a refusal: a dozen kinds, and all mean that the file is damaged."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"the file must be {kind}; reading it failed ({reason})") from None
+
+
+class _Room:
+    """What the arrays of a file may still take: cells, then bytes."""
+
+    def __init__(self) -> None:
+        self._cells, self._bytes = MOST_CELLS, MOST_BYTES
+
+    def member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Array:
+        """An array of an archive, which NumPy stores as it is or deflates."""
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f'the array "{member.filename}" must be stored or deflated, as NumPy does; it is not')
+        with archive.open(member) as content:
+            return self.array(content)
+
+    def array(self, content: IO[bytes]) -> _Array:
+        """The array of a .npy file, if there is room for what its header says."""
+        version = np.lib.format.read_magic(content)
+        if version not in _HEADERS:
+            raise InputError(f"an array must have a header of version 1.0 or 2.0; it has {version}")
+        shape, in_columns, dtype = _HEADERS[version](content)
+        if dtype.hasobject or dtype.names is not None:
+            raise InputError(f"this must be an array of numbers or texts; it has dtype {dtype}")
+        size = math.prod(shape)
+        self._take(size, size * dtype.itemsize)
+        array = np.frombuffer(_exactly(content, size * dtype.itemsize), dtype, size)
+        return array.reshape(shape, order="F" if in_columns else "C")
+
+    def _take(self, cells: int, size: int) -> None:
+        self._cells, self._bytes = self._cells - cells, self._bytes - size
+        if self._cells < 0 or self._bytes < 0:
+            raise InputError(
+                f"the arrays of a file must have at most {MOST_CELLS:,} cells in {MOST_BYTES:,} bytes; these have more"
+            )
+
+
+def _exactly(content: IO[bytes], size: int) -> bytes:
+    data = content.read(size)
+    if len(data) < size or content.read(1):
+        found = "fewer" if len(data) < size else "more"
+        raise InputError(f"an array must have the {size:,} bytes that its header says; it has {found}")
+    return data
 
 
 def _labelled_name(name: str) -> str | None:
@@ -74,12 +146,17 @@ def _labelled_name(name: str) -> str | None:
     return base if side in _SIDES else None
 
 
-def _labelled(name: str, arrays: Mapping[str, _Array]) -> Iterator[NamedMatrix]:
+def _labelled(name: str, arrays: Mapping[str, _Array], hints: Hints) -> Iterator[NamedMatrix]:
     array = arrays[name]
     inputs, outputs = (_labels(f"{name}.{side}", arrays) for side in _SIDES)
     if name == "channels" and array.ndim == 3:
         yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
+    elif array.ndim == 3:
+        found = matrices_in(array, f'the array "{name}"', hints.channel_axis, "first")
+        yield from (NamedMatrix(f"{name}[{i}]", rows, inputs, outputs) for i, rows in enumerate(found))
     else:
+        if inputs is None:
+            refuse_trials(array, hints)
         yield NamedMatrix(name, array, inputs, outputs)
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.counts.disk import OpenFile
-from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
     NOT_A_MATRIX,
     Column,
     LongTable,
     Place,
-    coded,
     constant,
     numbers,
     place_from,
@@ -28,28 +28,29 @@ from bestchannel.counts.long_table import (
     whole_counts,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.parquet_pages import refuse_large_pages
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.progress import Progress
 
 ROWS = 2**18
 """Rows of a log read at a time."""
 
+MOST_ROWS = 2**32
+"""The most rows of a table: a run of equal values takes no room in a file, but its rows take time."""
+
 _PLACE = partial(place_from, 0)
 
 
-def read_long(source: OpenFile, columns: Columns, transpose: bool) -> list[NamedMatrix]:
+def read_long(source: OpenFile) -> list[NamedMatrix]:
     """The channels of a Parquet file; one that the file does not name is called as the file."""
-    if transpose:
+    if source.hints.transpose:
         raise InputError(NOT_A_MATRIX)
-    with _parquet_errors("reading Parquet"):
-        table = _file(io.BytesIO(source.content())).read()
-    header = table.column_names
-    found = probability_columns(header, columns)
-    sides = {role: coded(_cast(table, i, "string").to_pylist()) for role, i in found.items() if role != "p"}
-    values: Floats = _cast(table, found["p"], "double").to_numpy()
-    refuse_not_finite(values, lambda i: f'{_PLACE(i)}, column "{header[found["p"]]}"')
-    channel = sides.get("channel", constant(source.name, len(values)))
-    return list(LongTable(channel, sides["x"], sides["y"], values, _PLACE).matrices())
+    with parquet_errors("reading Parquet"):
+        file, names = _file(source.seekable(), partial(probability_columns, columns=source.hints.columns))
+        if file.metadata.num_rows > MOST_CELLS:
+            raise InputError(f"the channels of a file must have at most {MOST_CELLS:,} cells; there are more rows")
+        table = file.read(columns=_selected(names))
+    return list(long_of_table(table, names, source.name).matrices())
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -61,7 +62,7 @@ def render(channels: Mapping[str, Channel]) -> bytes:
         "y": [label for _, channel in every for _ in channel.inputs for label in channel.outputs],
         "p": np.concatenate([channel.W.ravel() for channel in channels.values()]),
     }
-    with _parquet_errors("writing Parquet"):
+    with parquet_errors("writing Parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -70,33 +71,54 @@ def render(channels: Mapping[str, Channel]) -> bytes:
         return buffer.getvalue()
 
 
-def read_log(source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None) -> Iterator[RowBlock]:
+def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
     """The rows of a Parquet file; a channel that it does not name is called as the file."""
-    with _parquet_errors("reading Parquet"):
-        file = _file(source.seekable())
-        header = file.schema_arrow.names
-        names = {role: header[i] for role, i in log_columns(header, columns).items()}
+    with parquet_errors("reading Parquet"):
+        file, names = _file(source.seekable(), partial(log_columns, columns=source.hints.columns))
         done, n_rows = 0, file.metadata.num_rows
-        # pyarrow takes a dot in a name for a way into a nested column
-        dotted = any("." in name for name in names.values())
-        for batch in file.iter_batches(ROWS, columns=None if dotted else list(names.values())):
-            yield _block(batch, names, seen, source.name, partial(place_from, done))
+        for batch in file.iter_batches(ROWS, columns=_selected(names)):
+            yield block_of_batch(batch, names, seen, source.name, partial(place_from, done))
             done += batch.num_rows
             if progress and source.size is not None:
                 progress(source.size * done // n_rows, source.size)
 
 
-def _file(content: BinaryIO) -> Any:
+def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) -> tuple[Any, dict[str, str]]:
+    """The file, which has rows in pages that are not too large, and what its columns are called by role."""
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(content)
-    if file.metadata.num_rows == 0:
-        raise InputError("the table must have rows; it has none")
-    return file
+    n_rows, schema = file.metadata.num_rows, file.schema_arrow
+    if not 0 < n_rows <= MOST_ROWS:
+        raise InputError(f"the table must have rows, at most {MOST_ROWS:,}; it has {n_rows or 'none'}")
+    names = {role: schema.names[i] for role, i in find(schema.names).items()}
+    refuse_types(schema, names)
+    selected = _selected(names) or schema.names
+    refuse_large_pages(content, file.metadata, set(selected))
+    texts = [name for role, name in names.items() if role not in ("count", "p")]
+    return pq.ParquetFile(content, metadata=file.metadata, read_dictionary=texts), names
+
+
+def _selected(names: Mapping[str, str]) -> list[str] | None:
+    """The columns to read; all where pyarrow would take a dot in a name for a way into a nested column."""
+    return None if any("." in name for name in names.values()) else list(names.values())
+
+
+def refuse_types(schema: Any, names: Mapping[str, str]) -> None:
+    """Refuse columns whose values are neither labels nor numbers, of which a row may be as large as a file."""
+    import pyarrow as pa
+
+    for role, name in names.items():
+        if len(schema.get_all_field_indices(name)) > 1:
+            raise InputError(f'the column "{name}" must occur once; it occurs more often')
+        kind = schema.field(name).type
+        if pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind):
+            content = "numbers" if role in ("count", "p") else "labels"
+            raise InputError(f'the column "{name}" must hold {content}; it holds values of type {kind}')
 
 
 @contextmanager
-def _parquet_errors(action: str) -> Iterator[None]:
+def parquet_errors(action: str) -> Iterator[None]:
     """Turn what pyarrow raises into refusals, and its absence into the name of the extra."""
     try:
         import pyarrow as pa
@@ -109,49 +131,84 @@ def _parquet_errors(action: str) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"the file must be a Parquet table; reading it failed ({reason})") from None
+        raise InputError(f"the file must be a table; {action} failed ({reason})") from None
 
 
-def _block(batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place) -> RowBlock:
-    position = {role: batch.schema.get_field_index(title) for role, title in names.items()}
-    sides = {role: _column(batch, i, place) for role, i in position.items() if role != "count"}
+def long_of_table(table: Any, names: Mapping[str, str], name: str) -> LongTable:
+    """The rows channel, x, y, p of a table of Arrow; a channel that it does not name is called `name`."""
+    sides = {role: _column(table, title, _PLACE) for role, title in names.items() if role != "p"}
+    values: Floats = _numbers(table, names["p"], _PLACE).astype(np.float64)
+    refuse_not_finite(values, lambda i: f'{_PLACE(i)}, column "{names["p"]}"')
+    return LongTable(sides.get("channel", constant(name, len(values))), sides["x"], sides["y"], values, _PLACE)
+
+
+def block_of_batch(batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place) -> RowBlock:
+    """The rows of a batch of Arrow."""
+    sides = {role: _column(batch, title, place) for role, title in names.items() if role != "count"}
     channel = sides.get("channel", constant(name, batch.num_rows))
     rows = numbers(seen, channel, sides["x"], sides["y"], place)
-    if "count" not in position:
+    if "count" not in names:
         return RowBlock(rows, None)
-    return RowBlock(rows, whole_counts(_cast(batch, position["count"], "double", place).to_numpy(), place))
+    return RowBlock(rows, whole_counts(_numbers(batch, names["count"], place), place))
 
 
-def _column(table: Any, i: int, place: Place) -> Column:
+def _column(table: Any, name: str, place: Place) -> Column:
+    """Labels in the order in which they come first; a dictionary may have some twice, or others that do not come."""
     import pyarrow as pa
 
-    values, name = _present(table, i, place)
+    values = _present(table, name, place)
     try:
-        coded = values.dictionary_encode()
-        labels = coded.dictionary.cast("string").to_pylist()
+        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        _refuse_labels(encoded.dictionary, name)
+        labels = encoded.dictionary.cast("string").to_pylist()
     except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
-    if None in labels:
+    used, first, codes = np.unique(encoded.indices.to_numpy(), return_index=True, return_inverse=True)
+    found = [labels[code] for code in used.tolist()]
+    if None in found:
         raise InputError(f'the column "{name}" must have a value in every row; it has none in some')
-    return Column(labels, coded.indices.to_numpy().astype(np.int64))
+    index = {label: i for i, label in enumerate(dict.fromkeys(found[k] for k in np.argsort(first).tolist()))}
+    return Column(list(index), np.array([index[label] for label in found], np.int64)[codes])
 
 
-def _cast(table: Any, i: int, kind: str, place: Place = _PLACE) -> Any:
-    """Column i as texts or as numbers."""
+def _refuse_labels(labels: Any, name: str) -> None:
+    """Refuse more labels, or longer ones, than a log may have, before they are made."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if len(labels) > MOST_SEEN:
+        raise InputError(
+            f'the column "{name}" must have at most {MOST_SEEN:,} different labels; it has {len(labels):,} (is it a'
+            " measured value, a time or a running number?)"
+        )
+    kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary
+    longest = pc.max(pc.binary_length(labels)).as_py() if any(is_kind(labels.type) for is_kind in kinds) else 0
+    if (longest or 0) > 4 * LONGEST:  # bytes
+        raise InputError(f'the column "{name}" must hold labels; one is {longest:,} bytes long')
+
+
+def _numbers(table: Any, name: str, place: Place) -> NDArray[Any]:
+    """The numbers of a column, whole ones as integers."""
     import pyarrow as pa
 
-    values, name = _present(table, i, place)
+    values = _present(table, name, place)
+    is_whole = pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
+    kind = values.type if pa.types.is_unsigned_integer(values.type) else "int64" if is_whole else "double"
     try:
-        return values.cast(kind)
+        return values.cast(kind).to_numpy(zero_copy_only=False)
     except pa.ArrowException:
-        content = "numbers" if kind == "double" else "labels"
-        raise InputError(f'the column "{name}" must hold {content}; it holds values of type {values.type}') from None
+        raise InputError(f'the column "{name}" must hold numbers; it holds values of type {values.type}') from None
 
 
-def _present(table: Any, i: int, place: Place) -> tuple[Any, str]:
-    """Column i, without a missing value, and its name."""
-    values, name = table.column(i), table.schema.names[i]
+def _present(table: Any, name: str, place: Place) -> Any:
+    """The column as one array, without a missing value."""
+    import pyarrow as pa
+
+    values = table.column(table.schema.get_field_index(name))
     if values.null_count:
         row = values.is_null().to_pylist().index(True)
         raise InputError(f'{place(row)}, column "{name}" must have a value; it has none')
-    return values, name
+    if isinstance(values, pa.ChunkedArray):
+        values = values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values
+        values = pa.concat_arrays(values.chunks)
+    return values

@@ -100,6 +100,8 @@ class _MeasuredChannel:
 class MeasuredOutputs(Combinations):
     """A numbering of the rows of a log that keeps their outputs as numbers, not as labels."""
 
+    most_spelled = 2**28  # every row may have a number of its own
+
     def __init__(self) -> None:
         super().__init__()
         self._pairs: dict[tuple[str, str], int] = {}

@@ -84,6 +84,11 @@ class Scan:
         """How many different keys there are."""
         return int(self._memory.state[self._kernels.N_KEYS])
 
+    @property
+    def letters(self) -> int:
+        """The bytes that the keys take."""
+        return int(self._memory.state[self._kernels.POOL_USED])
+
     def key(self, code: int) -> tuple[list[bytes], int]:
         """The cells of a key as they are spelled, and the line at which it came first."""
         start, stop = self._memory.starts[code : code + 2]

@@ -27,6 +27,8 @@ BLOCK = 2**22
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
+_SPELLING = 32
+"""Bytes that a spelling of labels may take, on average, where there are as many as may be."""
 _NEARBY = 2**9
 """Bytes within which most rows end."""
 
@@ -86,6 +88,12 @@ class StreamedText:
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
         new = range(len(self._meaning), self._scan.n_keys)
+        most = self._seen.most_spelled
+        if self._scan.n_keys > most or self._scan.letters > _SPELLING * most:
+            raise InputError(
+                f"line {self._scan.line} comes after {self._scan.n_keys:,} spellings of labels, which take"
+                f" {self._scan.letters:,} bytes; are these columns labels?"
+            )
         if new:
             self._meaning = np.append(self._meaning, np.array([self._number_of_key(code) for code in new], np.int32))
 
@@ -128,7 +136,8 @@ def _end_of_row(text: NDArray[np.uint8], start: int, final: bool, delimiter: str
     ends = [match.end() for match in _LINE_END.finditer(text.data, start)]
     if text[-1] != _LF:
         ends.append(len(text))
-    n_lines = _lines_of_row(text, [start, *ends], delimiter) if delimiter else 1
+    # where spaces divide, no line end is between quotes
+    n_lines = 1 if delimiter in ("", " ") else _lines_of_row(text, [start, *ends], delimiter)
     if n_lines is None:
         return len(text) if final else None
     end = ends[n_lines - 1]

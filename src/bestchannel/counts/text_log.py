@@ -10,11 +10,15 @@ import io
 import math
 import re
 import reprlib
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
-from bestchannel.counts.disk import OpenFile, decoded
+from bestchannel.arrays import MOST_SENSES
+from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.streamed_text import StreamedText
@@ -27,17 +31,23 @@ SHORT = 2**22
 HEAD = 2**20
 """The bytes that show which form a file has."""
 
+MOST_INPUTS = 64
+"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
+
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_PAIRS = re.compile(r"\s*(?:(?://|#)[^\r\n]*[\r\n]\s*)*\([^\r\n]*,[^\r\n]*\)")
+_COMMENT = re.compile(r"\s*(?://|#)")
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
+_DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
+_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)
+_SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
+_SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
-def read_log(
-    source: OpenFile, seen: Combinations, columns: Columns, progress: Progress | None
-) -> Iterator[RowBlock] | None:
+def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
     head = source.head(max(HEAD, SHORT + 1))
-    form, line = find_form(head[:HEAD], source.name, columns)
+    form, line = find_form(head[:HEAD], source.name, source.hints)
     if form is None:
         return None
     if len(head) <= SHORT:
@@ -46,36 +56,72 @@ def read_log(
     return StreamedText(source, form, seen, line).blocks(progress)
 
 
-def find_form(head: bytes, name: str, columns: Columns) -> tuple[RowForm | None, int]:
+def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
     text = head.removeprefix(_BOM).decode(errors="replace")
     if not text.strip():
         raise InputError("the file is empty")
-    if columns is None and _PAIRS.match(text):
+    if "\0" in text and "\n" not in text:
+        raise InputError(NOT_TEXT)
+    if hints.form == "matrix":
+        return None, 1
+    if hints.columns is None and _is_pairs(text):
         return Pairs(name), 1
     delimiter = delimiter_of(text)
     header, line = _header(text, delimiter)
-    if columns is None and not is_long_header(header):
+    if hints.columns is None and hints.form is None and not _is_log(header, text, delimiter):
         return None, 1
-    return Delimited(header, delimiter, name, columns), line
+    return Delimited(header, delimiter, name, hints.columns), line
+
+
+def _is_pairs(text: str) -> bool:
+    """Whether the first line that is neither blank nor a comment is a trial in brackets."""
+    lines = (line for line in io.StringIO(text, newline=None) if line.strip() and not _COMMENT.match(line))
+    first = next(lines, "").strip()
+    return first.startswith("(") and 0 < first.find(",") < first.rfind(")")
 
 
 def is_long_header(header: Sequence[str]) -> bool:
-    """Whether the first line names the columns of a long table."""
+    """Whether the first line may name the columns of a long table."""
     fields = {field.strip().casefold() for field in header}
     return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
 
+def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well."""
+    if not is_long_header(header):
+        return False
+    try:
+        rows = [row for row, _ in islice(split_rows(text, delimiter), 2 * max(MOST_INPUTS, len(header)))]
+    except InputError:
+        return True  # a row that cannot be split, of which the reader of rows speaks
+    some = [row for row in rows if any(map(str.strip, row))][1:]
+    titles = [title.strip() for title in header]
+    named = not {"channel", "count"}.isdisjoint(map(str.casefold, titles)) and titles[0]
+    if not some or (named and some[0][0].strip() not in titles):
+        return True  # nothing but rows, which is most logs
+    from bestchannel.counts import two_readings
+
+    found = two_readings.reading(header, some, partial(_are_whole, delimiter == ";"))
+    if found is None:
+        columns = {role: header[i] for role, i in log_columns(header, None).items()}
+        two_readings.refuse_either(header, columns)
+    return found == "rows"
+
+
+def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
+    numbers = [as_number(cell, decimal_comma) for cell in cells]
+    return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
+
+
 def _header(text: str, delimiter: str) -> tuple[list[str], int]:
     """The first row that is not blank, and the line after it."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    rows = split_rows(text, delimiter)
     try:
-        header = next(row for row in reader if any(map(str.strip, row)))
+        header = next(row for row, _ in rows if any(map(str.strip, row)))
     except StopIteration:
         raise InputError("the file holds no lines but blank ones") from None
-    except csv.Error as error:
-        raise InputError(f"line {reader.line_num} cannot be split into fields ({error})") from None
-    return header, reader.line_num + 1
+    return header, next(rows, (header, sys.maxsize))[1]
 
 
 def _at_once(source: OpenFile, form: RowForm, seen: Combinations, line: int) -> Iterator[RowBlock]:
@@ -129,13 +175,25 @@ class Delimited:
         if self.count is None:
             return 1
         field = row[self.count].strip()
+        if _DIGITS.fullmatch(field):
+            return self._refuse_large(int(field), place)
         number = as_number(field, self.delimiter == ";")
+        if _GROUPED.fullmatch(field):
+            raise InputError(
+                f"{place}, count must be written without a sign between its digits; it is {field!r}, which may be"
+                f" {re.sub('[.,]', '', field)} or {re.sub('[.,].*', '', field)}"
+            )
         if number is None or not math.isfinite(number):
             kind, found = ("number", reprlib.repr(field)) if number is None else ("finite number", f"{number:g}")
             raise InputError(f"{place}, count must be a {kind}; it is {found}")
         if number < 0 or not number.is_integer():
             raise InputError(f"{place}, count must be a whole number from 0 on; it is {number:.12g}")
-        return int(number)
+        return self._refuse_large(int(number), place)
+
+    def _refuse_large(self, count: int, place: str) -> int:
+        if count > MOST_SENSES:
+            raise InputError(f"{place}, count must be at most 2^53; it is {reprlib.repr(count)}")
+        return count
 
     def _refuse_ragged(self, row: Sequence[str], line: int) -> None:
         if len(row) != self.width:
@@ -148,7 +206,13 @@ class Delimited:
 def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
     """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
     # newline="" leaves the line ends inside quoted fields as they are
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
+    lines = io.StringIO(text, newline="")
+    if delimiter == " ":
+        for number, content in enumerate(lines, first):
+            found = _SPACED.findall(content)
+            yield [plain or quoted.replace('""', '"') for quoted, plain in found], number
+        return
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     start = first
     try:
         for row in reader:
@@ -159,18 +223,24 @@ def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list
 
 
 def delimiter_of(text: str) -> str:
-    """The delimiter of the first line that is not blank.
+    """The delimiter of the first line that is not blank: a semicolon, a tab, a comma, or spaces.
 
     A comma beside a semicolon or a tab is a decimal comma or part of a label.
     """
     unquoted = re.sub(r'"[^"]*"', "", text[:100_000]).lstrip("\r\n ")
-    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0]
-    return next((sign for sign in ";\t" if sign in first_line), ",")
+    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
+    return next((sign for sign in ";\t, " if sign in first_line), ",")
 
 
 def as_number(field: str, decimal_comma: bool) -> float | None:
     """The number that the field holds, or None."""
-    try:
-        return float(field.replace(",", ".") if decimal_comma else field)
-    except ValueError:
-        return None
+    text = field.replace(",", ".") if decimal_comma else field
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def in_doubt(cells: Iterable[str]) -> str | None:
+    """The first number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
+    signed = [cell for cell in cells if _SIGNED.fullmatch(cell)]
+    grouped = [cell for cell in signed if _GROUPED.fullmatch(cell)]
+    shown = {sign for cell in signed if not _GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
+    return next((cell for cell in grouped if shown.isdisjoint(cell)), None)

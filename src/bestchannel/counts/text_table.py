@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.counts.disk import decoded
+from bestchannel.counts.disk import decoded, refuse_too_many_fields
 from bestchannel.counts.long_table import refuse_not_finite
-from bestchannel.counts.text_log import as_number, delimiter_of, split_rows
+from bestchannel.counts.text_log import as_number, delimiter_of, in_doubt, split_rows
 from bestchannel.errors import InputError
+
+_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,15 @@ class Table:
 
     def numbers(self, fields: Sequence[str], place: Callable[[int], str]) -> Floats:
         """The finite numbers that the fields hold; `place(i)` names field i in a refusal."""
-        texts = [field.replace(",", ".") for field in fields] if self.decimal_comma else fields
-        try:
-            values = np.fromiter(map(float, texts), np.float64, len(texts))
-        except ValueError:
-            bad = next(i for i, field in enumerate(fields) if self.number(field) is None)
-            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}") from None
+        found = [self.number(field) for field in fields]
+        if None in found:
+            bad = found.index(None)
+            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}")
+        values = np.array(found, np.float64)
         refuse_not_finite(values, place)
+        for i in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
+            if fields[i].strip().isdigit() and int(fields[i]) != int(values[i]):
+                raise InputError(f"{place(i)} must be at most 2^53 to be read exactly; it is {fields[i].strip()}")
         return values
 
     def refuse_ragged(self, width: int, first: int) -> None:
@@ -53,13 +58,14 @@ class Table:
 
 
 def read_table(data: bytes) -> Table:
-    """Text delimited by commas, semicolons or tabs, as a table of at least one row.
+    """Text delimited by commas, semicolons, tabs or spaces, as a table of at least one row.
 
     With semicolons, numbers may have a decimal comma. Spaces before a field are dropped
     unless the field is quoted.
     """
     text = decoded(data)
     delimiter = delimiter_of(text)
+    refuse_too_many_fields(text, delimiter, "\r", "\n")
     rows: list[list[str]] = []
     lines: list[int] = []
     blank: list[int] = []
@@ -71,5 +77,11 @@ def read_table(data: bytes) -> Table:
             blank.append(line)
     if not rows:
         raise InputError("the file holds no lines but blank ones")
+    doubtful = in_doubt(cell for row in rows for cell in row)
+    if doubtful is not None:
+        raise InputError(
+            f"numbers must be written without a sign between thousands; {doubtful.strip()} may be"
+            f" {re.sub('[.,]', '', doubtful).strip()} or {re.sub('[.,].*', '', doubtful).strip()}"
+        )
     gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
     return Table(rows, lines, delimiter == ";", gap)

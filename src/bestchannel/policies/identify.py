@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
@@ -94,7 +96,8 @@ def identify(
     >>> result.best, result.guarantee
     ('good', 'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]')
     """
-    if max_senses is not None and (isinstance(max_senses, bool) or not isinstance(max_senses, int) or max_senses < 0):
+    whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
+    if max_senses is not None and (not whole or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
     parties, inferred_outputs = _told_about(sensor, policy)
     while (request := policy.ask()) is not None:

@@ -170,11 +170,12 @@ def carried_on(
 def set_limit(run: store.Store, max_senses: int | None) -> None:
     """Let the run spend at most so many senses; None leaves the limit as it is."""
     refuse_limit(max_senses, run.history.senses)
-    if max_senses not in (None, run.history.max_senses):
-        run.append(limit_record(max_senses))
+    if max_senses is not None and max_senses != run.history.max_senses:
+        run.append(limit_record(int(max_senses)))
 
 
 def refuse_limit(max_senses: object, spent: int = 0) -> None:
     """Refuse a limit that is none, or that the run has passed."""
-    if max_senses is not None and (type(max_senses) is not int or max_senses < spent):
+    whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
+    if max_senses is not None and (not whole or max_senses < spent):  # type: ignore[operator]
         raise InputError(f"max_senses must be a whole number >= {spent}, what the run has spent; it is {max_senses!r}")

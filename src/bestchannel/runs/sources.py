@@ -61,6 +61,11 @@ class Replay:
 
     def record(self, run: Path) -> dict[str, Any]:
         """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
+        if not self.trials.is_file():
+            raise InputError(
+                f"{self.trials}: a run reads its recording again when it goes on, so that this must be a file; it is"
+                " none (write what a pipe gives into a file first)"
+            )
         return {
             "kind": RECORDING,
             "path": os.path.relpath(self.trials, run.absolute().parent),

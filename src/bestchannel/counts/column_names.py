@@ -1,0 +1,66 @@
+"""What columns are called that are not called channel, x, y and count: a proposal that can be written as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_KNOWN = {
+    "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
+    " transmitted cause gold reference",
+    "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
+    " observation destination dst decoded effect answer",
+    "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
+    " classifier model user node station port",
+    "count": "count counts n number freq frequency times occurrences total trials senses shots hits",
+    "p": "p prob probability probabilities w",
+}
+"""Words that people use for each role."""
+
+_WORDS = {word: role for role, words in _KNOWN.items() for word in words.split()}
+
+
+def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool = False) -> dict[str, str] | None:
+    """Which column may have which role: by their names, then by their order; None where there is no telling.
+
+    With `strict`, by their names alone. `value` is the role of the last column, `count` or `p`.
+    """
+    titles = [title.strip() for title in header or []]
+    if not all(titles) or len(set(map(str.casefold, titles))) < len(titles):
+        return None
+    found: dict[str, str] = {}
+    for title in titles:
+        found.setdefault(_role(title) or "", title)
+    if not strict:
+        found |= _by_order(found, [title for title in titles if _role(title) is None], value)
+    if not {"x", "y"} <= found.keys() or any(set(',="') & set(title) for title in found.values()):
+        return None
+    return {role: found[role] for role in ("channel", "x", "y", value) if role in found}
+
+
+def _role(title: str) -> str | None:
+    """The role of a title as `tx`, `Tx symbol` or `sent_bit`."""
+    words = re.findall(r"[a-z]+", title.casefold())
+    return next((_WORDS[word] for word in words if word in _WORDS), None)
+
+
+def _by_order(found: Mapping[str, str], others: Sequence[str], value: str) -> dict[str, str]:
+    """The roles of columns whose names say nothing, if there are as many of them as roles to be had."""
+    missing = [role for role in ("x", "y") if role not in found]
+    every = {2: missing, 3: ["channel", *missing], 4: ["channel", *missing, value]}
+    roles = every.get(len(others), []) if len(missing) == 2 else missing
+    return dict(zip(roles, others, strict=True)) if len(roles) == len(others) else {}
+
+
+def stated(columns: Mapping[str, str]) -> str:
+    """The columns as `--columns` takes them, quoted for a shell where that is required."""
+    text = ",".join(f"{role}={title}" for role, title in columns.items())
+    return text if re.fullmatch(r"[\w.,=:@%+-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def way_out(header: Sequence[str], value: str = "count") -> str:
+    """How to say which column is which."""
+    found = proposal(header, value=value)
+    if found is None:
+        return f"columns= or --columns says which is which, as --columns x=sent,y=got,{value}=…"
+    return f"if these are the columns, write --columns {stated(found)} (columns={found} in Python)"

@@ -1,0 +1,112 @@
+"""Texts that may be rows under the names of their columns, or a matrix under the labels of its outputs.
+
+A confusion matrix whose classes are called x and y begins like a log, and a log without names, or with names that
+nobody knows, looks like a matrix. The whole shape decides, and where two readings remain both are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.arrays import Floats
+from bestchannel.counts.column_names import proposal, stated
+from bestchannel.counts.disk import Hints
+from bestchannel.counts.text_log import MOST_INPUTS
+from bestchannel.errors import InputError
+
+_FEW = 8
+"""Up to so many rows, equal labels do not tell a log from a matrix with an index beside it."""
+
+_LONGEST_LOG_ROW = 4
+"""channel, x, y, count."""
+
+Cells = Sequence[str]
+
+
+def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool]) -> str | None:
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either.
+
+    `fits(cells)` says whether the cells can be a row of a matrix.
+    """
+    titles = [title.strip() for title in header]
+    labels = [row[0].strip() for row in rows]
+    beside = len(set(labels)) == len(labels) and _fit(rows, len(header), 1, fits)
+    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
+        return None if titles[0].casefold() == "channel" else "matrix"
+    if len(rows) > MOST_INPUTS or len(set(map(str.casefold, titles))) < len(titles):
+        return "rows"
+    if beside and (not titles[0] or not _is_role(titles[0])) and not _is_index_of_log(header, rows, labels):
+        return None
+    letters = all(len(title) == 1 and title.casefold() != "p" for title in titles)
+    return None if letters and _fit(rows, len(header), 0, fits) and not _repeats(header, rows) else "rows"
+
+
+def _fit(rows: Sequence[Cells], width: int, first: int, fits: Callable[[Cells], bool]) -> bool:
+    return width > first and all(len(row) == width and fits(row[first:]) for row in rows)
+
+
+def _is_role(title: str) -> bool:
+    return title.casefold() in ("channel", "x", "y", "count", "p")
+
+
+def _is_index_of_log(header: Cells, rows: Sequence[Cells], labels: Cells) -> bool:
+    """Whether the first column only numbers the rows of a log, as pandas writes an index."""
+    numbered = all(label.lstrip("-").isdigit() for label in labels)
+    return (numbered or bool(header[0].strip())) and len(rows) > _FEW and _repeats(header, rows)
+
+
+def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
+    """Whether inputs come again and again, as in a log."""
+    x = [title.strip().casefold() for title in header].index("x")
+    return 2 * len({row[x].strip() for row in rows}) <= len(rows)
+
+
+def refuse_either(header: Cells, columns: dict[str, str]) -> NoReturn:
+    """Say that the first line can be read in two ways, and how to write either."""
+    raise InputError(
+        f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
+        f" --columns {stated(columns)} (columns={columns} in Python) for rows, or --form matrix (form='matrix')"
+    )
+
+
+def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
+    """Refuse a matrix without labels beside it that looks like rows of a log."""
+    known = proposal(header, strict=True) if header is not None else None
+    if known is None and not (_looks_like_trials(cells) or (header is not None and _looks_like_counts(cells))):
+        return
+    found = known or (proposal(header) if header is not None else None)
+    way = f"write --columns {stated(found)} (columns={found} in Python)" if found else "write a line x,y above them"
+    raise InputError(
+        f"the {len(cells)} lines may be rows of a log or of counts, or a matrix with {len(cells)} inputs; {way} for"
+        " rows, or --form matrix (form='matrix')"
+    )
+
+
+def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
+    """Refuse an array without labels that looks like the trials of a log."""
+    if hints.form is None and array.ndim == 2 and array.dtype.kind in "iuf" and _looks_like_trials(array):
+        raise InputError(
+            f"the array of shape {array.shape} may be trials, one a row, or a matrix with {len(array)} inputs; store"
+            " trials as vectors x and y (numpy.savez(path, x=…, y=…)), or write --form matrix (form='matrix')"
+        )
+
+
+def _looks_like_trials(cells: NDArray[Any]) -> bool:
+    """Whether at most half of the lines are different, where a line may be a trial."""
+    n_rows, width = cells.shape
+    if not 1 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
+        return False
+    return 2 * len(np.unique(cells, axis=0)) <= n_rows
+
+
+def _looks_like_counts(cells: Floats) -> bool:
+    """Whether the columns but the last make every pair of a few labels once."""
+    n_rows, width = cells.shape
+    if not 2 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
+        return False
+    sizes = [len(np.unique(column)) for column in cells.T[:-1]]
+    return len(np.unique(cells[:, :-1], axis=0)) == n_rows and 2 * max(sizes) <= n_rows
