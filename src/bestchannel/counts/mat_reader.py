@@ -44,7 +44,7 @@ def variables(data: bytes) -> dict[str, _Array]:
     if order is None:
         raise InputError("the file must be a MAT file of version 5 to 7; it has not the header of one")
     try:
-        return _distinct(_variables(_Elements(memoryview(data), _HEADER, order, _Room())))
+        return _distinct(_variables(_Elements(memoryview(data), _HEADER, order, _VariableRoom())))
     except (struct.error, zlib.error, ValueError, IndexError, MemoryError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -62,7 +62,7 @@ def _distinct(found: Iterator[tuple[str, _Array]]) -> dict[str, _Array]:
 
 
 @dataclass
-class _Room:
+class _VariableRoom:
     """What a file may still take: cells of matrices, members of cell arrays and structs, bytes of packed variables."""
 
     cells: int = MOST_CELLS
@@ -94,7 +94,7 @@ class _Room:
 class _Elements:
     """The elements of a piece of a file, one after the other."""
 
-    def __init__(self, data: memoryview, start: int, order: str, room: _Room) -> None:
+    def __init__(self, data: memoryview, start: int, order: str, room: _VariableRoom) -> None:
         self.data, self.at, self.order, self.room = data, start, order, room
 
     def more(self) -> bool:

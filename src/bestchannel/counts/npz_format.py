@@ -72,7 +72,7 @@ def render(channels: Mapping[str, Channel]) -> bytes:
 def arrays(data: bytes) -> dict[str, _Array]:
     """The arrays of an archive by name."""
     with _numpy_errors("an .npz archive of plain arrays"), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        room = _Room()
+        room = _ArrayRoom()
         members = [
             (member.filename.removesuffix(".npy"), room.member(archive, member)) for member in archive.infolist()
         ]
@@ -84,7 +84,7 @@ def arrays(data: bytes) -> dict[str, _Array]:
 
 def _single(data: bytes) -> _Array:
     with _numpy_errors("a plain array of NumPy"):
-        return _Room().array(io.BytesIO(data))
+        return _ArrayRoom().array(io.BytesIO(data))
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _numpy_errors(kind: str) -> Iterator[None]:
         raise InputError(f"the file must be {kind}; reading it failed ({reason})") from None
 
 
-class _Room:
+class _ArrayRoom:
     """What the arrays of a file may still take: cells, then bytes."""
 
     def __init__(self) -> None:
