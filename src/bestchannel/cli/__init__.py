@@ -18,10 +18,13 @@ from bestchannel.cli import (
     report_command,
     reproduce_command,
     run_command,
+    sense_command,
+    serve_command,
     study_command,
     terminal,
     verify_command,
     warm_up_command,
+    watch_command,
 )
 
 
@@ -65,12 +68,18 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "plan": (plan_command.plan, "Example: bestchannel plan guessed.json --delta 0.01"),
     "report": (report_command.report, "Example: bestchannel report RESULT.json -o report.html"),
     "reproduce": (reproduce_command.reproduce, "Example: bestchannel reproduce fig1 --variant stated -o figures"),
+    "sense": (
+        sense_command.sense,
+        "Example: bestchannel sense 'http://127.0.0.1:8484/runs/lab?token=…' --channel q3 -- ./read-out q3",
+    ),
+    "serve": (serve_command.serve, "Example: bestchannel serve runs/ --port 8484"),
     "study": (study_command.study, "Example: bestchannel study studies/small.toml -o results --workers 2"),
     "verify": (
         verify_command.verify_verb,
         "Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json",
     ),
     "warm-up": (warm_up_command.warm_up, "Example: bestchannel warm-up"),
+    "watch": (watch_command.watch, "Example: bestchannel watch 'http://127.0.0.1:8484/runs/lab?token=…'"),
 }
 """The command of every verb, and what its help ends with."""
 

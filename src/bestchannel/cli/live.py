@@ -33,16 +33,10 @@ def watched(parties: Sequence[ChannelLabels]) -> Iterator[Watch]:
         )
 
 
-def challenger(status: Status) -> int | None:
-    """The rival of the leader that is furthest from being ruled out."""
-    rivals = [channel for channel in status.evidence_nats if channel in status.candidates]
-    return min(rivals, key=lambda c: status.evidence_nats[c] - status.threshold_nats[c], default=None)
-
-
 def sentence(status: Status, parties: Sequence[ChannelLabels]) -> str:
     """Where it stands, in one line."""
     course = f"{len(status.candidates)} of {len(parties)} left, {status.senses:,} senses{_forecast(status)}"
-    rival = challenger(status)
+    rival = status.challenger
     if status.leader is None or rival is None:
         return course
     evidence, threshold = _bits(status, rival)
@@ -61,7 +55,7 @@ def _bits(status: Status, rival: int) -> tuple[float, float]:
 
 def _panel(status: Status, parties: Sequence[ChannelLabels]) -> Group:
     grid = Table.grid(padding=(0, 2))
-    rival = challenger(status)
+    rival = status.challenger
     if status.leader is not None and rival is not None:
         evidence, threshold = _bits(status, rival)
         grid.add_row("leader", terminal.name(str(parties[status.leader].key), bold=True))

@@ -12,12 +12,11 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification
+from bestchannel.report.provenance import Origin, origin_of
 from bestchannel.runs.results import read_result
 
 SQLITE = b"SQLite format 3\0"
 """What every file of a run begins with."""
-
-Origin = list[tuple[str, str]]
 
 
 @terminal.verb
@@ -61,10 +60,4 @@ def _read(path: Path) -> tuple[Identification, Origin]:
     if not is_run:
         return read_result(path), [("drawn from", path.name)]
     run = runs.view(path)
-    return run.outcome(), [("drawn from", f"{path.name}, a run that is {run.state}"), *_source(run.settings.source)]
-
-
-def _source(source: Any) -> Origin:
-    """Who answered: people, a simulation with its seed, a recording with its hash."""
-    known = {"kind": "answered by", "seed": "seed", "path": "recording", "sha256": "its SHA-256"}
-    return [(word, str(source[key])) for key, word in known.items() if source.get(key) is not None]
+    return run.outcome(), origin_of(run, path)

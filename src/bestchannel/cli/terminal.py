@@ -69,10 +69,11 @@ def _flushed() -> Iterator[None]:
         yield
     finally:
         if sys.stdout is not None:  # as it is where the shell closed it
-            _flush()
+            flush()
 
 
-def _flush() -> None:
+def flush() -> None:
+    """Have what was written out of this process now."""
     try:
         sys.stdout.flush()
     except OSError:  # let go of what is left: Python would try again when it ends, and complain

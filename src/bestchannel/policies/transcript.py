@@ -42,6 +42,12 @@ class Status:
     threshold_nats: Mapping[int, float]
     more_senses: int | None
 
+    @property
+    def challenger(self) -> int | None:
+        """The rival of the leader that is furthest from being ruled out."""
+        rivals = [channel for channel in self.evidence_nats if channel in self.candidates]
+        return min(rivals, key=lambda c: self.evidence_nats[c] - self.threshold_nats[c], default=None)
+
 
 @dataclass(frozen=True, eq=False)
 class Step(Valued):

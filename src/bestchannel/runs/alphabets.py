@@ -34,7 +34,7 @@ def read_alphabets(path: str | os.PathLike[str]) -> list[ChannelLabels]:
         sides = _json_sides(data) if ending == ".json" else _csv_sides(data)
         if not sides:
             raise InputError("the file must name at least one channel; it names none")
-        return [_channel_labels(name, inputs, outputs) for name, (inputs, outputs) in sides.items()]
+        return [channel_labels(name, inputs, outputs) for name, (inputs, outputs) in sides.items()]
 
 
 def _json_sides(data: bytes) -> dict[str, tuple[object, object]]:
@@ -72,7 +72,8 @@ def _whole(cell: str) -> object:
     return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
 
 
-def _channel_labels(name: str, inputs: object, outputs: object) -> ChannelLabels:
+def channel_labels(name: str, inputs: object, outputs: object) -> ChannelLabels:
+    """A channel with its letters, lists of labels or their number, or an `InputError`."""
     _refuse_text(name, f"the name {name!r}")
     return ChannelLabels(name, _letters(inputs, "inputs", name), _letters(outputs, "outputs", name))
 

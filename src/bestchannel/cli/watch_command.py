@@ -1,0 +1,86 @@
+"""`bestchannel watch URL`: a run of a service in the terminal, as it goes on."""
+
+from __future__ import annotations
+
+import threading
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from bestchannel.cli import options, terminal
+from bestchannel.errors import InputError
+
+ENDED = {"decided", "undecided", "limited", "failed"}
+
+
+@terminal.verb
+def watch(
+    url: Annotated[str, typer.Argument(help="The address of a run, with a token.")],
+    token: Annotated[
+        str | None,
+        typer.Option(help="In place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.
+
+    Exit code 0 where a channel is named, 3 where the run ends undecided.
+    """
+    from bestchannel.service.link import Address, events
+
+    address = Address.parse(url, token)
+    if address.run is None:
+        raise InputError("the address must be that of a run, as http://127.0.0.1:8484/runs/NAME?token=…")
+    last: dict[str, Any] = {}
+    err = Console(stderr=True, highlight=False)
+    plain = terminal.now_and_then(terminal.PLAIN_S, lambda status: terminal.note(sentence(status)), at_once=True)
+    with Live(console=err, auto_refresh=False, transient=True) as display:
+        for last in events(address, threading.Event(), terminal.note):
+            if err.is_terminal:
+                display.update(_panel(last), refresh=True)
+            else:
+                plain(last)
+            if last["state"] in ENDED:
+                break
+    _finish(last, json)
+
+
+def _finish(last: dict[str, Any], json: bool) -> None:
+    if json:
+        terminal.print_json(last)
+    else:
+        terminal.say(sentence(last))
+    if last["state"] != "decided":
+        raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def sentence(status: dict[str, Any]) -> str:
+    """Where a run stands, in one line."""
+    state = "paused" if status["paused"] and status["state"] == "open" else status["state"]
+    parts = [f"{status['run']}: {state}", f"{status['senses']:,} senses"]
+    if status["best"]:
+        parts.insert(1, f"best: {status['best']}")
+    elif status["evidence_bits"] is not None:
+        against = f"{status['leader']} before {status['challenger']}"
+        parts.append(f"{against}: {status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits")
+    return ", ".join(parts)
+
+
+def _panel(status: dict[str, Any]) -> Group:
+    grid = Table.grid(padding=(0, 2))
+    for word in ("run", "state", "leader", "challenger"):
+        if status[word]:
+            grid.add_row(word, terminal.name(str(status[word])))
+    if status["evidence_bits"] is not None:
+        grid.add_row("evidence", Text(f"{status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits"))
+    grid.add_row("left", Text(f"{len(status['candidates'])} of {len(status['channels'])} channels"))
+    grid.add_row("senses", Text(f"{status['senses']:,}"))
+    if status["request"] is not None:
+        grid.add_row(f"request {status['request']}", Text(f"{status['answered']:,} of {status['asked']:,} senses"))
+    for sensor in status["sensors"]:
+        grid.add_row(terminal.name(sensor["name"]), terminal.name(f"{sensor['senses']:,} senses"))
+    return Group(grid)

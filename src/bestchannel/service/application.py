@@ -1,0 +1,209 @@
+"""The service as an ASGI application: a call is matched with its endpoint, passes the rules, and is answered.
+
+Every refusal is one sentence, is counted, and is logged with the rule that it broke; neither queries nor tokens are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.runs import NotWrittenError
+from bestchannel.service.calls import NOBODY, Call, RefusedError, Reply, redirect, refusal
+from bestchannel.service.desk import ForbiddenError, GoneError
+from bestchannel.service.guard import Guard, read_body, require_json
+from bestchannel.service.metrics import Metrics
+from bestchannel.service.scopes import OWN, SENSE, VIEW, Scope
+
+ALL = "all"
+"""Open to calls without a token."""
+
+SECURITY = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
+"""Of what the library refuses, first match first."""
+
+SEND_S = 30.0
+"""Seconds after which a client that takes nothing of a stream is let go of."""
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Call], Awaitable[Reply]]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One thing that can be called: `path` has names in braces, `takes` is the message in the body."""
+
+    method: str
+    path: str
+    needs: str
+    summary: str
+    handler: Handler
+    takes: Any = None
+    gives: Any = None
+    kind: str = "application/json"
+    form: bool = False
+    refusals: tuple[int, ...] = ()
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """The names in a path that is like this one."""
+        ours, theirs = self.path.split("/"), path.split("/")
+        if len(ours) != len(theirs):
+            return None
+        names = {}
+        for mine, given in zip(ours, theirs, strict=True):
+            if mine.startswith("{") and given:
+                names[mine[1:-1]] = given
+            elif mine != given:
+                return None
+        return names
+
+
+class Application:
+    """What uvicorn calls."""
+
+    def __init__(self, endpoints: Sequence[Endpoint], guard: Guard, metrics: Metrics) -> None:
+        self._endpoints, self._guard, self._metrics = endpoints, guard, metrics
+        self._exact = {(each.method, each.path): each for each in endpoints if "{" not in each.path}
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
+        """Answer a call; anything but HTTP is let go of."""
+        if scope["type"] != "http":
+            return
+        started = time.perf_counter()
+        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+        call = Call(scope["method"], scope["path"], scope["query_string"].decode("latin-1"), headers)
+        peer = scope["client"][0] if scope["client"] else "local"
+        reply, granted = await self._reply(call, receive, peer)
+        self._metrics.responses[str(reply.status)] += 1
+        if isinstance(reply.body, bytes):
+            await _send(send, reply, reply.body)
+            self._metrics.latency.add(time.perf_counter() - started)
+        else:
+            await _stream(send, receive, reply, reply.body)
+        log.debug("%s", "call", extra={"fields": {**_said(call, peer, granted), "status": reply.status}})
+
+    async def _reply(self, call: Call, receive: Any, peer: str) -> tuple[Reply, Scope]:
+        granted = NOBODY
+        try:
+            self._guard.check_host(call.headers)
+            granted, by_cookie = self._guard.admit(call.headers, peer)
+            self._guard.check_origin(call.method, call.headers, by_cookie)
+            return await self._answered(replace(call, scope=granted), receive, peer), granted
+        except RefusedError as error:
+            refused = error
+        except BestChannelError as error:
+            refused = RefusedError(_status(error), "input", str(error))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("fault", extra={"fields": _said(call, peer, granted)})
+            refused = RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
+        self._metrics.refusals[refused.rule] += 1
+        fields = {**_said(call, peer, granted), "rule": refused.rule, "status": refused.status}
+        log.warning("refused", extra={"fields": fields})
+        return refusal(refused), granted
+
+    async def _answered(self, call: Call, receive: Any, peer: str) -> Reply:
+        endpoint, names = self._found(call)
+        if call.method == "GET" and endpoint.kind.startswith("text/html") and (token := call.query("token")):
+            return self._sign_in(token, call, peer)
+        if not _permits(call.scope, endpoint.needs):
+            if call.wants_page and call.method == "GET" and not endpoint.path.startswith("/api"):
+                return redirect("/login")
+            if call.scope is NOBODY:
+                raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
+            raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
+        body = b""
+        if endpoint.takes is not None:
+            if not endpoint.form:
+                require_json(call.headers)
+            body = await read_body(call.headers, receive)
+        return await endpoint.handler(replace(call, body=body, names={**names, "peer": peer}))
+
+    def _found(self, call: Call) -> tuple[Endpoint, dict[str, str]]:
+        method = "GET" if call.method == "HEAD" else call.method
+        if exact := self._exact.get((method, call.path)):
+            return exact, {}
+        allowed = []
+        for endpoint in self._endpoints:
+            names = endpoint.match(call.path)
+            if names is not None:
+                if endpoint.method == method:
+                    return endpoint, names
+                allowed.append(endpoint.method)
+        if allowed:
+            raise RefusedError(405, "method", "another method is required here", {"allow": ", ".join(sorted(allowed))})
+        raise RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
+
+    def _sign_in(self, token: str, call: Call, peer: str) -> Reply:
+        """Put the token of an address into a cookie, and go on without it: it stays in no history and no Referer."""
+        if self._guard.signed_in(token, peer) is None:
+            return redirect("/login?wrong=1")
+        return redirect(call.path, {"set-cookie": self._guard.set_cookie(token)})
+
+
+def _permits(scope: Scope, needs: str) -> bool:
+    permitted = {ALL: True, VIEW: scope.views, OWN: scope.owns, SENSE: scope.kind in (OWN, SENSE)}
+    return permitted[needs]
+
+
+def _status(error: BestChannelError) -> int:
+    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+
+
+def _said(call: Call, peer: str, granted: Scope) -> dict[str, str]:
+    """What logs may have of a call: never its query, which may hold a token."""
+    return {"method": call.method, "path": call.path[:200], "peer": peer, "scope": granted.kind}
+
+
+async def _send(send: Any, reply: Reply, body: bytes) -> None:
+    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply, len(body))})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _headers(reply: Reply, length: int | None) -> list[tuple[bytes, bytes]]:
+    all_of_them = {"content-type": reply.kind, **SECURITY, **reply.headers}
+    if length is not None:
+        all_of_them["content-length"] = str(length)
+    return [(key.encode("latin-1"), value.encode("latin-1", "replace")) for key, value in all_of_them.items()]
+
+
+async def _stream(send: Any, receive: Any, reply: Reply, content: AsyncIterator[bytes]) -> None:
+    """Send until either side ends it; a client that takes nothing for long is let go of."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply, None)})
+    gone = asyncio.create_task(_disconnected(receive))
+    sending = asyncio.create_task(_sent(send, content))
+    try:
+        await asyncio.wait((gone, sending), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (gone, sending):
+            task.cancel()
+        await asyncio.gather(gone, sending, return_exceptions=True)
+
+
+async def _sent(send: Any, content: AsyncIterator[bytes]) -> None:
+    async for block in content:
+        async with asyncio.timeout(SEND_S):
+            await send({"type": "http.response.body", "body": block, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _disconnected(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,76 @@
+"""A call of a client and the reply, without the protocol between them; and why one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs
+
+from bestchannel.errors import BestChannelError
+from bestchannel.service.messages import Refusal, encoded
+from bestchannel.service.scopes import Scope
+
+JSON, HTML, TEXT, EVENTS = (
+    "application/json",
+    "text/html; charset=utf-8",
+    "text/plain; charset=utf-8",
+    "text/event-stream",
+)
+
+NOBODY = Scope("nobody")
+"""What a call without a token may do: what is open to all."""
+
+
+class RefusedError(BestChannelError):
+    """A call that a rule refuses: its status, the rule that logs and metrics name, and a sentence."""
+
+    def __init__(self, status: int, rule: str, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.rule, self.headers = status, rule, headers or {}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a client asks, after every rule has let it pass."""
+
+    method: str
+    path: str
+    query_text: str
+    headers: Mapping[str, str]
+    scope: Scope = NOBODY
+    body: bytes = b""
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def query(self, key: str) -> str | None:
+        """The first value of a key in the query."""
+        return parse_qs(self.query_text, max_num_fields=20).get(key, [None])[0]
+
+    @property
+    def wants_page(self) -> bool:
+        """Whether a browser asks, that is a person."""
+        return "text/html" in self.headers.get("accept", "")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a client gets: a body, or a stream that goes on until the client or the service ends it."""
+
+    status: int
+    body: bytes | AsyncIterator[bytes] = b""
+    kind: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer(message: object, status: int = 200) -> Reply:
+    """A message as a reply."""
+    return Reply(status, encoded(message))
+
+
+def redirect(path: str, headers: Mapping[str, str] | None = None) -> Reply:
+    """Look there instead."""
+    return Reply(303, kind=TEXT, headers={"location": path, **(headers or {})})
+
+
+def refusal(error: RefusedError) -> Reply:
+    """A refusal as a reply."""
+    return Reply(error.status, encoded(Refusal(str(error))), headers=error.headers)

@@ -1,0 +1,197 @@
+"""What clients ask of the service, whatever the protocol: leases, pieces, standings, changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Sequence
+
+from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.runs import store
+from bestchannel.runs.run import OPEN
+from bestchannel.runs.settings import Settings
+from bestchannel.service.hosted_run import Snapshot, judged_late
+from bestchannel.service.letters import Dictionary, Placed
+from bestchannel.service.messages import KEPT, Change, LeaseWish, Lent, Offer, PieceOutcome, Received
+from bestchannel.service.metrics import Metrics
+from bestchannel.service.run_folder import RunFolder
+from bestchannel.service.scopes import Scope
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.5
+"""Between two looks for leases that are over and runs that have ended."""
+
+PAUSED, IDLE = "paused", "idle"
+"""What a sensor is told of a run whose owner has paused it, and where no run has its channels."""
+
+
+class ForbiddenError(BestChannelError, PermissionError):
+    """What the token does not permit."""
+
+
+class GoneError(BestChannelError, LookupError):
+    """A lease that is over."""
+
+
+class Desk:
+    """The service without its protocol."""
+
+    def __init__(self, folder: RunFolder, metrics: Metrics) -> None:
+        self.folder, self.metrics = folder, metrics
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._change = asyncio.Event()
+        self._woken = False
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Host the open runs, and keep time."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self.folder.open_all)
+        self._ticking = asyncio.create_task(self._tick())
+
+    async def close(self) -> None:
+        """Put what was offered on disk, and let go of the files."""
+        if self._ticking:
+            self._ticking.cancel()
+        await asyncio.to_thread(self.folder.close)
+        self._wake()
+
+    def changed(self) -> None:
+        """Wake whoever waits for a change; any thread may call it."""
+        if self._loop is not None and not self._woken:
+            self._woken = True
+            self._loop.call_soon_threadsafe(self._wake)
+
+    async def change(self, seconds: float) -> None:
+        """Wait until something changes, at most so long."""
+        await happened(self._change, seconds)
+
+    async def lease(self, wish: LeaseWish, scope: Scope) -> Lent:
+        """Work for a sensor: now, or as soon as there is some within the time that it waits."""
+        for channel in wish.channels:
+            if not scope.senses(channel):
+                raise ForbiddenError(f"the token does not permit to sense channel {channel!r}")
+        if wish.run is not None:
+            state = await self._refuse_unknown(wish.run, wish.channels)
+            if wish.run not in self.folder.hosted:
+                return Lent(wish.run, state)
+        deadline = time.monotonic() + wish.wait
+        while True:
+            before = self._change
+            lent = self._lent(wish)
+            left = deadline - time.monotonic()
+            if lent.parts or left <= 0 or (wish.run is not None and lent.state not in (OPEN, PAUSED)):
+                return lent
+            await happened(before, left)
+
+    def renew(self, name: str, lease: str) -> float:
+        """Let a lease last for as many seconds again."""
+        hosted = self.folder.hosted.get(name)
+        if hosted is None or not hosted.renew(lease, time.monotonic()):
+            raise GoneError("the lease is over: it has expired, or its request is answered; ask for another")
+        return hosted.lease_s
+
+    def give_back(self, name: str, lease: str) -> None:
+        """End a lease; one that is over already stays so."""
+        hosted = self.folder.hosted.get(name)
+        if hosted is not None:
+            hosted.give_back(lease)
+
+    async def offer(self, name: str, offer: Offer, scope: Scope) -> Received:
+        """Put pieces on disk; what became of each."""
+        for piece in offer.pieces:
+            if not scope.senses(piece.channel):
+                raise ForbiddenError(f"the token does not permit to sense channel {piece.channel!r}")
+        hosted = self.folder.hosted.get(name)
+        if hosted is None:
+            return await asyncio.to_thread(self._late, name, offer)
+        pieces, sensor = [hosted.letters.placed(piece) for piece in offer.pieces], hosted.holder(offer.lease)
+        judgements = await asyncio.wrap_future(hosted.offer(offer.request, pieces))
+        kept = self._count(judgements, pieces)
+        if offer.lease is not None and sensor in hosted.sensors:
+            hosted.renew(offer.lease, time.monotonic())
+            hosted.sensors[sensor].senses += kept
+        return Received(hosted.snapshot.state, tuple(judgements))
+
+    async def standing(self, name: str) -> tuple[Settings | None, Snapshot]:
+        """What a run is about and where it stands."""
+        if hosted := self.folder.hosted.get(name):
+            return hosted.settings, hosted.snapshot
+        return await asyncio.to_thread(self.folder.look, name)
+
+    async def alter(self, name: str, change: Change) -> None:
+        """Pause a run or let it go on, give it a limit, or end it."""
+        if change.paused is not None:
+            await asyncio.to_thread(self.folder.pause, name, change.paused)
+        if change.end:
+            await asyncio.to_thread(self.folder.end, name)
+        elif change.max_senses is not None:
+            await asyncio.to_thread(self.folder.limit, name, change.max_senses)
+
+    async def _refuse_unknown(self, name: str, channels: Collection[str]) -> str:
+        """The state of a run that has one of the channels; any other run is none that the sensor may know of."""
+        settings, snapshot = await self.standing(name)
+        if settings is None or not Dictionary(settings).numbers(channels):
+            raise MissingFileError(f"there is no run {name!r} with such a channel")
+        return snapshot.state
+
+    def _lent(self, wish: LeaseWish) -> Lent:
+        """A lease on some work that there is now, or why there is none."""
+        state, now = IDLE, time.monotonic()
+        for name in [wish.run] if wish.run is not None else list(self.folder.hosted):
+            hosted = self.folder.hosted.get(name)
+            channels = hosted.letters.numbers(wish.channels) if hosted else frozenset[int]()
+            if hosted is None or not channels:
+                continue
+            hosted.heard_of(wish.sensor, channels, now)
+            state = PAUSED if hosted.paused else hosted.snapshot.state
+            if lent := hosted.lend(wish.sensor, channels, wish.most, now):
+                number, lease = lent
+                self.metrics.leases += 1
+                parts = tuple(map(hosted.letters.lent, lease.parts))
+                return Lent(name, state, number, lease.id, hosted.lease_s, parts)
+        return Lent(wish.run, state)
+
+    def _late(self, name: str, offer: Offer) -> Received:
+        """What becomes of pieces for a run that has ended: those that it has are harmless."""
+        settings, snapshot = self.folder.look(name)
+        if settings is None:
+            raise InputError(f"the run {name} cannot be answered now; {snapshot.error}")
+        letters, history = Dictionary(settings), store.read(self.folder.path(name))
+        pieces = [letters.placed(piece) for piece in offer.pieces]
+        judgements = [judged_late(history, offer.request, placed.piece) for placed in pieces]
+        return Received(snapshot.state, tuple(judgements))
+
+    def _count(self, judgements: Sequence[PieceOutcome], pieces: Sequence[Placed]) -> int:
+        """The senses that are kept."""
+        self.metrics.pieces.update(judgement.outcome for judgement in judgements)
+        pairs = zip(judgements, pieces, strict=True)
+        kept = sum(placed.piece.senses for judgement, placed in pairs if judgement.outcome == KEPT)
+        self.metrics.senses += kept
+        return kept
+
+    def _wake(self) -> None:
+        self._woken = False
+        event, self._change = self._change, asyncio.Event()
+        event.set()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            for hosted in list(self.folder.hosted.values()):
+                for lease in hosted.expire(time.monotonic()):
+                    self.metrics.expired += 1
+                    log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor}})
+            await asyncio.to_thread(self.folder.let_go_of_ended)
+
+
+async def happened(event: asyncio.Event, seconds: float) -> bool:
+    """Whether the event came within so long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,318 @@
+"""An open run of the service: one thread that alone touches the file, and what others may ask of it.
+
+Offers that arrive while the thread is writing wait together and share the next transaction: an acknowledged piece is on
+disk, and the cost of putting it there is shared. The policy thinks in this thread too, away from the event loop.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from bestchannel import runs
+from bestchannel.errors import BestChannelError
+from bestchannel.policies import Status
+from bestchannel.runs import LaboratoryRun
+from bestchannel.runs.history import History
+from bestchannel.runs.pieces import Piece
+from bestchannel.runs.settings import Settings
+from bestchannel.service.ledger import Lease, Ledger
+from bestchannel.service.letters import Dictionary, Placed
+from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
+
+MOST_AT_ONCE = 512
+"""Offers that share a transaction."""
+
+MOST_LEASES, MOST_PARTS, MOST_SENSORS = 1000, 256, 1000
+"""Leases of a run, parts of a lease, and sensors of a run that are remembered."""
+
+RECENT_S = 60.0
+"""A sensor that was not heard of for so long does not share in the work."""
+
+FAILED = "failed"
+"""The state of a run whose file or policy cannot go on; the log says why."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Offered:
+    """Pieces on their way to disk, and who waits for them."""
+
+    request: int
+    pieces: tuple[Placed, ...]
+    answer: Future[list[PieceOutcome]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that is answered in the run's own thread."""
+
+    question: Callable[[LaboratoryRun], Any]
+    answer: Future[Any]
+
+
+Task = Offered | Asked | None
+"""What the thread is given; None ends it."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a run stands: what the thread has last said of it."""
+
+    state: str
+    request: int | None
+    senses: int
+    requests: int
+    best: str | None
+    status: Status | None
+    max_senses: int | None
+    length: int
+    error: str = ""
+
+    @staticmethod
+    def failed(error: str) -> Snapshot:
+        """Of a run that cannot be read."""
+        return Snapshot(FAILED, None, 0, 0, None, None, None, 0, error)
+
+
+def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
+    """Where a run stands now."""
+    request, outcome = run.ask(), run.outcome()
+    steps = outcome.audit.steps
+    return Snapshot(
+        state=run.state,
+        request=None if request is None else request.number,
+        senses=outcome.senses,
+        requests=len(steps),
+        best=None if outcome.best is None else str(outcome.best),
+        status=steps[-1].status if steps else None,
+        max_senses=run.history.max_senses,
+        length=run.history.length,
+        error=error,
+    )
+
+
+@dataclass
+class SeenSensor:
+    """A sensor that was heard of: its channels by number, when, and how many senses it has answered."""
+
+    channels: frozenset[int]
+    seen: float
+    senses: int = 0
+
+
+class HostedRun:
+    """A run that this service writes to, from `start` until `stop` or its end."""
+
+    def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
+        self.name, self.path, self.lease_s = name, path, lease_s
+        self.paused = False
+        self.sensors: dict[str, SeenSensor] = {}
+        self.snapshot: Snapshot
+        self.settings: Settings
+        self.letters: Dictionary
+        self._changed = changed
+        self._ledger: Ledger | None = None
+        self._lock = threading.Lock()
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._started: Future[None] = Future()
+        self._thread = threading.Thread(target=self._work, name=f"run {name}", daemon=True)
+
+    def start(self) -> Future[None]:
+        """Open the file; done, or failed, once the run stands as its log says."""
+        self._thread.start()
+        return self._started
+
+    def stop(self) -> None:
+        """Write what is waiting, and close the file."""
+        self._tasks.put(None)
+        self._thread.join()
+
+    def offer(self, request: int, pieces: Iterable[Placed]) -> Future[list[PieceOutcome]]:
+        """What becomes of the pieces, once those that are kept are on disk."""
+        offered = Offered(request, tuple(pieces), Future())
+        self._tasks.put(offered)
+        return offered.answer
+
+    def ask(self, question: Callable[[LaboratoryRun], T]) -> Future[T]:
+        """The answer of a function that is called in the run's own thread."""
+        asked = Asked(question, Future())
+        self._tasks.put(asked)
+        return asked.answer
+
+    def lend(self, sensor: str, channels: Collection[int], most: int, now: float) -> tuple[int, Lease] | None:
+        """A lease on some of the open request, with its number: a fair share among the sensors of these channels."""
+        with self._lock:
+            ledger = self._ledger
+            if ledger is None or self.paused or len(ledger.leases) >= MOST_LEASES:
+                return None
+            share = -(-ledger.free_in(channels) // self._colleagues(channels, now))
+            lease = ledger.lend(
+                secrets.token_urlsafe(12), sensor, channels, min(most, share), MOST_PARTS, now + self.lease_s
+            )
+            return None if lease is None else (ledger.number, lease)
+
+    def renew(self, id: str, now: float) -> bool:
+        """Let a lease last again; whether there is one."""
+        with self._lock:
+            lease = self._ledger and self._ledger.leases.get(id)
+            if lease:
+                lease.expires = now + self.lease_s
+            return bool(lease)
+
+    def holder(self, id: str | None) -> str | None:
+        """The sensor that has a lease."""
+        with self._lock:
+            lease = self._ledger.leases.get(id) if self._ledger and id else None
+            return lease.sensor if lease else None
+
+    def give_back(self, id: str) -> bool:
+        """End a lease; whether there was one."""
+        with self._lock:
+            found = self._ledger is not None and self._ledger.give_back(id)
+        if found:
+            self._changed()
+        return found
+
+    def expire(self, now: float) -> list[Lease]:
+        """End the leases whose time is over."""
+        with self._lock:
+            over = self._ledger.expire(now) if self._ledger else []
+        if over:
+            self._changed()
+        return over
+
+    def heard_of(self, sensor: str, channels: Collection[int], now: float) -> None:
+        """Remember a sensor; of too many, the one that was silent longest is forgotten."""
+        known = self.sensors.pop(sensor, None)
+        self.sensors[sensor] = SeenSensor(frozenset(channels), now, known.senses if known else 0)
+        if len(self.sensors) > MOST_SENSORS:
+            self.sensors.pop(next(iter(self.sensors)))
+
+    def work_left(self) -> tuple[int, int, list[Lease]]:
+        """Senses of the open request, those answered, and its leases."""
+        with self._lock:
+            ledger = self._ledger
+            return (
+                (0, 0, [])
+                if ledger is None
+                else (ledger.asked_senses, ledger.answered_senses, list(ledger.leases.values()))
+            )
+
+    def _colleagues(self, channels: Collection[int], now: float) -> int:
+        recent = (seen for seen in self.sensors.values() if now - seen.seen < RECENT_S)
+        return max(1, sum(not seen.channels.isdisjoint(channels) for seen in recent))
+
+    def _work(self) -> None:
+        try:
+            with runs.open_run(self.path) as run:
+                self.settings, self.letters = run.settings, Dictionary(run.settings)
+                self._stand(run)
+                self._started.set_result(None)
+                self._serve(run)
+        except BaseException as error:
+            self._fail(error)
+
+    def _serve(self, run: LaboratoryRun) -> None:
+        while (batch := self._batch()) is not None:
+            offers = [task for task in batch if isinstance(task, Offered)]
+            if offers:
+                self._keep(run, offers)
+            for task in batch:
+                if task is None:
+                    return
+                if isinstance(task, Asked):
+                    settle(task.answer, task.question, run)
+                    self._stand(run)
+
+    def _batch(self) -> list[Task]:
+        """What is waiting, at least one thing."""
+        batch = [self._tasks.get()]
+        while len(batch) < MOST_AT_ONCE:
+            try:
+                batch.append(self._tasks.get_nowait())
+            except Empty:
+                break
+        return batch
+
+    def _keep(self, run: LaboratoryRun, offers: list[Offered]) -> None:
+        """Judge the pieces of all offers in their order, and put those that are new on disk together."""
+        with self._lock:
+            judged = [[self._judged(run, offer.request, placed) for placed in offer.pieces] for offer in offers]
+        new = [
+            placed.piece
+            for offer, judgements in zip(offers, judged, strict=True)
+            for placed, judgement in zip(offer.pieces, judgements, strict=True)
+            if judgement.outcome == KEPT
+        ]
+        try:
+            moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
+        except BaseException as error:
+            for offer in offers:
+                offer.answer.set_exception(error)
+            if not isinstance(error, runs.NotWrittenError):
+                raise
+            self._stand(run, anew=True)  # a full disk: nothing was kept, and the run goes on without it
+            return
+        if moved_on:
+            self._stand(run)
+        for offer, judgements in zip(offers, judged, strict=True):
+            offer.answer.set_result(judgements)
+
+    def _judged(self, run: LaboratoryRun, request: int, placed: Placed) -> PieceOutcome:
+        """What becomes of a piece; one that is kept is taken into the ledger at once."""
+        ledger = self._ledger
+        if ledger is not None and request == ledger.number:
+            judgement = ledger.judge(placed.piece, placed.start)
+            if judgement.outcome == KEPT:
+                ledger.add(placed.piece, placed.start)
+            return judgement
+        return judged_late(run.history, request, placed.piece)
+
+    def _stand(self, run: LaboratoryRun, anew: bool = False) -> None:
+        """Say where the run stands, and begin a ledger where it asks for something else, or anew from the file."""
+        request, snapshot = run.ask(), snapshot_of(run)
+        pieces = [] if request is None else list(run.history.partial_answer(request.number).pieces.values())
+        with self._lock:
+            if request is None:
+                self._ledger = None
+            elif anew or self._ledger is None or self._ledger.number != request.number:
+                self._ledger = Ledger(request, pieces)
+            self.snapshot = snapshot
+        self._changed()
+
+    def _fail(self, error: BaseException) -> None:
+        """Say why the run cannot go on, to all who wait and will ask."""
+        if not self._started.done():
+            self._started.set_exception(error)
+            return
+        with self._lock:
+            self._ledger = None
+            self.snapshot = Snapshot(**{**vars(self.snapshot), "state": FAILED, "request": None, "error": str(error)})
+        self._changed()
+        failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
+        while (task := self._tasks.get()) is not None:
+            task.answer.set_exception(failure)
+
+
+def judged_late(history: History, request: int, piece: Piece) -> PieceOutcome:
+    """What becomes of a piece of a request that is not open: harmless where the run has it."""
+    if request not in history.answers:
+        return PieceOutcome(REFUSED, f"request {request} is not open")
+    known = history.partial_answer(request).pieces.get(piece.id)
+    return PieceOutcome(REPEATED) if known == piece else PieceOutcome(REFUSED, f"request {request} was answered before")
+
+
+def settle(answer: Future[Any], question: Callable[[LaboratoryRun], Any], run: LaboratoryRun) -> None:
+    """Give the future what the question returns or raises."""
+    try:
+        answer.set_result(question(run))
+    except BaseException as error:
+        answer.set_exception(error)

@@ -1,0 +1,203 @@
+"""What clients and the service say to each other, as JSON: parsed, bounded and described from one definition."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from bestchannel.errors import InputError
+
+MOST_SENSES = 2**53
+"""Of one part: what every reader of JSON holds exactly."""
+
+MOST_PIECES = 1000
+MOST_CHANNELS = 1000
+MOST_OUTPUTS = 65_536
+LONGEST_WAIT_S = 30.0
+
+RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="The name of a run.")]
+Label = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
+LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class LeaseWish(Struct, forbid_unknown_fields=True, frozen=True):
+    """A sensor asks for work on channels that it can reach."""
+
+    sensor: Annotated[Label, Meta(description="What the sensor is called; the page shows it.")]
+    channels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)]
+    run: RunName | None = None
+    most: Annotated[int, Meta(ge=1, le=MOST_SENSES, description="Lend at most so many senses.")] = 10_000
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for work.")] = 0.0
+
+
+class LentPart(Struct, frozen=True):
+    """Send input x over the channel `count` times: the senses `start`, `start` + 1, … of those requested."""
+
+    channel: str
+    x: str
+    start: int
+    count: int
+    outputs: tuple[str, ...]
+
+
+class Lent(Struct, frozen=True):
+    """A lease, or none where there is nothing to do now."""
+
+    run: str | None
+    state: str
+    request: int | None = None
+    lease: str | None = None
+    expires_s: float = 0.0
+    parts: tuple[LentPart, ...] = ()
+
+
+class OfferedPiece(Struct, forbid_unknown_fields=True, frozen=True):
+    """Of the senses of input x from position `start` on, so many gave each output: counts add up to their number."""
+
+    channel: Label
+    x: Label
+    start: Count
+    counts: Annotated[dict[Label, Count], Meta(min_length=1, max_length=MOST_OUTPUTS)]
+
+
+class Offer(Struct, forbid_unknown_fields=True, frozen=True):
+    """Pieces of the answer to a request."""
+
+    request: Annotated[int, Meta(ge=1, le=MOST_SENSES)]
+    pieces: Annotated[tuple[OfferedPiece, ...], Meta(min_length=1, max_length=MOST_PIECES)]
+    lease: LeaseId | None = None
+
+
+Outcome = Literal["kept", "repeated", "refused"]
+KEPT: Outcome = "kept"
+REPEATED: Outcome = "repeated"
+REFUSED: Outcome = "refused"
+
+
+class PieceOutcome(Struct, frozen=True):
+    """What becomes of a piece: it is new and on disk, the run has it already, or it is refused, with the reason."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
+class Received(Struct, frozen=True):
+    """What became of an offer, piece by piece, and where the run stands."""
+
+    state: str
+    pieces: tuple[PieceOutcome, ...]
+
+
+class Renewed(Struct, frozen=True):
+    """A lease that lasts."""
+
+    expires_s: float
+
+
+class ChannelLetters(Struct, forbid_unknown_fields=True, frozen=True):
+    """The letters of a channel."""
+
+    inputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=4096)]
+    outputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=4096)]
+
+
+class NewRun(Struct, forbid_unknown_fields=True, frozen=True):
+    """A run to be created."""
+
+    name: RunName
+    channels: Annotated[dict[Label, ChannelLetters], Meta(min_length=1, max_length=MOST_CHANNELS)]
+    policy: Annotated[str, Meta(max_length=64)] = "adaptive"
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    epsilon: Annotated[float, Meta(ge=0, le=64)] | None = None
+    max_senses: Count | None = None
+
+
+class Change(Struct, forbid_unknown_fields=True, frozen=True):
+    """What an owner changes: pause or go on, another limit of senses, or the end."""
+
+    paused: bool | None = None
+    max_senses: Count | None = None
+    end: bool = False
+
+
+class TokenWish(Struct, forbid_unknown_fields=True, frozen=True):
+    """A token for others: to look, or to sense these channels."""
+
+    scope: Literal["view", "sense"]
+    channels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)] | None = None
+
+
+class Made(Struct, frozen=True):
+    """A token, and the address with it."""
+
+    token: str
+    url: str
+
+
+class SensorStatus(Struct, frozen=True):
+    """A sensor that was heard of: its channels, the senses that it has answered and now has on lease."""
+
+    name: str
+    channels: tuple[str, ...]
+    senses: int
+    leased: int
+    silent_s: int
+
+
+class RunStatus(Struct, frozen=True):
+    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits."""
+
+    run: str
+    state: str
+    paused: bool
+    policy: str | None
+    delta: float | None
+    epsilon: float | None
+    channels: tuple[str, ...]
+    candidates: tuple[str, ...]
+    best: str | None
+    leader: str | None
+    challenger: str | None
+    evidence_bits: float | None
+    threshold_bits: float | None
+    senses: int
+    more_senses: int | None
+    max_senses: int | None
+    requests: int
+    request: int | None
+    asked: int
+    answered: int
+    last_activity: str
+    sensors: tuple[SensorStatus, ...]
+    error: str
+
+
+class RunList(Struct, frozen=True):
+    """The runs of the folder."""
+
+    runs: tuple[RunStatus, ...]
+
+
+class Refusal(Struct, frozen=True):
+    """Why something was refused, in one sentence."""
+
+    error: str
+
+
+Message = TypeVar("Message")
+
+
+def parsed(body: bytes, kind: type[Message]) -> Message:
+    """The message in a body, or an `InputError` that says what is wrong where."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InputError(f"the body must be JSON as /openapi.json describes it; {error}") from None
+
+
+def encoded(message: Any) -> bytes:
+    """A message as JSON."""
+    return msgspec.json.encode(message)

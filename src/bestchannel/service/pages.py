@@ -1,0 +1,160 @@
+"""The pages that people see: the list of runs, one run kept current, and where a token is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from bestchannel.policies.catalogue import POLICIES
+from bestchannel.report.markup import Html, joined, tag, trusted
+from bestchannel.report.page import meta, style
+from bestchannel.service.messages import RunStatus
+
+EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"
+"""Channels of a new run: a name, its inputs and its outputs on each line."""
+
+
+def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
+    """The runs of the folder, and for the owner a form that begins another."""
+    body = tag(
+        "main",
+        tag("header", tag("h1", "Runs"), tag("p", _how_many(runs), class_="lead")),
+        tag("section", _table(runs)) if runs else "",
+        *([_new_run()] if owner else []),
+    )
+    return _page("Runs · bestchannel", body, tag("div", id="news", role="status", aria_live="polite"))
+
+
+def run_page(status: RunStatus, *, owner: bool) -> str:
+    """One run: what is going on, and below it the report, which the script keeps current."""
+    bar = tag(
+        "nav",
+        tag("a", "All runs", href="/"),
+        tag("b", status.run),
+        tag("span", "connecting …", id="connection", role="status", aria_live="polite"),
+        class_="bar",
+    )
+    now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
+    return _page(
+        f"{status.run} · bestchannel",
+        bar,
+        tag("div", now, *([_controls()] if owner else []), _downloads(status.run), class_="live"),
+        tag("main", tag("p", "The report is being drawn …", class_="lead"), id="report"),
+        data_run=status.run,
+    )
+
+
+def login_page(*, wrong: bool) -> str:
+    """Where a person types the token."""
+    body = tag(
+        "main",
+        tag("h1", "A token, please"),
+        tag("p", "This service was started with a token; its address with the token was printed then.", class_="lead"),
+        tag("p", "That token is not valid here.", role="alert", class_="wrong") if wrong else "",
+        tag(
+            "form",
+            tag("label", "Token ", _input("token", type="password", autofocus="", autocomplete="off", required="")),
+            tag("button", "Go on"),
+            method="post",
+            action="/login",
+        ),
+    )
+    return _page("bestchannel", body)
+
+
+@cache
+def static_file(name: str) -> tuple[bytes, str] | None:
+    """A file that pages load, and its kind."""
+    if name == "page.css":
+        return style().encode(), "text/css; charset=utf-8"
+    kinds = {"live.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
+    if name not in kinds:
+        return None
+    return files("bestchannel.service").joinpath("static", name).read_bytes(), kinds[name]
+
+
+def _page(title: str, *content: object, **data: object) -> str:
+    head = tag(
+        "head",
+        *meta(),
+        tag("title", title),
+        *(trusted(f'<link rel="stylesheet" href="/static/{name}.css">') for name in ("page", "live")),
+        tag("script", src="/static/live.js", defer=""),
+    )
+    return (
+        f"<!DOCTYPE html>\n{tag('html', head, tag('body', *content, class_='bestchannel page', **data), lang='en')}\n"
+    )
+
+
+def _how_many(runs: Sequence[RunStatus]) -> str:
+    if not runs:
+        return "There are none yet."
+    open_ones = sum(run.state == "open" for run in runs)
+    return f"{len(runs):,} in this folder, {open_ones:,} of them open."
+
+
+def _table(runs: Sequence[RunStatus]) -> Html:
+    titles = ("run", "state", "leader", "evidence", "senses", "last activity")
+    head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in titles)))
+    return tag("div", tag("table", head, tag("tbody", *map(_row, runs)), id="runs"), class_="scroll", tabindex="0")
+
+
+def _row(run: RunStatus) -> Html:
+    cells = (
+        "paused" if run.paused and run.state == "open" else run.state,
+        run.best or run.leader or "",
+        evidence(run),
+        f"{run.senses:,}",
+        tag("time", run.last_activity.replace("T", " ").removesuffix("+00:00"), datetime=run.last_activity),
+    )
+    name = tag("th", tag("a", run.run, href=f"/runs/{run.run}"), scope="row")
+    return tag("tr", name, *(tag("td", cell) for cell in cells), title=run.error or None)
+
+
+def evidence(run: RunStatus) -> str:
+    """Evidence of its threshold, in bits, against the rival that is hardest to rule out."""
+    if run.evidence_bits is None or run.threshold_bits is None or run.best:
+        return ""
+    return f"{run.evidence_bits:.1f} of {run.threshold_bits:.1f} bits"
+
+
+def _new_run() -> Html:
+    policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
+    fields = (
+        _field("Name", _input("name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off")),
+        _field("Channels: name, inputs, outputs", tag("textarea", EXAMPLE, name="channels", rows=5, required="")),
+        _field("Policy", policies),
+        _field("δ, the largest probability of a wrong name", _input("delta", value="0.05", inputmode="decimal")),
+        _field("ε, bits within which any channel will do", _input("epsilon", inputmode="decimal")),
+        _field("Most senses", _input("max_senses", inputmode="numeric")),
+    )
+    form = tag("form", *fields, tag("button", "Begin"), tag("p", role="alert", class_="wrong"), id="new-run")
+    return tag("section", tag("h2", "Begin a run"), form)
+
+
+def _controls() -> Html:
+    return tag(
+        "form",
+        tag("button", "Pause", type="button", id="pause"),
+        _field("Most senses", _input("max_senses", inputmode="numeric", id="limit")),
+        tag("button", "Set limit", type="submit"),
+        tag("button", "End the run", type="button", id="end"),
+        tag("p", role="alert", class_="wrong"),
+        id="controls",
+        class_="controls",
+    )
+
+
+def _downloads(run: str) -> Html:
+    links = {"file": "run (.db)", "result": "result (.json)", "report": "report (.html)"}
+    shown = (tag("a", word, href=f"/api/runs/{run}/{what}", download="") for what, word in links.items())
+    return tag("p", "Download: ", joined(part for link in shown for part in (link, " ")), class_="downloads")
+
+
+def _field(words: str, control: Html) -> Html:
+    return tag("label", tag("span", words), control)
+
+
+def _input(name: str, **attributes: object) -> Html:
+    return trusted(tag("input", name=name, **attributes).removesuffix("</input>"))
