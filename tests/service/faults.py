@@ -175,7 +175,11 @@ def rogue_sensor(url, name, channels, seed, file):
             offer = {"request": lent["request"], "pieces": pieces[i : i + 20]}
             status, answer = link.call("POST", f"/api/runs/{address.run}/pieces", offer)
             check(status in (200, 409), answer)
-            fine = [(lent["request"], p) for p, a in zip(offer["pieces"], answer["pieces"], strict=True) if a["outcome"] != "refused"]
+            fine = [
+                (lent["request"], p)
+                for p, a in zip(offer["pieces"], answer["pieces"], strict=True)
+                if a["outcome"] != "refused"
+            ]
             note_acknowledged(log, fine)
         if before and rng.random() < 0.2:
             lie(link, address.run, *before)
@@ -264,7 +268,10 @@ class Arena:
             request, piece = json.loads(line)
             j, x = number[piece["channel"]], instruments.BIT.index(piece["x"])
             kept = history.partial_answer(request).pieces[identifier(j, x, piece["start"])]
-            check(kept.counts == tuple(piece["counts"].get(y, 0) for y in instruments.BIT), "an acknowledged piece is lost")
+            check(
+                kept.counts == tuple(piece["counts"].get(y, 0) for y in instruments.BIT),
+                "an acknowledged piece is lost",
+            )
             seen += 1
         self.found["acknowledged pieces found"] += seen
         self.found["senses"] += expected["senses"]

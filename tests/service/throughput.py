@@ -44,7 +44,9 @@ def sensor(port, run, i, pieces, senses, seconds, file):
     channel, x = PARTIES[i // 2].key, BIT[i % 2]
     start, acknowledged, began = 0, 0, time.monotonic()
     while time.monotonic() - began < seconds:
-        batch = [{"channel": channel, "x": x, "start": start + n * senses, "counts": {x: senses}} for n in range(pieces)]
+        batch = [
+            {"channel": channel, "x": x, "start": start + n * senses, "counts": {x: senses}} for n in range(pieces)
+        ]
         connection.request("POST", f"/api/runs/{run}/pieces", json.dumps({"request": 1, "pieces": batch}), HEADERS)
         response = connection.getresponse()
         answer = json.loads(response.read())
@@ -64,7 +66,10 @@ def measured(folder, pieces, senses, seconds):
     try:
         wait_for(port)
         files = [folder / f"{run}.{i}" for i in range(SENSORS)]
-        children = [Child(lambda i=i: sensor(port, run, i, pieces, senses, seconds, files[i]), folder / "stderr") for i in range(SENSORS)]
+        children = [
+            Child(lambda i=i: sensor(port, run, i, pieces, senses, seconds, files[i]), folder / "stderr")
+            for i in range(SENSORS)
+        ]
         for child in children:
             os.waitpid(child.pid, 0)
     finally:

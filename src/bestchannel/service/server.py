@@ -29,7 +29,7 @@ from bestchannel.service.scopes import Tokens
 IDLE_S = 10.0
 """Seconds after which a connection that has not sent a whole head of a call is closed."""
 
-MOST_CONNECTIONS = 4000
+MOST_CONNECTIONS, BACKLOG = 4000, 1024
 GRACE_S = 5
 """Seconds that calls have to end when the service ends."""
 
@@ -52,13 +52,14 @@ class Place:
         """Whether only this machine can call."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
-    def bound(self) -> socket.socket:
-        """The socket, bound, or an `InputError`."""
+    def listening(self) -> socket.socket:
+        """The socket, or an `InputError`."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         made = socket.socket(family, socket.SOCK_STREAM)
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((self.host, self.port))
+            made.listen(BACKLOG)  # whoever calls from now on waits until the service is ready
         except (OSError, OverflowError) as error:
             made.close()
             raise InputError(
@@ -110,7 +111,7 @@ class Service:
     def __init__(self, folder: Path, place: Place, tokens: Tokens, lease_s: float = 30.0) -> None:
         self.metrics = Metrics()
         self._place = place
-        self._socket = place.bound()
+        self._socket = place.listening()
         self.port = self._socket.getsockname()[1]
         self._folder = RunFolder(folder, lease_s, lambda: self._desk.changed())
         self._desk = Desk(self._folder, self.metrics)
@@ -172,7 +173,7 @@ class Service:
                 server_header=False,
                 timeout_keep_alive=int(IDLE_S),
                 timeout_graceful_shutdown=GRACE_S,
-                backlog=1024,
+                backlog=BACKLOG,
                 proxy_headers=bool(place.trusted_proxies),
                 forwarded_allow_ips=list(place.trusted_proxies),
                 ssl_certfile=place.certificate,
