@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 ROOT = "bestchannel"
-MODULES = ("channels", "policies", "sensing", "runs", "study.monte_carlo", "testing", "errors")
+MODULES = ("channels", "policies", "sensing", "runs", "service", "study.monte_carlo", "testing", "errors")
 """Modules whose names are documented, and are meant by their bare names too."""
 
 MODULES_IN_EXAMPLES = {"bc", "runs"}

@@ -184,7 +184,7 @@ def described(site):
     return {line.split()[0] for line in listed.splitlines() if line.split()[1].startswith("py:")}
 
 
-@pytest.mark.parametrize("name", ["", ".channels", ".policies", ".sensing", ".runs", ".testing", ".errors"])
+@pytest.mark.parametrize("name", ["", ".channels", ".policies", ".sensing", ".runs", ".service", ".testing", ".errors"])
 def test_every_public_name_is_in_the_reference(site, name):
     module = importlib.import_module(f"bestchannel{name}")
     public = getattr(module, "__all__", None) or [key for key in vars(module) if not key.startswith("_")]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestchannel.policies import Request
-from bestchannel.runs.pieces import Piece
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.ledger import Ledger, Part, identifier
 
 REQUEST = Request(3, {0: (10, 4), 2: (0, 7)})
@@ -12,7 +12,7 @@ ASKED = 21
 
 
 def piece(channel, x, start, *counts):
-    return Piece(identifier(channel, x, start), channel, x, counts)
+    return AnswerPiece(identifier(channel, x, start), channel, x, counts)
 
 
 def offered(ledger, channel, x, start, *counts):
@@ -117,8 +117,8 @@ def test_a_ledger_made_again_from_the_pieces_on_disk_is_the_same():
 
 
 def test_a_piece_that_a_person_told_is_placed_where_there_is_room():
-    told = Piece("by hand", 0, 0, (4, 3))
-    ledger = Ledger(REQUEST, [told, piece(0, 0, 2, 1, 0), Piece("0.1@0", 0, 0, (1, 0))])
+    told = AnswerPiece("by hand", 0, 0, (4, 3))
+    ledger = Ledger(REQUEST, [told, piece(0, 0, 2, 1, 0), AnswerPiece("0.1@0", 0, 0, (1, 0))])
     assert ledger.answered_senses == 9
     assert ledger.free_in({0}) == 5
     assert len(set(everything(ledger))) == ASKED

@@ -12,7 +12,7 @@ import pytest
 from bestchannel.report.page import page
 from bestchannel.report.provenance import origin_of
 from bestchannel.runs import open_run, read_run, view
-from bestchannel.runs.pieces import Piece
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.results import as_document
 from tests.service import instruments
 from tests.service.running import running, sensing
@@ -139,7 +139,7 @@ def test_a_run_that_people_answered_in_part_is_completed_by_sensors(service):
     service.end(signal.SIGTERM)
     with open_run(service.folder / "runs" / "mixed.db") as run:
         number = run.ask().number
-        run.tell_pieces(number, [Piece("monday", 0, 0, (2, 1))])
+        run.tell_pieces(number, [AnswerPiece("monday", 0, 0, (2, 1))])
     service.start()
     lent = lease(service, "mixed")
     assert [(part["x"], part["start"], part["count"]) for part in lent["parts"]] == [("0", 3, 3), ("1", 0, 6)]

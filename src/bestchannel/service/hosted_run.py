@@ -20,7 +20,7 @@ from bestchannel.errors import BestChannelError
 from bestchannel.policies import Status
 from bestchannel.runs import LaboratoryRun
 from bestchannel.runs.history import History
-from bestchannel.runs.pieces import Piece
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.settings import Settings
 from bestchannel.service.ledger import Lease, Ledger
 from bestchannel.service.letters import Dictionary, Placed
@@ -302,7 +302,7 @@ class HostedRun:
             task.answer.set_exception(failure)
 
 
-def judged_late(history: History, request: int, piece: Piece) -> PieceOutcome:
+def judged_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
     """What becomes of a piece of a request that is not open: harmless where the run has it."""
     if request not in history.answers:
         return PieceOutcome(REFUSED, f"request {request} is not open")

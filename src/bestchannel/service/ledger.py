@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bestchannel.policies import Request
-from bestchannel.runs.pieces import Piece
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
 Row = tuple[int, int]
@@ -81,7 +81,7 @@ class _Answered:
 class Ledger:
     """The state of one request: everything but the leases follows from the pieces that are on disk."""
 
-    def __init__(self, request: Request, pieces: Iterable[Piece] = ()) -> None:
+    def __init__(self, request: Request, pieces: Iterable[AnswerPiece] = ()) -> None:
         self.number = request.number
         self.leases: dict[str, Lease] = {}
         self._asked = {
@@ -114,7 +114,7 @@ class Ledger:
         """Senses that are on disk."""
         return sum(sum(map(sum, row.counts.values())) for row in self._answered.values())
 
-    def judge(self, piece: Piece, start: int) -> PieceOutcome:
+    def judge(self, piece: AnswerPiece, start: int) -> PieceOutcome:
         """What is to become of a piece whose first sense has this position; nothing is changed."""
         asked = self._asked.get((piece.channel, piece.x), 0)
         if start + piece.senses > asked:
@@ -127,7 +127,7 @@ class Ledger:
             return PieceOutcome(REFUSED, f"senses {taken[0]:,} to {taken[1] - 1:,} of this input were answered before")
         return PieceOutcome(KEPT)
 
-    def add(self, piece: Piece, start: int) -> None:
+    def add(self, piece: AnswerPiece, start: int) -> None:
         """Take in a piece that was judged to be kept."""
         part = Part(piece.channel, piece.x, start, piece.senses)
         self._answered[part.row].add(start, piece.counts)
@@ -179,13 +179,13 @@ class Ledger:
             most -= part.count
         return taken
 
-    def _place(self, piece: Piece) -> None:
+    def _place(self, piece: AnswerPiece) -> None:
         """Put a piece that says no position, as a person told it, where its senses fit: cut, if need be."""
         counts = list(piece.counts)
         for gap in list(self._free[piece.channel, piece.x]):
             here = _first(counts, gap.count)
             if any(here):
-                self.add(Piece(piece.id, piece.channel, piece.x, here), gap.start)
+                self.add(AnswerPiece(piece.id, piece.channel, piece.x, here), gap.start)
 
 
 def identifier(channel: int, x: int, start: int) -> str:
@@ -197,7 +197,7 @@ def identifier(channel: int, x: int, start: int) -> str:
     return f"{channel}.{x}@{start}"
 
 
-def position_of(piece: Piece) -> int | None:
+def position_of(piece: AnswerPiece) -> int | None:
     """The position of a piece's first sense, where the service has written it into the identifier."""
     digits = piece.id.rpartition("@")[2]
     start = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else -1

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from bestchannel.errors import InputError
-from bestchannel.runs.pieces import Piece
+from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.settings import Settings
 from bestchannel.service.ledger import Part, identifier
 from bestchannel.service.messages import LentPart, OfferedPiece
@@ -16,7 +16,7 @@ from bestchannel.service.messages import LentPart, OfferedPiece
 class Placed:
     """A piece with the position of its first sense."""
 
-    piece: Piece
+    piece: AnswerPiece
     start: int
 
 
@@ -56,7 +56,7 @@ class Dictionary:
         if not any(counts):
             raise InputError(f"a piece counts at least one sense; that of channel {offered.channel!r} counts none")
         return Placed(
-            Piece(identifier(sides.channel, x, offered.start), sides.channel, x, tuple(counts)), offered.start
+            AnswerPiece(identifier(sides.channel, x, offered.start), sides.channel, x, tuple(counts)), offered.start
         )
 
     def lent(self, part: Part) -> LentPart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import socket
 import ssl
@@ -56,7 +57,7 @@ class Address:
             run = None
         else:
             raise InputError(f"the address must end in / or /runs/NAME; it is {without_token(url)!r}")
-        found = token or parse_qs(parts.query).get("token", [""])[0]
+        found = token or parse_qs(parts.query).get("token", [""])[0] or os.environ.get("BESTCHANNEL_TOKEN", "")
         if not found:
             raise InputError("the address must have a token, as ?token=…, or BESTCHANNEL_TOKEN must hold one")
         return Address(parts.scheme == "https", parts.netloc.rpartition("@")[2], run, found)
@@ -81,6 +82,8 @@ class Link:
                         self._noted("connected again")
                     return status, answer
                 reason = f"status {status}"
+            except NotPermittedError:
+                raise
             except (OSError, http.client.HTTPException, ValueError) as error:
                 reason = str(error) or type(error).__name__
                 self.close()
@@ -117,6 +120,8 @@ def events(address: Address, stop: threading.Event, noted: Callable[[str], None]
             for status in _events_of_one_connection(address):
                 pause = FIRST_PAUSE_S
                 yield status
+        except NotPermittedError:
+            raise
         except (OSError, http.client.HTTPException, ValueError) as error:
             noted(f"connection lost ({error or type(error).__name__}); trying again")
         stop.wait(pause * random.uniform(0.5, 1.0))
@@ -149,7 +154,10 @@ def connected(address: Address, seconds: float) -> http.client.HTTPConnection:
         made: http.client.HTTPConnection = http.client.HTTPSConnection(address.host, timeout=seconds, context=context)
     else:
         made = http.client.HTTPConnection(address.host, timeout=seconds)
-    made.connect()
+    try:
+        made.connect()
+    except ssl.SSLCertVerificationError as error:
+        raise NotPermittedError(f"the certificate of {address.host} is not trusted ({error.verify_message})") from None
     made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
 

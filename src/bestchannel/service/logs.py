@@ -25,10 +25,10 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: str) -> None:
-    """Let the service and uvicorn write their lines to stderr."""
+    """Let the library and uvicorn write their lines to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in ("bestchannel.service", "uvicorn"):
+    for name in ("bestchannel", "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())
