@@ -39,7 +39,9 @@ def cut_after(n, sensor):
             raise CutError
         return counts
 
-    dying.parties, dying.rng = sensor.parties, sensor.rng
+    for name in ("parties", "rng", "left"):
+        if hasattr(sensor, name):
+            setattr(dying, name, getattr(sensor, name))
     return dying
 
 
@@ -108,17 +110,13 @@ def recording(seed=1):
 
 def test_recording_goes_on_after_the_trials_that_it_gave(tmp_path):
     expected = identify(recording(), steady(simulator()))
-    cut = recording()
-    cut.rng = None
-    cut_off(tmp_path / "run.db", 9, cut, {"kind": "sensor"})
+    cut_off(tmp_path / "run.db", 9, recording(), {"kind": "sensor"})
     result = runs.identify_durably(recording(), steady(simulator()), tmp_path / "run.db")
     assert document(result) == document(expected)
 
 
 def test_recording_that_answers_otherwise_is_refused(tmp_path):
-    cut = recording()
-    cut.rng = None
-    cut_off(tmp_path / "run.db", 9, cut, {"kind": "sensor"})
+    cut_off(tmp_path / "run.db", 9, recording(), {"kind": "sensor"})
     with pytest.raises(InputError, match="as it did; it answers otherwise"):
         runs.identify_durably(recording(seed=2), steady(simulator()), tmp_path / "run.db")
 

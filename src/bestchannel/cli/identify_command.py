@@ -10,7 +10,7 @@ import typer
 from bestchannel.cli import live, options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, identify
+from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, Supply, identify
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
 from bestchannel.runs.durable import carried_on
 from bestchannel.runs.results import as_document
@@ -90,18 +90,25 @@ def _source(simulate: Path | None, seed: int, replay: Replay | None) -> Simulati
 
 def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
     """Refuse a recording that cannot even answer the first request, before a run is begun."""
-    request = policy.ask()
-    if request is None or isinstance(sensor, Simulator):
+    if isinstance(sensor, Simulator):
         return
-    recorded = [table.sum(axis=1) for table in sensor.counts.values()]
-    if any((recorded[channel] < senses).any() for channel, senses in request.senses.items()):
+    recorded = Supply(each=tuple(map(tuple, sensor.left)))
+    policy.limit(recorded)
+    request = policy.ask()
+    if request is not None and recorded.cut(request.senses) != request.senses:
         sensor(request)  # says which senses are missing
 
 
 def say_what_is_missing(sensor: Sensor, policy: Policy) -> None:
     """Say which trials an undecided recording lacks."""
     request = policy.ask()
-    if request is None or not isinstance(sensor, Recording):
+    if not isinstance(sensor, Recording) or policy.recommendation is not None:
+        return
+    if request is None:
+        terminal.note(
+            f"the recording has nothing left that could decide: {policy.senses:,} of"
+            f" {sum(map(sum, sensor.left)) + policy.senses:,} trials were used; `estimate` makes do with all of them"
+        )
         return
     try:
         sensor(request)

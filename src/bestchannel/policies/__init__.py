@@ -9,6 +9,7 @@ from bestchannel.policies.median_chan_el import MedianChanEl
 from bestchannel.policies.naive_chan_sel import NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
 from bestchannel.policies.request import Observation, Request
+from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Audit, Identification, Status, Step
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Sensor",
     "Status",
     "Step",
+    "Supply",
     "identify",
     "make_policy",
 ]

@@ -12,6 +12,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
+from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, Status
 from bestchannel.promises import conditional
 from bestchannel.release import VERSION
@@ -37,6 +38,12 @@ class Sensor(Protocol):
         Where it is there and true, the outputs are only those that were seen, and the guarantee says so.
     rng
         Where there is one, the generator that draws: a run that is resumed goes on in its state.
+    left
+        Where it is there, how many senses of each input of each channel it can still give: a sequence of numbers for
+        each channel.
+    go_on_after
+        Where it is there, called with the counts of each channel that the policy was told before, so that a sensor with
+        a memory does not give the same senses again.
 
     Examples
     --------
@@ -59,11 +66,14 @@ def identify(
     max_senses: int | None = None,
     progress: Watch | None = None,
 ) -> Identification:
-    """Ask, sense, tell until the policy recommends, or until its next request would pass `max_senses`.
+    """Ask, sense, tell until the policy recommends, or until nothing is left that it could ask for.
+
+    What is left of `max_senses`, and of a recording, the policy is told: Adaptive asks for no more, and uses it up. A
+    policy that cannot make do with less, as those of the paper, ends undecided before the request that is too large.
 
     A policy that was told something before goes on from there: the outcome has its whole record, and `max_senses`
-    limits the senses of all of it. The sensor must be of the same channels, and a recording the same object, which
-    knows the trials that it has given.
+    limits the senses of all of it. The sensor must be of the same channels; a recording goes on after the trials that
+    the policy was told.
 
     Parameters
     ----------
@@ -72,21 +82,21 @@ def identify(
     policy
         What decides where to sense, made for the alphabets of the sensor.
     max_senses
-        Stop undecided rather than take more senses than this; None sets no limit.
+        Take no more senses than this; None sets no limit.
     progress
         Called with the `Status` after every answer.
 
     Returns
     -------
     Identification
-        The named channel, or None and what is left; also where the sensor ran out after the first request.
+        The named channel, or None and the candidates that are left; also where the sensor ran out.
 
     Raises
     ------
     InputError
         Where the sensor's channels or answers do not fit the policy, or `max_senses` is no whole number >= 0.
     OutOfSensesError
-        Where a recording cannot answer even the first request; an `InputError` too.
+        Where a recording cannot answer even the first request of a policy that takes no less; an `InputError` too.
 
     Examples
     --------
@@ -100,6 +110,7 @@ def identify(
     if max_senses is not None and (not whole or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
     parties, inferred_outputs = _told_about(sensor, policy)
+    policy.limit(_supply(sensor, policy, max_senses))
     while (request := policy.ask()) is not None:
         if max_senses is not None and policy.senses + request.total > max_senses:
             break
@@ -131,7 +142,9 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         epsilon=policy.epsilon,
         guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
-        audit=Audit(tuple(parties), policy.options, tuple(policy.steps), VERSION, inferred_outputs),
+        audit=Audit(
+            tuple(parties), policy.options, tuple(policy.steps), tuple(policy.limits), VERSION, inferred_outputs
+        ),
     )
 
 
@@ -148,6 +161,30 @@ def _told_about(sensor: Sensor, policy: Policy) -> tuple[tuple[ChannelLabels, ..
         )
     policy.told_about = parties, inferred or condition
     return policy.told_about
+
+
+def _supply(sensor: Sensor, policy: Policy, max_senses: int | None) -> Supply:
+    """What the policy may be given in all; of a run on disk the limit is a pause, and no request is cut to it."""
+    of_run: Supply | None = getattr(sensor, "supply", None)
+    if of_run is not None:
+        return of_run
+    told = _told(policy)
+    if policy.steps and hasattr(sensor, "go_on_after"):
+        sensor.go_on_after(told)
+    left: Sequence[Sequence[int]] | None = getattr(sensor, "left", None)
+    if left is None:
+        return Supply(max_senses)
+    pairs = zip(left, (table.sum(axis=1).tolist() for table in told), strict=True)
+    return Supply(max_senses, tuple(tuple(int(n) + m for n, m in zip(*rows, strict=True)) for rows in pairs))
+
+
+def _told(policy: Policy) -> list[Integers]:
+    """All counts that the policy was told, of every channel."""
+    told = [np.zeros(alphabet, dtype=np.int64) for alphabet in policy.alphabets]
+    for step in policy.steps:
+        for channel, table in step.counts.items():
+            told[channel] = told[channel] + table
+    return told
 
 
 def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:

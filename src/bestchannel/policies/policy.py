@@ -26,6 +26,7 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
+from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import promise
 
@@ -35,8 +36,11 @@ Senses = dict[int, tuple[int, ...]]
 Counts = Mapping[int, Integers]
 """How often every input of these channels gave every output, shape (n_inputs, n_outputs)."""
 
-Script = Generator[Senses, Counts, int]
-"""Yields senses, is sent their counts, returns the channel that it recommends."""
+Plan = Callable[[Supply], Senses | None]
+"""Senses by what is left; None where nothing useful is."""
+
+Script = Generator[Senses | Plan, Counts, int]
+"""Yields senses, or a plan for them, is sent their counts, returns the channel that it recommends."""
 
 Estimates = dict[int, Interval]
 
@@ -105,6 +109,9 @@ class Policy(ABC):
     steps: list[Step]
     """What was asked and told so far."""
 
+    limits: list[tuple[int, Supply]]
+    """From which request on there was how much to be sensed, since the first: what `limit` was told."""
+
     leader: int | None = None
     """The channel that looks best, where the policy has such a thing."""
 
@@ -136,12 +143,14 @@ class Policy(ABC):
         for alphabet in self.alphabets:
             if min(alphabet) > 1:
                 self.functional.rate(*alphabet)
-        self.steps = []
+        self.steps, self.limits = [], []
         self._answered = 0
+        self._sensed = [[0] * n_inputs for n_inputs, _ in self.alphabets]
+        self._wanted: Senses | Plan | None = None
         self._open: Request | None = None
         self._failure: str | None = None
         self._running = self._script()
-        self._advance(None)
+        self._open = self._guarded(lambda: self._next(None))
 
     @classmethod
     def reference(cls) -> str:
@@ -184,6 +193,12 @@ class Policy(ABC):
         return self.steps[-1].status.senses if self.steps else 0
 
     @property
+    def left(self) -> Supply:
+        """What there still is to be sensed."""
+        whole = self.limits[-1][1] if self.limits else Supply()
+        return whole.less(self._sensed)
+
+    @property
     def rounds(self) -> int:
         """How many rounds were sensed to the end: for most policies, the requests that were answered."""
         return self._answered
@@ -223,8 +238,41 @@ class Policy(ABC):
         """Whether every one of the channels has a single input or output, and so the same value 0."""
         return all(min(self.alphabets[channel]) == 1 for channel in channels)
 
+    def limit(self, supply: Supply) -> None:
+        """Say how much there is to be sensed, what was sensed before included.
+
+        A policy that plans by it plans its open request anew, and asks for nothing once nothing useful is left; the
+        requests of any other policy stay as they are.
+
+        Parameters
+        ----------
+        supply
+            Of all senses, and of the senses of each input.
+
+        Raises
+        ------
+        InputError
+            Where these are not whole numbers, or those of other channels.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> from bestchannel.policies import Supply
+        >>> policy = bc.Adaptive([(2, 2), (2, 2)], delta=0.05)
+        >>> policy.limit(Supply(total=1000))
+        >>> policy.left
+        Supply(total=1000, each=None)
+        """
+        self._refuse_broken()
+        supply.refuse_other(self.alphabets)
+        if supply != (self.limits[-1][1] if self.limits else Supply()):
+            now = self._answered + 1
+            self.limits = [*(each for each in self.limits if each[0] < now), (now, supply)]
+            if callable(self._wanted):
+                self._open = self._guarded(self._request)
+
     def ask(self) -> Request | None:
-        """The open request, the same until it is answered; None when the policy is done.
+        """The open request, the same until it is answered or the limits change; None when the policy is done.
 
         Returns
         -------
@@ -268,7 +316,9 @@ class Policy(ABC):
         request, stakes = self._open, self.stakes
         counts = checked_counts(request, observation, self.alphabets)
         self._answered += 1
-        self._advance(counts)
+        for channel, senses in request.senses.items():
+            self._sensed[channel] = [n + m for n, m in zip(self._sensed[channel], senses, strict=True)]
+        self._open = self._guarded(lambda: self._next(counts))
         self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
 
     def _refuse_broken(self) -> None:
@@ -291,24 +341,33 @@ class Policy(ABC):
             more_senses=self.more_senses,
         )
 
-    def _advance(self, counts: Counts | None) -> None:
+    def _guarded(self, find: Callable[[], Request | None]) -> Request | None:
+        """What the script asks for next; a script that fails is not asked again."""
         try:
-            self._open = self._next(counts)
+            return find()
+        except TooManySensesError:
+            if not self._answered:
+                raise
+            return None  # undecided for good, as between channels of equal capacity
         except BaseException as error:  # Ctrl-C too: a script that was left does not go on
             self._failure = f"{type(error).__name__}: {error}"
             raise
 
     def _next(self, counts: Counts | None) -> Request | None:
+        self._wanted = None
         try:
-            senses = next(self._running) if counts is None else self._running.send(counts)
+            self._wanted = next(self._running) if counts is None else self._running.send(counts)
+            return self._request()
         except StopIteration as end:
             self.recommendation = self._checked_name(end.value)
             return None
-        except TooManySensesError:
-            if counts is None:
-                raise
-            return None  # undecided for good, as between channels of equal capacity
-        return Request(self._answered + 1, self._checked_senses(senses))
+
+    def _request(self) -> Request | None:
+        """What the script wants next; where that is a plan, as far as it makes do with what is left."""
+        wanted: Any = self._wanted
+        if callable(wanted) and (wanted := wanted(self.left)) is None:
+            return None
+        return Request(self._answered + 1, self._checked_senses(wanted))
 
     def _checked_senses(self, senses: Any) -> Senses:
         """What the script yields, in Python's integers, or an `InputError`: it may be of another package."""

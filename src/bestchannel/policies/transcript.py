@@ -10,6 +10,7 @@ from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
+from bestchannel.policies.supply import Supply
 
 Alphabet = tuple[int, int]
 
@@ -63,7 +64,8 @@ class Step(Valued):
 class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
 
-    `options` are those that the policy was made with beyond delta and epsilon; `version` is that of the library whose
+    `options` are those that the policy was made with beyond delta and epsilon; `limits` is how much there was to be
+    sensed, and from which request on; `version` is that of the library whose
     policy it was, None where a record does not say; `inferred_outputs` says that the outputs are only those that were
     seen. Steps number the channels as here.
     """
@@ -71,6 +73,7 @@ class Audit(Valued):
     channels: tuple[ChannelLabels, ...]
     options: Mapping[str, Any]
     steps: tuple[Step, ...]
+    limits: tuple[tuple[int, Supply], ...]
     version: str | None
     inferred_outputs: bool
 

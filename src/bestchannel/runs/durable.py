@@ -23,7 +23,7 @@ from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.progress import Progress
 from bestchannel.runs import sources, store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
-from bestchannel.runs.settings import Settings
+from bestchannel.runs.settings import RECORDED, Settings
 from bestchannel.sensing import Recording
 
 PYTHON: Mapping[str, Any] = {"kind": "sensor"}
@@ -40,6 +40,7 @@ class RememberingSensor:
     def __init__(self, sensor: Sensor, run: store.Store) -> None:
         self.parties = run.history.settings.parties
         self.inferred_outputs = run.history.settings.inferred_outputs
+        self.supply = run.history.settings.supply
         self.sensor, self._run = sensor, run
         _continue(sensor, run.history)
 
@@ -113,8 +114,9 @@ def remembering(
     0
     """
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
-    inferred = getattr(sensor, "inferred_outputs", False)
-    settings = Settings.of(policy, getattr(sensor, "parties", unnamed), source, inferred)
+    inferred, left = getattr(sensor, "inferred_outputs", False), getattr(sensor, "left", None)
+    recorded = {} if left is None else {RECORDED: [list(map(int, each)) for each in left]}
+    settings = Settings.of(policy, getattr(sensor, "parties", unnamed), {**source, **recorded}, inferred)
     with store.begun_or_opened(path, settings) as run:
         yield RememberingSensor(sensor, run)
 

@@ -2,8 +2,9 @@
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
  "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
- "steps": [{"request", "senses", "stakes", "counts", "status"}], "seal"}}: within a step, whatever belongs to a channel
-stands under its name. The seal is the SHA-256 of the channels and of all answers in their order.
+ "limits": [{"request", "max_senses", "recorded"}], "steps": [{"request", "senses", "stakes", "counts", "status"}],
+ "seal"}}: whatever belongs to a channel stands under its name; a limit holds from its request on. The seal is the
+SHA-256 of the channels, the limits and all answers in their order.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import numpy as np
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import finite_or_none, json_of
 from bestchannel.errors import InputError
-from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step
+from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step, Supply
+
+Document = dict[str, Any]
 
 OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
 
@@ -37,10 +40,11 @@ class RecordedStakes:
         return self.content
 
 
-def as_document(result: Identification) -> dict[str, Any]:
+def as_document(result: Identification) -> Document:
     """The result in lists, numbers and texts."""
     names = [str(labels.key) for labels in result.audit.channels]
     channels = [{"name": name, **labels.letters()} for name, labels in zip(names, result.audit.channels, strict=True)]
+    limits = [_limit_document(request, supply, names) for request, supply in result.audit.limits]
     steps = [_step_document(step, names) for step in result.audit.steps]
     return {
         **{key: getattr(result, key) for key in OUTCOME},
@@ -51,15 +55,16 @@ def as_document(result: Identification) -> dict[str, Any]:
             "channels": channels,
             "inferred_outputs": result.audit.inferred_outputs,
             "options": dict(result.audit.options),
+            "limits": limits,
             "steps": steps,
-            "seal": _seal(channels, steps),
+            "seal": _seal(channels, limits, steps),
         },
     }
 
 
-def _seal(channels: list[dict[str, Any]], steps: list[dict[str, Any]]) -> str:
+def _seal(channels: list[Document], limits: list[Document], steps: list[Document]) -> str:
     answers = [[step["senses"], step["counts"]] for step in steps]
-    return hashlib.sha256(json.dumps([channels, answers], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([channels, limits, answers], sort_keys=True).encode()).hexdigest()
 
 
 def from_document(document: object) -> Identification:
@@ -78,7 +83,12 @@ def read_result(path: Path) -> Identification:
         return from_document(json_of(read_bytes(path)))
 
 
-def _step_document(step: Step, names: list[str]) -> dict[str, Any]:
+def _limit_document(request: int, supply: Supply, names: list[str]) -> Document:
+    recorded = None if supply.each is None else dict(zip(names, map(list, supply.each), strict=True))
+    return {"request": request, "max_senses": supply.total, "recorded": recorded}
+
+
+def _step_document(step: Step, names: list[str]) -> Document:
     status = step.status
     return {
         "request": step.request.number,
@@ -106,8 +116,21 @@ def _parsed(document: Any) -> Identification:
     return Identification(
         **{key: document[key] for key in OUTCOME},
         candidates=tuple(document["candidates"]),
-        audit=Audit(parties, dict(audit["options"]), steps, audit.get("version"), audit.get("inferred_outputs", False)),
+        audit=Audit(
+            channels=parties,
+            options=dict(audit["options"]),
+            steps=steps,
+            limits=tuple(_parsed_limit(limit, parties) for limit in audit.get("limits", ())),
+            version=audit.get("version"),
+            inferred_outputs=audit.get("inferred_outputs", False),
+        ),
     )
+
+
+def _parsed_limit(limit: Any, parties: Sequence[ChannelLabels]) -> tuple[int, Supply]:
+    recorded = limit["recorded"]
+    each = None if recorded is None else tuple(tuple(recorded[labels.key]) for labels in parties)
+    return limit["request"], Supply(limit["max_senses"], each)
 
 
 def _parsed_step(step: Any, count: int, number: Mapping[str, int]) -> Step:

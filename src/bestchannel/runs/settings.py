@@ -9,11 +9,14 @@ from typing import Any
 
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
-from bestchannel.policies import ChannelLabels, Policy, make_policy
+from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
+
+RECORDED = "recorded"
+"""Under which a source says how many senses of each input of each channel it has, where they are limited."""
 
 
 TYPES: Mapping[str, tuple[type, ...]] = {
@@ -59,6 +62,7 @@ class Settings:
         policy: Policy, parties: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
     ) -> Settings:
         """The settings that make such a policy, told nothing yet; one that they do not make again is refused."""
+        policy.limit(_supply(source))
         name, first = policy.reference(), policy.ask()
         if policy.steps:
             raise InputError(
@@ -79,11 +83,18 @@ class Settings:
         """(n_inputs, n_outputs) of every channel."""
         return [labels.alphabet for labels in self.parties]
 
+    @property
+    def supply(self) -> Supply:
+        """What there is to be sensed, where the source is a recording."""
+        return _supply(self.source)
+
     def new_policy(self) -> Policy:
-        """The policy, told nothing yet."""
+        """The policy, told nothing yet but what there is to be sensed."""
         try:
             accuracy = {"epsilon": self.epsilon} if "epsilon" in policy_class(self.policy).option_names() else {}
-            return make_policy(self.policy, self.alphabets, delta=self.delta, **accuracy, **self.options)
+            policy = make_policy(self.policy, self.alphabets, delta=self.delta, **accuracy, **self.options)
+            policy.limit(self.supply)
+            return policy
         except (InputError, TypeError) as error:  # of damaged settings even the names may be wrong
             raise InputError(f"the policy of the run cannot be made: {error}") from error
 
@@ -136,6 +147,11 @@ def refuse_wishes(title: str, note: str, largest_request: int | None) -> None:
         raise InputError(f"the largest request must be a whole number >= 1; it is {largest_request!r}")
 
 
+def _supply(source: Mapping[str, Any]) -> Supply:
+    recorded = source.get(RECORDED)
+    return Supply(each=None if recorded is None else tuple(map(tuple, recorded)))
+
+
 def _require_types(content: Any) -> None:
     for key, types in TYPES.items():
         if type(content[key]) not in types:
@@ -148,6 +164,9 @@ def _require_types(content: Any) -> None:
     names = [channel["key"] for channel in content["channels"]]
     if not names or not {str, int}.issuperset(map(type, names)) or len(set(names)) < len(names):
         raise ValueError("the channels must have names, each its own")
+    _supply(content["source"]).refuse_other(
+        [(len(each["inputs"]), len(each["outputs"])) for each in content["channels"]]
+    )
 
 
 def _labels(channel: Mapping[str, Any]) -> ChannelLabels:
@@ -167,6 +186,7 @@ def _comparable(settings: Settings) -> dict[str, Any]:
     """What must not change, by what it is called; a recording may move to another path."""
     content: dict[str, Any] = json.loads(settings.text())
     source = content.pop("source")
-    source.pop("path", None)
+    for key in ("path", RECORDED):  # what a recording has is in its content, which is compared
+        source.pop(key, None)
     source["senses"] = source.pop("kind")
     return content | source

@@ -136,6 +136,45 @@ class Recording:
         """counts[x, y] of every channel over all trials, used or not; shape (n_inputs, n_outputs)."""
         return self.trials.counts()
 
+    @property
+    def left(self) -> list[list[int]]:
+        """How many trials of each input of each channel were not given yet."""
+        return [
+            [len(outputs) - used for outputs, used in zip(*rows, strict=True)]
+            for rows in zip(self._outputs, self._used, strict=True)
+        ]
+
+    def go_on_after(self, counts: Sequence[Integers]) -> None:
+        """Skip what a policy was told before, where a recording that has given nothing begins with just that.
+
+        Parameters
+        ----------
+        counts
+            Of every channel, shape (n_inputs, n_outputs).
+
+        Returns
+        -------
+        None
+            A recording that begins otherwise is taken for another one, with trials of its own.
+
+        Examples
+        --------
+        >>> recording = Recording({"link": [(0, 0), (1, 1), (0, 1)]})
+        >>> recording.go_on_after([np.array([[1, 0], [0, 0]])])
+        >>> recording.left
+        [[1, 1]]
+        """
+        begins = {channel: tuple(table.sum(axis=1).tolist()) for channel, table in enumerate(counts)}
+        if any(map(any, self._used)) or not self._has(begins):
+            return
+        given = [self._next(channel, senses) for channel, senses in begins.items()]
+        if any((mine != told).any() for mine, told in zip(given, counts, strict=True)):
+            self._used = [[0] * len(rows) for rows in self._outputs]
+
+    def _has(self, senses: Mapping[int, tuple[int, ...]]) -> bool:
+        left = self.left
+        return all(n <= most for c, asked in senses.items() for n, most in zip(asked, left[c], strict=True))
+
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
         for channel, senses in request.senses.items():

@@ -67,12 +67,21 @@ def _tell(policy: Policy, stated: Identification) -> None:
     """Bring the policy to the end of the record, as long as it asks what the record says was asked."""
     names = [labels.key for labels in stated.audit.channels]
     for step in stated.audit.steps:
+        _limit(policy, stated)
         request = policy.ask()
         ours = {} if request is None else {names[c]: list(senses) for c, senses in request.senses.items()}
         theirs = {names[c]: list(senses) for c, senses in step.request.senses.items()}
         for where, mine, other in _entries(ours, theirs, f"request {step.request.number}: senses"):
             raise NotValidError(_sentence(stated.policy, where, mine, other))
         policy.tell(Observation(step.request.number, step.counts))
+    _limit(policy, stated)
+
+
+def _limit(policy: Policy, stated: Identification) -> None:
+    """Tell the policy what there was to be sensed from its next request on."""
+    for request, supply in stated.audit.limits:
+        if request == len(policy.steps) + 1:
+            policy.limit(supply)
 
 
 def _sentence(policy: str, where: str, ours: Any, theirs: Any) -> str:
