@@ -145,7 +145,7 @@ class Policy(ABC):
                 self.functional.rate(*alphabet)
         self.steps, self.limits = [], []
         self._answered = 0
-        self._sensed = [[0] * n_inputs for n_inputs, _ in self.alphabets]
+        self._senses_told = [[0] * n_inputs for n_inputs, _ in self.alphabets]
         self._wanted: Senses | Plan | None = None
         self._open: Request | None = None
         self._failure: str | None = None
@@ -196,7 +196,7 @@ class Policy(ABC):
     def left(self) -> Supply:
         """What there still is to be sensed."""
         whole = self.limits[-1][1] if self.limits else Supply()
-        return whole.less(self._sensed)
+        return whole.less(self._senses_told)
 
     @property
     def rounds(self) -> int:
@@ -317,7 +317,7 @@ class Policy(ABC):
         counts = checked_counts(request, observation, self.alphabets)
         self._answered += 1
         for channel, senses in request.senses.items():
-            self._sensed[channel] = [n + m for n, m in zip(self._sensed[channel], senses, strict=True)]
+            self._senses_told[channel] = [n + m for n, m in zip(self._senses_told[channel], senses, strict=True)]
         self._open = self._guarded(lambda: self._next(counts))
         self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
 
