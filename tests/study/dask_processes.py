@@ -1,11 +1,13 @@
 """A real Dask scheduler and real workers, each a process of its own on loopback, to be killed at will."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +29,11 @@ class DaskProcesses:
             self.start_worker()
 
     def _announced_address(self):
-        for line in self.scheduler.stderr:
-            if "Scheduler at:" in line:
-                return line.split()[-1]
+        """What the scheduler writes into its file as soon as it listens."""
+        while self.scheduler.poll() is None:
+            with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):  # not yet, or half written
+                return json.loads((self.folder / "scheduler.json").read_text())["address"]
+            time.sleep(0.05)
         raise RuntimeError("the scheduler ended before it listened")
 
     def start_worker(self, **environment):
@@ -53,8 +57,7 @@ class DaskProcesses:
         return subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.{program}", *map(str, arguments)],
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE if program == "dask_scheduler" else subprocess.DEVNULL,
-            text=True,
+            stderr=subprocess.DEVNULL,
             cwd=self.folder,
             env=os.environ | {"PYTHONPATH": path} | environment,
         )
@@ -64,7 +67,6 @@ class DaskProcesses:
         for process in [*self.workers, self.scheduler]:
             process.send_signal(signal.SIGKILL)
             process.wait()
-        self.scheduler.stderr.close()
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from bestchannel.channels import Channel
-from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, text_log
+from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, parquet_parts, text_log
 from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
@@ -160,7 +160,8 @@ def read_counts(
     Parameters
     ----------
     path
-        The file; its ending says what it holds. "-" is standard input, whose first bytes say it.
+        The file; its ending says what it holds. "-" is standard input, whose first bytes say it. A folder of .parquet
+        files is one table in parts.
     outputs
         The outputs that every channel can give, seen or not.
     transpose
@@ -207,7 +208,12 @@ def read_counts(
             path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, form=form, progress=progress
         )
         return {content.name: content for content in trials.labelled_counts()}
-    with _opened(path, Hints(columns, transpose, form, channel_axis)) as (source, format):
+    hints = Hints(columns, transpose, form, channel_axis)
+    if os.path.isdir(path):
+        with errors_naming(Path(path)):
+            seen = Combinations(outputs, numbers_are_labels=bins is not None)
+            return _by_name(seen.counted(parquet_parts.read_log(Path(path), seen, hints, progress)))
+    with _opened(path, hints) as (source, format):
         seen = Combinations(outputs, numbers_are_labels=bins is not None)
         log = _log(format, source, seen, progress)
         if log is None:

@@ -83,6 +83,14 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
                 progress(source.size * done // n_rows, source.size)
 
 
+def has_rows(source: OpenFile) -> bool:
+    """Whether the table has any: a part of a table may be empty."""
+    with parquet_errors("reading Parquet"):
+        import pyarrow.parquet as pq
+
+        return bool(pq.ParquetFile(source.seekable()).metadata.num_rows)
+
+
 def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) -> tuple[Any, dict[str, str]]:
     """The file, which has rows in pages that are not too large, and what its columns are called by role."""
     import pyarrow.parquet as pq
