@@ -36,6 +36,7 @@ def estimate(
     set_aside: options.SetAside = None,
     form: options.Form = None,
     channel_axis: options.ChannelAxis = None,
+    no_checks: options.NoChecks = False,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
@@ -54,10 +55,12 @@ def estimate(
             set_aside=options.parse_set_aside(set_aside),
             form=form,
             channel_axis=channel_axis,
+            order=not no_checks,
             progress=progress,
         )
-    result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon)
+    result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon, checks=not no_checks)
     if json:
+        terminal.note_warnings(result.checks.warnings if result.checks else ())
         terminal.print_json(_as_json(result))
     else:
         _show(result)
@@ -92,6 +95,8 @@ def _show(result: Estimate) -> None:
     terminal.say(sentence(result.verdict, len(channels)))
     if not result.verdict.decided:
         terminal.say(f"by the normal intervals, not proved: {sentence(result.asymptotic_verdict, len(channels))}")
+    for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
+        terminal.say(text)
     _say_binned(result)
     terminal.say(result.guarantee)
 

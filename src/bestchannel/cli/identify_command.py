@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from bestchannel.cli import live, options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
+from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, Supply, identify
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
 from bestchannel.runs.durable import carried_on
@@ -37,6 +39,7 @@ def identify_verb(
     columns: options.Columns = None,
     bins: options.Bins = None,
     set_aside: options.SetAside = None,
+    no_checks: options.NoChecks = False,
     json: options.Json = False,
 ) -> None:
     """Name the channel of largest capacity, sensing one input of one channel at a time.
@@ -53,14 +56,16 @@ def identify_verb(
             sensor = source.sensor(progress)
         chosen = policy.made_for(sensor.alphabets)
         _refuse_too_short(sensor, chosen)
+        checks = None if no_checks else checks_of(sensor)
         if run is None:
             with live.watched(sensor.parties) as watch:
                 result = identify(sensor, chosen, max_senses=max_senses, progress=watch)
         else:
-            with remembering(sensor, chosen, run, source=source.record(run)) as durable:
+            warnings = {"warnings": list(checks.warnings)} if checks and checks.warnings else {}
+            with remembering(sensor, chosen, run, source={**source.record(run), **warnings}) as durable:
                 result = carry_on(durable, chosen, max_senses)
         say_what_is_missing(sensor, chosen)
-        finish(result, json)
+        finish(result, json, checks)
 
 
 def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None) -> Identification:
@@ -69,10 +74,20 @@ def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None)
         return carried_on(durable, policy, max_senses=max_senses, progress=watch)
 
 
-def finish(result: Identification, json: bool) -> None:
+def checks_of(sensor: Sensor) -> OrderChecks | None:
+    """What the order of a recording says, with warnings on stderr; None of what has none."""
+    if not isinstance(sensor, Recording):
+        return None
+    checks = check_order(sensor.trials.labelled_counts())
+    terminal.note_warnings(checks.warnings if checks else ())
+    return checks
+
+
+def finish(result: Identification, json: bool, checks: OrderChecks | None = None) -> None:
     """Print the result; undecided is exit code 3."""
     if json:
-        terminal.print_json(as_document(result))
+        more = {} if checks is None else {"checks": asdict(checks)}
+        terminal.print_json({**as_document(result), **more})
     else:
         for line in str(result).splitlines():
             terminal.say(line)

@@ -43,6 +43,9 @@ SetAside = Annotated[
         show_default=False,
     ),
 ]
+NoChecks = Annotated[
+    bool, typer.Option("--no-checks", help="Do not look for drift and memory in the order of the senses.")
+]
 Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
 Columns = Annotated[
     str | None,

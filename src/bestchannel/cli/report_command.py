@@ -10,9 +10,10 @@ import typer
 from bestchannel import runs
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
+from bestchannel.counts.json_format import json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification
-from bestchannel.report.provenance import Origin, origin_of
+from bestchannel.report.provenance import Origin, origin_of, warnings_in
 from bestchannel.runs.results import read_result
 
 SQLITE = b"SQLite format 3\0"
@@ -58,6 +59,6 @@ def _read(path: Path) -> tuple[Identification, Origin]:
     with errors_naming(path):
         is_run = read_bytes(path).startswith(SQLITE)
     if not is_run:
-        return read_result(path), [("drawn from", path.name)]
+        return read_result(path), [("drawn from", path.name), *warnings_in(json_of(read_bytes(path)).get("checks"))]
     run = runs.view(path)
     return run.outcome(), origin_of(run, path)

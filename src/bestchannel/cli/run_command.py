@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bestchannel import runs
 from bestchannel.cli import live, options, terminal
-from bestchannel.cli.identify_command import carry_on, finish, say_what_is_missing
+from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_what_is_missing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.runs.alphabets import read_alphabets
@@ -138,7 +138,12 @@ def status(run: RunFile, json: options.Json = False) -> None:
 
 @verbs.command(epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
 @terminal.verb
-def resume(run: RunFile, max_senses: options.MaxSenses = None, json: options.Json = False) -> None:
+def resume(
+    run: RunFile,
+    max_senses: options.MaxSenses = None,
+    no_checks: options.NoChecks = False,
+    json: options.Json = False,
+) -> None:
     """Go on with a simulated or replayed run; of a laboratory's, show what it has come to.
 
     The verdict is the one that the run would have reached without a pause. --max-senses replaces its limit.
@@ -151,9 +156,10 @@ def resume(run: RunFile, max_senses: options.MaxSenses = None, json: options.Jso
         with ExitStack() as until_then:
             with terminal.progress("bytes of the recording") as progress:
                 durable, policy = until_then.enter_context(runs.reopened(run, reading=progress))
+            checks = None if no_checks else checks_of(durable.sensor)
             result = carry_on(durable, policy, max_senses)
         say_what_is_missing(durable.sensor, policy)
-        finish(result, json)
+        finish(result, json, checks)
 
 
 def _of_laboratory(run: Path, max_senses: int | None) -> Identification:

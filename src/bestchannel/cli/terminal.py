@@ -11,7 +11,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -26,6 +26,9 @@ from bestchannel.errors import BestChannelError
 from bestchannel.runs import NotWrittenError
 
 REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
+
+MOST_WARNINGS = 6
+"""Warnings that are shown; JSON has all."""
 
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
@@ -104,6 +107,19 @@ def resumable(run: Path | None) -> Iterator[None]:
 def note(text: str) -> None:
     """One line on stderr, whatever names it holds."""
     print(on_one_line(text), file=sys.stderr)
+
+
+def note_warnings(warnings: Sequence[str]) -> None:
+    """Warnings on stderr."""
+    for text in fewer_warnings(warnings):
+        note(text)
+
+
+def fewer_warnings(warnings: Sequence[str]) -> list[str]:
+    """The first few warnings, how many more there are, and the last, which says what they mean."""
+    several, meaning = warnings[:-1], warnings[-1:]
+    rest = [f"{len(several) - MOST_WARNINGS} more of this kind"] if len(several) > MOST_WARNINGS else []
+    return [f"warning: {text}" for text in (*several[:MOST_WARNINGS], *rest, *meaning)]
 
 
 def say(text: str) -> None:

@@ -16,7 +16,7 @@ from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCo
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import SET_ASIDE, Bins, MeasuredOutputs
-from bestchannel.counts.trials import NO_ORDER, Trials, in_order
+from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order, in_order
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
@@ -150,6 +150,7 @@ def read_counts(
     set_aside: float = SET_ASIDE,
     form: str | None = None,
     channel_axis: str | None = None,
+    order: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
     r"""The counts in a file by channel, in the order of the file.
@@ -177,6 +178,9 @@ def read_counts(
         "rows" or "matrix", where a text can be read as either.
     channel_axis
         "first" or "last": which axis of a stack of matrices counts the channels, where its shape does not tell.
+    order
+        Keep the order of the senses too where a row is one, two bytes per sense; `estimate` then checks that the
+        channel is one and the same throughout.
     progress
         Called with (bytes read, bytes in all).
 
@@ -221,7 +225,7 @@ def read_counts(
             return _by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
         if transpose:
             raise InputError(NOT_A_MATRIX)
-        counted = seen.counted(log)
+        counted = counted_in_order(seen, log) if order else seen.counted(log)
         if not counted:
             raise InputError("there must be lines after the header; there is none")
         return _by_name(counted)

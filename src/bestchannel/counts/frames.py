@@ -69,11 +69,10 @@ def _of_value(name: object, value: object, declared: Labels) -> LabelledCounts:
     if not isinstance(name, str):
         raise InputError(f"the name of a channel must be a text; it is {name!r}")
     if isinstance(value, LabelledCounts):
-        return (
-            replace(value, name=name)
-            if declared is None
-            else NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared)
-        )
+        if declared is None:
+            return replace(value, name=name)
+        content = NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared)
+        return replace(content, binning=value.binning)
     if _is_labelled_array(value):
         matrix = _reordered(value, ("x", "y"))
         return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)

@@ -44,7 +44,7 @@ class LabelledCounts:
     """How often each input gave each output: counts[x, y], with the labels of both.
 
     `inferred_outputs` says that the outputs are the labels that lines happened to have, `binning` how they were made
-    from measured values, if they were.
+    from measured values, if they were, and `order` the inputs and outputs of all senses in their order, if it is known.
     """
 
     name: str
@@ -53,6 +53,7 @@ class LabelledCounts:
     outputs: tuple[str, ...]
     inferred_outputs: bool
     binning: Binning | None = None
+    order: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
 @dataclass(frozen=True)

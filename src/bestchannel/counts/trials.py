@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +41,19 @@ class Trials:
 
     def labelled_counts(self) -> Iterator[LabelledCounts]:
         """The counts of every channel with their labels."""
-        for labels, table, binning in zip(self.alphabets, self.counts().values(), self.binnings, strict=True):
-            yield LabelledCounts(str(labels.key), table, labels.inputs, labels.outputs, self.inferred_outputs, binning)
+        for labels, table, binning, order in zip(
+            self.alphabets, self.counts().values(), self.binnings, self._orders(), strict=True
+        ):
+            names = labels.inputs, labels.outputs
+            yield LabelledCounts(str(labels.key), table, *names, self.inferred_outputs, binning, order)
+
+    def _orders(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """The inputs and outputs of the senses of every channel, in their order."""
+        for sent, rows in zip(self.sent, self.outputs, strict=True):
+            outputs = np.concatenate(rows)
+            received = np.empty_like(outputs)
+            received[np.argsort(sent, kind="stable")] = outputs
+            yield sent, received
 
 
 NO_ORDER = (
@@ -68,6 +79,14 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     for labels, rows in zip(alphabets, per_channel, strict=True):
         seen.refuse_measured(labels, lambda rows=rows: np.bincount(np.concatenate(rows)))  # type: ignore[misc]
     return trials
+
+
+def counted_in_order(seen: Combinations, log: Iterator[RowBlock]) -> list[LabelledCounts]:
+    """The counts of a log, with the order of its senses if a row is one."""
+    first = next(log, None)
+    if first is None or first.counts is not None or not len(first.combinations):
+        return seen.counted([] if first is None else chain([first], log))
+    return list(in_order(seen, chain([first], log)).labelled_counts())
 
 
 def _compact(block: RowBlock) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
+from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     CapacityAtCounts,
     ChannelCapacity,
@@ -124,6 +125,9 @@ class Estimate(Shown):
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
         The leader's capacity less each rival's, in bits; all are above -ε exactly when the verdict is decided.
+    checks
+        What the order of the senses says against channels being one and the same throughout, and memoryless:
+        `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
 
     Examples
     --------
@@ -142,6 +146,7 @@ class Estimate(Shown):
     asymptotic_verdict: Verdict
     channels: tuple[ChannelEstimate, ...]
     differences: tuple[Difference, ...]
+    checks: OrderChecks | None
 
     @property
     def guarantee(self) -> str:
@@ -185,7 +190,8 @@ class Estimate(Shown):
         heads = ["channel", "senses", "capacity", "lower", "upper"]
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
         words = on_one_line(sentence(self.verdict, len(self.channels)))
-        return f"{text_table(heads, rows)}\n{words}\n{self.guarantee}"
+        warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
+        return f"{text_table(heads, rows)}\n{words}\n{warnings}{self.guarantee}"
 
 
 def estimate(
@@ -195,6 +201,7 @@ def estimate(
     epsilon: float = 0.0,
     outputs: Sequence[str] | None = None,
     inferred_outputs: bool = False,
+    checks: bool = True,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
@@ -217,6 +224,8 @@ def estimate(
     inferred_outputs
         That the outputs are only those that happened to be seen, which the guarantee then says too; so it is anyway
         where labelled rows are counted without `outputs`.
+    checks
+        Whether to look, where the order of the senses is known, for channels that drift or remember.
 
     Returns
     -------
@@ -249,6 +258,7 @@ def estimate(
         asymptotic_verdict=judge(normal, epsilon, senses),
         channels=channels,
         differences=differences(proved),
+        checks=check_order(tables.values()) if checks and any(t.order for t in tables.values()) else None,
     )
 
 

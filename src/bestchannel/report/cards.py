@@ -52,6 +52,7 @@ def estimate_card(result: Estimate) -> str:
     found = sorted(result.channels, key=lambda channel: -channel.capacity)
     return framed(
         tag("h2", _sentence(result)),
+        *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
         tag("p", sentence(result.guarantee)),
         *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
     )

@@ -27,6 +27,7 @@ def title_and_body(result: Identification, origin: Sequence[tuple[str, str]]) ->
     summary = summarise(result)
     body = (
         sections.header(summary),
+        *sections.warnings(origin),
         *(_findings(summary) if summary.course else ()),
         sections.reproduction(summary, version("bestchannel"), origin),
     )

@@ -195,7 +195,7 @@ def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str
         ("δ, ε", f"{result.delta:g}, {result.epsilon:g} bits"),
         *([("options", options)] if result.audit.options else []),
         ("guarantee", result.guarantee),
-        *origin,
+        *((word, value) for word, value in origin if word != "warning"),
         ("data", tag("code", f"sha256:{summary.fingerprint}")),
         *(
             [("check", tag("code", "bestchannel verify RESULT.json"))]
@@ -207,6 +207,14 @@ def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str
     listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")
     again = tag("pre", tag("code", command(summary, dict(origin))), tabindex="0")
     return section("Reproduce it", "The same question again:", again, listed)
+
+
+def warnings(origin: Sequence[tuple[str, str]]) -> tuple[Html, ...]:
+    """What speaks against the data being as supposed, if anything does."""
+    found = [value for word, value in origin if word == "warning"]
+    return (
+        (section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in found)),) if found else ()
+    )
 
 
 def section(title: str, words: str, *content: object) -> Html:

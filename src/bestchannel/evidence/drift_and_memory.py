@@ -1,0 +1,268 @@
+"""E-values against "one and the same memoryless channel throughout", from the order of its senses.
+
+Given the inputs, and how often each gave each output, such a channel makes all orders of the outputs of an input
+equally likely: they come out of an urn that is known from the beginning. So each sense has known chances, and a bet on
+it at fair odds multiplies its stake by 1 on average, whatever the channel is. Bets are on what drift and memory would
+change. `bestchannel explain checks` has the theorem. Evidence is the logarithm of an e-value, in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from bestchannel.arrays import Floats, Integers
+
+SCALES = (0.5, 1.0, 2.0, 4.0)
+"""Tilts of a bet, in units of the standard deviation of what it is about."""
+
+LARGEST_TILT = 2.0
+"""The most by which a bet changes the logarithm of the odds."""
+
+MOST_LETTERS = 16
+"""Outputs and contexts that are told apart; rarer ones are taken together."""
+
+LEVELS = 3
+"""Halves, quarters and eighths of the senses of an input are compared."""
+
+MOST_CELLS = 2**22
+"""Of a table of inputs and outputs, or of inputs, contexts and letters."""
+
+RUN = 2**12
+"""Consecutive senses that are kept together where there are too many to look at all."""
+
+
+def drift_and_memory(
+    sent: NDArray[Any], received: NDArray[Any], alphabet: tuple[int, int], *, most_senses: int = 2**20
+) -> tuple[float, float]:
+    """Evidence of drift and of memory, in nats: in sense t of a channel, input sent[t] gave output received[t].
+
+    Each is the logarithm of a mean of e-values, one per bet. Of more than `most_senses`, runs of RUN senses are
+    looked at, spread evenly; which they are depends on nothing but how many senses there are. Alphabets too large
+    for a table of the chances give no evidence.
+    """
+    if alphabet[0] * max(alphabet[1], MOST_LETTERS**2) > MOST_CELLS:
+        return 0.0, 0.0
+    kept = _spread(len(sent), most_senses)
+    senses = _Senses(sent[kept].astype(np.int64), received[kept].astype(np.int64), alphabet)
+    return _mean_evidence(senses, _drift(senses)), _mean_evidence(senses, _memory(senses))
+
+
+def _spread(n: int, most: int) -> slice | Integers:
+    """Every sense, or evenly spread runs of them."""
+    if n <= most:
+        return slice(None)
+    runs = max(most // RUN, 1)
+    starts = np.linspace(0, n - RUN, runs).astype(np.int64)
+    return np.unique((starts[:, None] + np.arange(RUN)).ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class _Questions:
+    """Questions with a yes or no each: is the output of sense `sense` the letter `letter`, if it is none before it?
+
+    `chance` is that of a yes, given what is left in the urn.
+    """
+
+    sense: Integers
+    letter: Integers
+    yes: NDArray[np.bool_]
+    chance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Wager:
+    """Question i is tilted with those of the same cells[i] (-1: not at all), in which yes varies by variance[cell].
+
+    The variance, which chooses the tilt, depends on nothing but the inputs and the counts.
+    """
+
+    cells: Integers
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Senses:
+    """The senses of a channel in their order."""
+
+    x: Integers
+    y: Integers
+    alphabet: tuple[int, int]
+
+    @cached_property
+    def totals(self) -> Integers:
+        """How many senses each input has."""
+        return np.bincount(self.x, minlength=self.alphabet[0])
+
+    @cached_property
+    def letters(self) -> Integers:
+        """letters[x, y]: the rank of output y among those of input x, the most frequent being 0."""
+        n_inputs, n_outputs = self.alphabet
+        return _ranks(np.bincount(self.x * n_outputs + self.y, minlength=n_inputs * n_outputs).reshape(self.alphabet))
+
+    @cached_property
+    def letter(self) -> Integers:
+        """The letter of every sense."""
+        return np.asarray(self.letters[self.x, self.y])
+
+    @cached_property
+    def counts(self) -> Integers:
+        """counts[x, letter]."""
+        n_letters = min(self.alphabet[1], MOST_LETTERS)
+        flat = np.bincount(self.x * n_letters + self.letter, minlength=self.alphabet[0] * n_letters)
+        return flat.reshape(self.alphabet[0], n_letters)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """variance[x, letter] of the answer to a question about one sense of x, 0 if it is not asked."""
+        not_before = self.counts[:, ::-1].cumsum(axis=1)[:, ::-1]
+        yes = self.counts / np.maximum(not_before, 1)
+        return np.asarray(not_before / np.maximum(self.totals, 1)[:, None] * yes * (1.0 - yes))
+
+    @cached_property
+    def by_input(self) -> Integers:
+        """The senses of input 0 in their order, then those of input 1, …"""
+        return np.argsort(self.x, kind="stable")
+
+    @cached_property
+    def rank(self) -> Integers:
+        """How many senses of the same input came before."""
+        rank = np.empty(len(self.x), np.int64)
+        rank[self.by_input] = np.arange(len(self.x)) - np.repeat(np.cumsum(self.totals) - self.totals, self.totals)
+        return rank
+
+    @cached_property
+    def questions(self) -> _Questions:
+        """All questions of which the answer is not certain."""
+        parts = list(self._questions_by_letter())
+        return _Questions(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _questions_by_letter(self) -> Iterator[tuple[Integers, Integers, NDArray[np.bool_], Floats]]:
+        order, x = self.by_input, self.x[self.by_input]
+        letter = self.letter[order]
+        first = (np.cumsum(self.totals) - self.totals)[x]
+        left = self.totals[x] - self.rank[order]  # in the urn, of this letter and those after it
+        for k in range(self.counts.shape[1]):
+            before = np.concatenate([[0], np.cumsum(letter == k)])
+            of_letter = self.counts[x, k] - (before[:-1] - before[first])
+            asked = np.flatnonzero((letter >= k) & (of_letter > 0) & (of_letter < left))
+            yield order[asked], np.full(len(asked), k), letter[asked] == k, of_letter[asked] / left[asked]
+            left = left - of_letter
+
+
+def _ranks(counts: Integers) -> Integers:
+    """The rank of each entry of the last axis, the largest being 0; those after MOST_LETTERS share the last."""
+    order = np.argsort(-counts, axis=-1, kind="stable")
+    return np.minimum(np.argsort(order, axis=-1, kind="stable"), MOST_LETTERS - 1)
+
+
+def _drift(senses: _Senses) -> Iterator[_Wager]:
+    """The first half of the senses of an input against the second, and the same within halves and quarters."""
+    n_inputs = senses.alphabet[0]
+    for level in range(LEVELS):
+        block = senses.rank * 2 ** (level + 1) // senses.totals[senses.x]
+        earlier = np.where(block % 2 == 0, block // 2, -1)
+        size = np.bincount(senses.x * 2**level + block // 2, earlier >= 0, minlength=n_inputs * 2**level)
+        # half of what is drawn from an urn of twice the size
+        yield from _both(senses, earlier, size.reshape(n_inputs, -1) / 2.0)
+
+
+def _memory(senses: _Senses) -> Iterator[_Wager]:
+    """What was sent before, what came before, whether it was the usual output, and whether it comes again."""
+    n_inputs, n_outputs = senses.alphabet
+    sent = _ranks(senses.totals)[_before(senses.x)]
+    n_contexts = min(n_inputs, MOST_LETTERS)
+    size = np.bincount((senses.x * n_contexts + sent)[1:], minlength=n_inputs * n_contexts)
+    yield _own(senses, sent, size.reshape(n_inputs, n_contexts))
+    of_output = np.bincount(senses.y, minlength=n_outputs)
+    kind = _ranks(of_output)
+    share = np.bincount(kind, of_output) / len(senses.x)
+    yield _own(senses, kind[_before(senses.y)], senses.totals[:, None] * share)
+    usual = np.bincount(senses.letter == 0, minlength=2) / len(senses.x)
+    yield _shared(senses, _before(senses.letter == 0), senses.totals[:, None] * usual)
+    yield _repeated(senses, of_output / len(senses.x))
+
+
+def _before(values: NDArray[Any]) -> Integers:
+    """The value of the sense before each; nothing is bet on the first sense."""
+    return np.concatenate([values[:1], values[:-1]]).astype(np.int64)
+
+
+def _both(senses: _Senses, context: Integers, size: Floats) -> Iterator[_Wager]:
+    yield _own(senses, context, size)
+    yield _shared(senses, context, size)
+
+
+def _own(senses: _Senses, context: Integers, size: Floats | Integers) -> _Wager:
+    """Every input and letter on its own in every context; about size[x, context] senses of an input are in one."""
+    questions, (_, n_letters) = senses.questions, senses.counts.shape
+    here = context[questions.sense]
+    cells = (senses.x[questions.sense] * size.shape[1] + here) * n_letters + questions.letter
+    variance = size[:, :, None] * senses.variance[:, None, :]
+    return _Wager(_without_first(np.where(here >= 0, cells, -1), questions), variance.ravel())
+
+
+def _shared(senses: _Senses, context: Integers, size: Floats | Integers) -> _Wager:
+    """Whether the usual output of an input comes, all inputs together."""
+    questions = senses.questions
+    cells = np.where(questions.letter == 0, context[questions.sense], -1)
+    return _Wager(_without_first(cells, questions), np.asarray((size * senses.variance[:, :1]).sum(axis=0)))
+
+
+def _repeated(senses: _Senses, share: Floats) -> _Wager:
+    """Whether the output before comes again."""
+    questions = senses.questions
+    again = senses.letters[senses.x, _before(senses.y)][questions.sense] == questions.letter
+    variance = senses.totals[:, None] * np.take_along_axis(senses.variance, senses.letters, axis=1) * share
+    return _Wager(_without_first(np.where(again, 0, -1), questions), np.array([variance.sum()]))
+
+
+def _without_first(cells: Integers, questions: _Questions) -> Integers:
+    return np.where(questions.sense == 0, -1, cells)
+
+
+def _mean_evidence(senses: _Senses, bets: Iterator[_Wager]) -> float:
+    """The logarithm of the mean of the e-values of all bets."""
+    return float(_log_mean([_evidence(senses.questions, bet) for bet in bets]))
+
+
+def _evidence(questions: _Questions, bet: _Wager) -> float:
+    """What a bet has won: with all cells tilted alike, or with few of many, at even odds."""
+    inside = bet.cells >= 0
+    if not inside.any():
+        return 0.0
+    cells, yes, chance = bet.cells[inside], questions.yes[inside], questions.chance[inside]
+    possible = _possible(bet)
+    if not possible.any():
+        return 0.0
+    won = np.stack([_won(scale, cells, yes, chance, bet.variance)[possible] for scale in SCALES])
+    rate = 1.0 / won.shape[1]
+    few = np.logaddexp(np.log1p(-rate) if rate < 1.0 else -np.inf, np.log(rate) + _log_mean(won)).sum()
+    return float(_log_mean([_log_mean(won.sum(axis=1)), few]))
+
+
+def _possible(bet: _Wager) -> NDArray[np.bool_]:
+    """Cells that may be met; not those that were, which depends on outputs."""
+    return bet.variance > 0.0
+
+
+def _won(scale: float, cells: Integers, yes: NDArray[np.bool_], chance: Floats, variance: Floats) -> Floats:
+    """Per cell the logarithm of the mean over both signs of Π e^{±θ yes} / (1 + chance (e^{±θ} - 1)) over questions."""
+    tilt = np.minimum(scale / np.sqrt(np.maximum(variance, 1e-9)), LARGEST_TILT)[cells]
+    sides = [
+        np.bincount(cells, yes * theta - np.log1p(chance * np.expm1(theta)), minlength=len(variance))
+        for theta in (tilt, -tilt)
+    ]
+    return np.asarray(_log_mean(sides))
+
+
+def _log_mean(logarithms: Sequence[Any] | Floats) -> Any:
+    """The logarithm of the mean over the first axis of what these are the logarithms of."""
+    values = np.asarray(logarithms)
+    return logsumexp(values, axis=0) - np.log(len(values))

@@ -1,0 +1,96 @@
+"""What the order of senses says is said wherever senses are judged, and nothing is said where there is no order."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bestchannel as bc
+from bestchannel.intervals.order_checks import ALPHA, SUPPOSED
+from tests.journeys.command import bestchannel, result_of
+from tests.statistical.order_study import changing
+
+DRIFTS, ALIKE = changing(2, 4000, lambda t: 0.05 + 0.3 * t), changing(2, 4000, lambda t: 0.3 + 0 * t)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "links.csv"
+    links = {"drifting": DRIFTS(np.random.default_rng(1)), "steady": ALIKE(np.random.default_rng(2))}
+    rows = [f"{name},{x},{y}\n" for name, (sent, got, _) in links.items() for x, y in zip(sent, got, strict=True)]
+    path.write_text("channel,x,y\n" + "".join(rows))
+    return path
+
+
+def test_trials_are_checked_and_counts_are_not(log):
+    checks = bc.estimate(bc.read_trials(log)).checks
+    assert [check.name for check in checks.channels] == ["drifting", "steady"]
+    assert checks.log10_threshold == math.log10(4 / ALPHA)  # two channels, two e-values each
+    drifting, steady = checks.channels
+    assert drifting.log10_drift > checks.log10_threshold > max(steady.log10_drift, steady.log10_memory)
+    assert bc.estimate(bc.read_counts(log)).checks is None
+    assert bc.estimate(bc.read_trials(log), checks=False).checks is None
+
+
+def test_counts_that_keep_the_order_are_checked_alike(log):
+    kept, trials = (bc.estimate(data) for data in (bc.read_counts(log, order=True), bc.read_trials(log)))
+    assert kept == trials
+    assert kept.channels == bc.estimate(bc.read_counts(log)).channels
+
+
+def test_a_warning_is_part_of_the_text(log):
+    text = str(bc.estimate(bc.read_trials(log)))
+    assert 'warning: channel "drifting" drifts' in text
+    assert f"warning: {SUPPOSED}" in text
+    assert "warning" not in str(bc.estimate(bc.read_counts(log)))
+
+
+def test_the_command_line_warns_beside_the_verdict_and_in_json(log):
+    shown = bestchannel("estimate", log).stdout.splitlines()
+    verdict = next(i for i, line in enumerate(shown) if line.startswith(("best", "undecided")))
+    assert any(line.startswith('warning: channel "drifting" drifts') for line in shown[verdict + 1 :])
+    checks = result_of("estimate", log)[1]["checks"]
+    assert [check["name"] for check in checks["channels"]] == ["drifting", "steady"]
+    assert checks["warnings"][-1] == SUPPOSED
+    assert result_of("estimate", log, "--no-checks")[1]["checks"] is None
+    assert "warning" not in bestchannel("estimate", log, "--no-checks").stdout
+
+
+def test_counts_on_the_command_line_are_not_checked(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("channel,x,y,count\na,0,0,90\na,0,1,10\na,1,1,100\n")
+    assert result_of("estimate", path)[1]["checks"] is None
+
+
+def test_an_identification_on_a_recording_warns_and_its_report_too(log, tmp_path):
+    run = bestchannel("identify", "--replay", log, "--epsilon", "0.2", "--json")
+    assert 'warning: channel "drifting" drifts' in run.stderr
+    document = json.loads(run.stdout)
+    assert document["checks"]["warnings"][-1] == SUPPOSED
+    (tmp_path / "result.json").write_text(run.stdout)
+    kept = tmp_path / "run.db"
+    for _ in range(2):  # begun, and gone on with, the second time without checks
+        result_of(
+            "identify", "--replay", log, "--epsilon", "0.2", "--run", kept, *(["--no-checks"] if kept.exists() else [])
+        )
+    for source in (tmp_path / "result.json", kept):
+        result_of("report", source, "-o", tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text()
+        assert "channel &quot;drifting&quot; drifts" in page
+    assert "checks" not in result_of("identify", "--replay", log, "--epsilon", "0.2", "--no-checks")[1]
+
+
+def test_rows_sorted_by_output_are_told_from_rows_in_their_order(tmp_path):
+    path = tmp_path / "sorted.csv"
+    path.write_text("x,y\n" + "0,0\n" * 90 + "0,1\n" * 10 + "1,1\n" * 80 + "1,0\n" * 20)
+    assert any("sorted" in text for text in result_of("estimate", path)[1]["checks"]["warnings"])
+
+
+def test_binned_outputs_are_checked_in_the_order_of_the_senses_that_count():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, 4000)
+    drifting = bc.quantise({"link": (x, 2 * x - 1 + rng.normal(0, 0.8, 4000) + np.linspace(0, 1, 4000))}, bins=8)
+    steady = bc.quantise({"link": (x, 2 * x - 1 + rng.normal(0, 0.8, 4000))}, bins=8)
+    assert bc.estimate(drifting).checks.warnings
+    assert not bc.estimate(steady).checks.warnings

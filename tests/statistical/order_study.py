@@ -1,0 +1,137 @@
+"""`python -m tests.statistical.order_study [--runs N]`: how often the checks of order warn, rightly and wrongly.
+
+Each row is a way in which senses come: of one memoryless channel, whatever its alphabet and the order of its inputs, or of
+one that drifts or remembers. Printed are the shares of runs with an e-value of 200 or more, the threshold of one channel.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from bestchannel.evidence.drift_and_memory import drift_and_memory
+
+THRESHOLD = np.log(200.0)
+
+
+def symmetric(size, error):
+    """Rows that are right with probability 1 - error, and wrong in all ways alike."""
+    return np.full((size, size), error / (size - 1)) * (1 - np.eye(size)) + (1 - error) * np.eye(size)
+
+
+def received(rng, W, x):
+    return (rng.random(len(x))[:, None] > W.cumsum(axis=1)[x]).sum(axis=1).clip(max=W.shape[1] - 1)
+
+
+def steady(W, n, arranged=lambda rng, x: x):
+    """One channel, its inputs drawn and then arranged."""
+
+    def senses(rng):
+        x = arranged(rng, rng.integers(0, len(W), n))
+        return x, received(rng, W, x), W.shape
+
+    return senses
+
+
+def changing(size, n, error):
+    """Symmetric rows with the error error(t), t from 0 to 1."""
+
+    def senses(rng):
+        x = rng.integers(0, size, n)
+        wrong = rng.random(n) < error(np.arange(n) / n)
+        return x, np.where(wrong, (x + rng.integers(1, size, n)) % size, x), (size, size)
+
+    return senses
+
+
+def bursts(size, n, *, switch, errors=(0.02, 0.4)):
+    """A good and a bad state, which change with probability `switch`, as Gilbert's."""
+
+    def senses(rng):
+        state = np.cumsum(rng.random(n) < switch) % 2
+        x = rng.integers(0, size, n)
+        wrong = rng.random(n) < np.array(errors)[state]
+        return x, np.where(wrong, (x + rng.integers(1, size, n)) % size, x), (size, size)
+
+    return senses
+
+
+def echo(n, strength, noise):
+    """Signs, a part of the one before, Gaussian noise, and the sign of the sum."""
+
+    def senses(rng):
+        x = rng.integers(0, 2, n)
+        sent = 2 * x - 1
+        return x, (sent + strength * np.roll(sent, 1) + rng.normal(0, noise, n) > 0).astype(int), (2, 2)
+
+    return senses
+
+
+def sticky(size, n, rate):
+    """An output that is now and then the one before."""
+
+    def senses(rng):
+        x, y, shape = steady(symmetric(size, 0.2), n)(rng)
+        for t in np.flatnonzero(rng.random(n) < rate):
+            y[t] = y[t - 1]
+        return x, y, shape
+
+    return senses
+
+
+def in_blocks(rng, x):
+    return np.sort(x)
+
+
+def in_turn(rng, x):
+    return np.arange(len(x)) % (x.max() + 1)
+
+
+STEADY = {
+    "2×2, 20 senses": steady(symmetric(2, 0.2), 20),
+    "2×2, 500 senses": steady(symmetric(2, 0.1), 500),
+    "2×2, 500 senses, inputs in blocks": steady(symmetric(2, 0.1), 500, in_blocks),
+    "4×4, 500 senses, inputs in turn": steady(symmetric(4, 0.3), 500, in_turn),
+    "16×16, 500 senses": steady(symmetric(16, 0.3), 500),
+    "16×16, 500 senses, inputs in blocks": steady(symmetric(16, 0.3), 500, in_blocks),
+    "2×40, 300 senses, random rows": steady(np.random.default_rng(8).dirichlet(np.ones(40), 2), 300),
+    "one input, 6 outputs, 100 senses": steady(np.full((1, 6), 1 / 6), 100),
+}
+DRIFTING = {
+    "2×2, 2000 senses, error 0.1, then 0.2": changing(2, 2000, lambda t: np.where(t < 0.5, 0.1, 0.2)),
+    "2×2, 8000 senses, error from 0.1 to 0.2": changing(2, 8000, lambda t: 0.1 + 0.1 * t),
+    "2×2, 3000 senses, error 0.1, between 0.35 and 0.65 of them 0.3": changing(
+        2, 3000, lambda t: np.where(abs(t - 0.5) < 0.15, 0.3, 0.1)
+    ),
+    "16×16, 2000 senses, error 0.1, then 0.25": changing(16, 2000, lambda t: np.where(t < 0.5, 0.1, 0.25)),
+}
+REMEMBERING = {
+    "2×2, 2000 senses, bursts of 10": bursts(2, 2000, switch=0.1),
+    "16×16, 2000 senses, bursts of 10": bursts(16, 2000, switch=0.1),
+    "2×2, 1000 senses, echo of 0.3 under noise of 0.8": echo(1000, 0.3, 0.8),
+    "2×2, 4000 senses, 1 in 10 as before": sticky(2, 4000, 0.1),
+    "16×16, 1000 senses, 1 in 10 as before": sticky(16, 1000, 0.1),
+}
+
+
+def evidence(senses, runs, seed=1):
+    """Evidence of drift and memory in every run, in nats, shape (runs, 2)."""
+    children = np.random.SeedSequence(seed).spawn(runs)
+    return np.array([drift_and_memory(*senses(np.random.default_rng(child))) for child in children])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.statistical.order_study")
+    parser.add_argument("--runs", type=int, default=1000)
+    runs = parser.parse_args().runs
+    print("| senses | drift | memory | mean e-values |\n|---|---|---|---|")
+    for name, senses in (STEADY | DRIFTING | REMEMBERING).items():
+        found = evidence(senses, runs)
+        shares = " | ".join(f"{share:.3f}" for share in (found >= THRESHOLD).mean(axis=0))
+        means = ", ".join(f"{mean:.2g}" for mean in np.exp(np.minimum(found, 700)).mean(axis=0))
+        print(f"| {name} | {shares} | {means} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
