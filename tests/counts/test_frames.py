@@ -143,14 +143,14 @@ def test_counts_of_a_file_go_into_estimate_with_labels_and_condition(tmp_path):
         (pd.DataFrame({"x": [0], "X": [0], "y": [0]}), 'the column "x" must occur once'),
         (pd.DataFrame({"a": [0.5, 0.5]}), "probabilities are for `capacity`"),
         (pd.DataFrame(), "must not be empty"),
-        (pd.crosstab([pd.Series(LOG["channel"]), pd.Series(LOG["x"])], pd.Series(LOG["y"])), r"call its reset_index\(\)"),
-        (pd.Series([0, 1, 1]).value_counts(), "the columns must be x, y and perhaps channel and count"),
+        (pd.crosstab([pd.Series(LOG[k]) for k in ("channel", "x", "y")], pd.Series(LOG["y"])), r"call its reset_index\(\)"),
+        (pd.Series([0, 1, 1]).value_counts(), "rows must have the columns x and y, and may have channel and count"),
         ({"a": pd.DataFrame(LINES)}, 'the frame of channel "a" must hold one channel; it holds 2'),
         (xr.DataArray([[[1]], [[1]]], dims=("channel", "x", "y"), coords={"channel": ["a", "a"]}), "each once"),
         (xr.DataArray([[1, 2]], dims=("sent", "got")), "the dimensions must be x, y; they are sent, got"),
         ({}, "at least one channel"),
         ({3: GOOD}, "the name of a channel must be a text; it is 3"),
-        ([GOOD], "counts must be a mapping of names to matrices of counts, a data frame or an array .*; it is a list"),
+        ({GOOD[0][0]}, "counts must be matrices of counts, by name, in a list or alone, .*; it is a set"),
     ],
 )  # fmt: skip
 def test_what_is_no_counts_is_refused(counts, message):

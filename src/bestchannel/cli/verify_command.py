@@ -10,7 +10,7 @@ import typer
 
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import json_of
+from bestchannel.counts.json_text import json_of
 from bestchannel.verification import CheckedRecord, verify
 from bestchannel.verification.verify import TRUSTED
 

@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from bestchannel.channels import Channel
-from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, parquet_format, parquet_parts, text_log
+from bestchannel.counts import (
+    arrow_format,
+    excel_format,
+    json_format,
+    json_records,
+    mat_format,
+    matrix_text,
+    npz_format,
+    parquet_format,
+    parquet_parts,
+    text_log,
+)
 from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
@@ -37,6 +48,8 @@ class Format:
 
 
 _TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
+_JSON_LINES = Format(json_records.read_log, None, json_records.read_long)
+_ARROW = Format(arrow_format.read_log, None, arrow_format.read_long)
 
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
@@ -47,7 +60,13 @@ FORMATS = {
     ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
     ".npy": Format(None, npz_format.read_array),
     ".mat": Format(mat_format.read_log, mat_format.read_matrices),
-    ".json": Format(None, json_format.read_matrices, None, json_format.render),
+    ".json": Format(json_format.read_log, json_format.read_matrices, json_format.read_long, json_format.render),
+    ".jsonl": _JSON_LINES,
+    ".ndjson": _JSON_LINES,
+    ".arrow": _ARROW,
+    ".feather": _ARROW,
+    ".ipc": _ARROW,
+    ".xlsx": Format(excel_format.read_log, excel_format.read_matrices, excel_format.read_long),
 }
 """Every format by the ending of its files."""
 

@@ -13,10 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.counts.labelled_counts import Combinations, LabelledCounts, RowBlock, declared_outputs
+from bestchannel.arrays import numeric_array
+from bestchannel.counts.labelled_counts import (
+    Columns,
+    Combinations,
+    LabelledCounts,
+    RowBlock,
+    declared_outputs,
+    log_columns,
+)
 from bestchannel.counts.long_table import block_of_arrays
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.trials import Trials
+from bestchannel.counts.nested import is_nested, matrices_of, matrix_of
+from bestchannel.counts.stacks import matrices_in
+from bestchannel.counts.text_log import is_long_header
+from bestchannel.counts.trials import NO_ORDER, Trials
+from bestchannel.counts.two_readings import refuse_rows_in_doubt
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"
@@ -25,21 +37,32 @@ UNNAMED = "channel"
 Labels = tuple[str, ...] | None
 
 
-def labelled_counts(counts: object, outputs: Sequence[str] | None = None) -> dict[str, LabelledCounts]:
-    """The counts of every channel with their labels, whatever they came in; `outputs` declares the outputs of all."""
+def labelled_counts(
+    counts: object,
+    outputs: Sequence[str] | None = None,
+    *,
+    columns: Columns = None,
+    channel_axis: str | None = None,
+) -> dict[str, LabelledCounts]:
+    """The counts of every channel with their labels, whatever they came in; `outputs` declares the outputs of all.
+
+    `columns` renames the columns of frames, `channel_axis` ("first" or "last") says where the channels of a stack are.
+    """
     declared = None if outputs is None else declared_outputs(outputs)
     if isinstance(counts, Trials):
         found = [_of_value(content.name, content, declared) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
-        found = [_of_value(name, value, declared) for name, value in counts.items()]
+        found = _of_mapping(counts, declared, columns)
     elif _is_labelled_array(counts):
         found = _of_labelled_array(counts, declared)
     elif is_frame(counts):
-        found = _of_frame(_flat(counts), declared)
+        found = _of_frame(_flat(counts), declared, columns)
+    elif isinstance(counts, np.ndarray | list | tuple):
+        found = [matrix.counts(declared) for matrix in _unnamed(counts, channel_axis)]
     else:
         raise InputError(
-            "counts must be a mapping of names to matrices of counts, a data frame or an array with the dimensions"
-            f" channel, x and y; it is a {type(counts).__name__}"
+            "counts must be matrices of counts, by name, in a list or alone, {sent: {got: n}}, a data frame or an array"
+            f" with the dimensions channel, x and y; it is a {type(counts).__name__}"
         )
     named = {content.name: content for content in found}
     if not named or len(named) < len(found):
@@ -47,27 +70,61 @@ def labelled_counts(counts: object, outputs: Sequence[str] | None = None) -> dic
     return named
 
 
+def _of_mapping(counts: Mapping[Any, object], declared: Labels, columns: Columns) -> list[LabelledCounts]:
+    nested = matrices_of(counts, UNNAMED)
+    if nested is not None:
+        return [matrix.counts(declared) for matrix in nested]
+    if counts and all(isinstance(n, int | float | np.number) for n in counts.values()):
+        raise InputError(
+            "counts must say what was sent; these say only what was received, as counts of one circuit do, and are to"
+            " be given as {sent: {received: n}}"
+        )
+    return [_of_value(name, value, declared, columns) for name, value in counts.items()]
+
+
+def _unnamed(counts: Any, channel_axis: str | None) -> list[NamedMatrix]:
+    """A matrix, or a stack or list of them, called 0, 1, 2, ..."""
+    if isinstance(counts, list | tuple):
+        if counts and all(is_frame(rows) or _is_table(rows) for rows in counts):  # perhaps of different shapes
+            return [_matrix_of_rows(str(k), rows) for k, rows in enumerate(counts)]
+        counts = numeric_array(counts, "the counts")
+    if counts.ndim != 3:
+        return [NamedMatrix(UNNAMED, counts)]
+    found = matrices_in(counts, "the array of counts", channel_axis, "first")
+    return [NamedMatrix(str(k), rows) for k, rows in enumerate(found)]
+
+
+def _is_table(rows: object) -> bool:
+    try:
+        return np.ndim(rows) == 2  # type: ignore[arg-type]
+    except ValueError:  # rows of different lengths
+        return False
+
+
+def _matrix_of_rows(name: str, rows: Any) -> NamedMatrix:
+    return _matrix(name, _flat(rows)) if is_frame(rows) else NamedMatrix(name, rows)
+
+
 def is_frame(value: object) -> bool:
     """Whether the value is a data frame, or a column of numbers under an index of groups."""
     return _is_lazy(value) or hasattr(value, "columns") or _is_series(value)
 
 
-def log_of_frame(frame: Any, seen: Combinations) -> RowBlock:
+def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
     """The rows of a frame with the columns x, y and perhaps channel."""
     frame = _flat(frame)
-    columns = _log_columns(frame)
-    if not {"x", "y"} <= columns.keys() or "count" in columns:
-        raise InputError(
-            "a recording requires one row per sense, with the columns x, y and perhaps channel, but not count; the"
-            f" columns are {', '.join(map(str, _names(frame)))}"
-        )
-    return _rows(columns, seen)
+    found = _log_columns(frame, columns)
+    if "count" in found:
+        raise InputError(NO_ORDER)
+    return _rows(found, seen)
 
 
-def _of_value(name: object, value: object, declared: Labels) -> LabelledCounts:
+def _of_value(name: object, value: object, declared: Labels, columns: Columns = None) -> LabelledCounts:
     """The counts of one channel of a mapping."""
     if not isinstance(name, str):
         raise InputError(f"the name of a channel must be a text; it is {name!r}")
+    if is_nested(value):
+        return matrix_of(name, value).counts(declared)
     if isinstance(value, LabelledCounts):
         if declared is None:
             return replace(value, name=name)
@@ -77,7 +134,7 @@ def _of_value(name: object, value: object, declared: Labels) -> LabelledCounts:
         matrix = _reordered(value, ("x", "y"))
         return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
     if is_frame(value):
-        content, *others = _of_frame(_flat(value), declared)
+        content, *others = _of_frame(_flat(value), declared, columns)
         if others:
             raise InputError(f'the frame of channel "{name}" must hold one channel; it holds {1 + len(others)}')
         return replace(content, name=name)
@@ -98,40 +155,68 @@ def _flat(frame: Any) -> Any:
         raise InputError("a lazy frame has no rows yet; call its collect() first")
     if _is_series(frame):
         frame = frame.reset_index(name="count")
-    levels = [getattr(getattr(frame, side, None), "nlevels", 1) for side in ("index", "columns")]
-    if max(levels) > 1:
-        raise InputError("the rows and columns of a frame must have one label each; call its reset_index() first")
     return frame
+
+
+def _levels(frame: Any, side: str) -> int:
+    """How many keys the rows ("index") or the columns of a frame have."""
+    return int(getattr(getattr(frame, side, None), "nlevels", 1))
 
 
 def _names(frame: Any) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def _log_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """The columns called channel, x, y and count, as far as they are there; capitals do not matter."""
-    roles: dict[str, NDArray[Any]] = {}
-    for name in _names(frame):
-        role = str(name).strip().casefold()
-        if role not in ("channel", "x", "y", "count"):
-            continue
-        if role in roles:
-            raise InputError(f'the column "{role}" must occur once; it occurs twice')
-        roles[role] = np.asarray(frame[name].to_numpy())
-    return roles
+def _log_columns(frame: Any, columns: Columns) -> dict[str, NDArray[Any]]:
+    """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
+    names = _names(frame)
+    found = log_columns(list(map(str, names)), columns)
+    return {role: np.asarray(frame[names[i]].to_numpy()) for role, i in found.items()}
 
 
-def _of_frame(frame: Any, declared: Labels) -> list[LabelledCounts]:
-    columns = _log_columns(frame)
-    if columns.keys().isdisjoint({"channel", "count"}) and not {"x", "y"} <= columns.keys():
-        return [_of_matrix(UNNAMED, frame, declared)]
-    if not {"x", "y"} <= columns.keys():
-        raise InputError(
-            "the columns must be x, y and perhaps channel and count, or those of one matrix; they are"
-            f" {', '.join(map(str, _names(frame)))}"
-        )
+def _of_frame(frame: Any, declared: Labels, columns: Columns) -> list[LabelledCounts]:
+    if _levels(frame, "index") > 1 or _levels(frame, "columns") > 1:
+        return [matrix.counts(declared) for matrix in _of_two_keys(frame)]
+    if columns is None and not _may_be_rows(frame):
+        return [_matrix(UNNAMED, frame).counts(declared)]
     seen = Combinations(declared)
-    return seen.counted([_rows(columns, seen)])
+    return seen.counted([_rows(_log_columns(frame, columns), seen)])
+
+
+def _may_be_rows(frame: Any) -> bool:
+    """Whether the columns are those of rows, and the frame is no matrix with the same labels on both sides."""
+    titles = [str(name).strip() for name in _names(frame)]
+    if hasattr(frame, "index") and sorted(map(str, frame.index)) == sorted(titles):
+        return False
+    if is_long_header(titles) or "count" in map(str.casefold, titles):
+        return True
+    columns = [frame[name].to_numpy() for name in _names(frame)]
+    texts = [column for column in columns if column.dtype.kind in "OUT"]
+    # labels stand beside a matrix in its index or in one column, and none comes again
+    if len(texts) > 1 or (texts and (hasattr(frame, "index") or len(set(texts[0].tolist())) < len(texts[0]))):
+        return True
+    if not texts and _is_numbered(frame) and columns and columns[0].dtype.kind in "iuf":
+        refuse_rows_in_doubt(titles, np.column_stack(columns))
+    return False
+
+
+def _is_numbered(frame: Any) -> bool:
+    """Whether nothing but numbers 0, 1, 2, ... stands beside the rows."""
+    index = getattr(frame, "index", None)
+    return index is None or (getattr(index, "name", None) is None and list(index) == list(range(len(index))))
+
+
+def _of_two_keys(frame: Any) -> list[NamedMatrix]:
+    """Confusion matrices below or beside each other, as pandas' `crosstab` makes them of two keys, channel first."""
+    side = "index" if _levels(frame, "index") > 1 else "columns"
+    if _levels(frame, "index") + _levels(frame, "columns") != 3:
+        raise InputError(
+            "a frame of confusion matrices must have two keys on one side, channel and x or channel and y; it has"
+            f" {_levels(frame, 'index')} and {_levels(frame, 'columns')} (call its reset_index() for rows)"
+        )
+    names = list(dict.fromkeys(getattr(frame, side).get_level_values(0)))
+    parts = (frame.xs(name, axis=side, level=0) for name in names)
+    return [_matrix(str(name), part) for name, part in zip(names, parts, strict=True)]
 
 
 def _rows(columns: Mapping[str, NDArray[Any]], seen: Combinations) -> RowBlock:
@@ -144,7 +229,7 @@ def _place(row: int) -> str:
     return f"row {row} of the frame"
 
 
-def _of_matrix(name: str, frame: Any, declared: Labels) -> LabelledCounts:
+def _matrix(name: str, frame: Any) -> NamedMatrix:
     """A confusion matrix: inputs beside it, as its index or in a first column of texts, and outputs above it."""
     names = _names(frame)
     arrays = [np.asarray(frame[title].to_numpy()) for title in names]
@@ -156,7 +241,7 @@ def _of_matrix(name: str, frame: Any, declared: Labels) -> LabelledCounts:
     if not arrays or not len(arrays[0]):
         raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {_names(frame)}')
     labels = None if inputs is None else list(map(str, inputs))
-    return NamedMatrix(name, np.column_stack(arrays), labels, list(map(str, names))).counts(declared)
+    return NamedMatrix(name, np.column_stack(arrays), labels, list(map(str, names)))
 
 
 def _is_labelled_array(value: object) -> bool:

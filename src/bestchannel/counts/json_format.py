@@ -1,6 +1,7 @@
 """JSON, any document of it, and channels or counts as JSON.
 
-`{"channels": {name: [[...]]}}`, or `{"rows", "inputs", "outputs"}` in place of the rows.
+`{"channels": {name: [[...]]}}`, or `{"rows", "inputs", "outputs"}` in place of the rows; lists of records; nested
+dictionaries `{sent: {got: n}}`, by channel or of one; lists of matrices; calibrations of mthree.
 """
 
 from __future__ import annotations
@@ -8,40 +9,17 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import OpenFile, decoded, refuse_too_many_fields
+from bestchannel.counts import json_records, nested
+from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.json_text import json_of
+from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.errors import InputError
-
-
-def json_of(data: bytes) -> Any:
-    """The document that these bytes are the JSON of."""
-    text = decoded(data)
-    refuse_too_many_fields(text, ",")
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"the file must be JSON; line {error.lineno}, column {error.colno} is not JSON ({error.msg})"
-        ) from None
-    except RecursionError:
-        raise InputError("the file must be JSON of a few levels; it is nested too deeply to be read") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InputError(f"a number in the file cannot be read ({error})") from None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise InputError(f"a name must occur once in an object; {reprlib.repr(repeated)} occurs more often")
-    return content
+from bestchannel.progress import Progress
 
 
 def finite_or_none(value: float) -> float | None:
@@ -55,18 +33,75 @@ def shortened(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
+def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
+    """The rows of a list of records, or of one record per line; None for any other document."""
+    document = source.parsed(_document)
+    if json_records.are_records(document):
+        return json_records.log_of_records(iter(document), seen, source)
+    if source.hints.columns is not None:
+        raise InputError("columns belongs to records with the keys x and y; the file holds none")
+    return None
+
+
+def read_long(source: OpenFile) -> list[NamedMatrix]:
+    """The channels of a JSON file: matrices by name, or records channel, x, y, p."""
+    document = source.parsed(_document)
+    if json_records.are_records(document):
+        return json_records.long_of_records(document, source)
+    if source.hints.columns is not None:
+        raise InputError("columns belongs to rows with names above them, as records; the file holds none")
+    return _matrices(document, source, counts=False)
+
+
 def read_matrices(source: OpenFile) -> list[NamedMatrix]:
-    """The channels of a JSON file."""
-    document = json_of(source.content())
-    if not isinstance(document, dict) or "channels" not in document:
+    """The counts of a JSON file that has no records."""
+    return _matrices(source.parsed(_document), source, counts=True)
+
+
+def _document(data: bytes) -> Any:
+    """The document; of several, one per line, the list."""
+    try:
+        return json_of(data)
+    except InputError as error:
+        lines = [line for line in data.split(b"\n") if line.strip()]
+        if "Extra data" not in str(error) or len(lines) < 2:
+            raise
+        return [json_of(line) for line in lines]
+
+
+def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMatrix]:
+    """The matrices of a document: by name, nested dictionaries, a list of lists, or a calibration of mthree."""
+    if isinstance(document, list) and document:
+        if None in document:  # as mthree saved calibrations once
+            return nested.mthree_matrices(document, None, counts=counts)
+        return _of_lists(document, source)
+    if isinstance(document, dict) and isinstance(document.get("cals"), list):
+        return nested.mthree_matrices(document["cals"], document.get("shots"), counts=counts)
+    if isinstance(document, dict) and "rows" in document:
+        return [_labelled(source.name, document)]
+    if isinstance(document, dict) and "channels" in document:
+        channels = document["channels"]
+        if not isinstance(channels, dict):
+            raise InputError(f'"channels" must be an object of names and rows; it is {reprlib.repr(channels)}')
+        return [_labelled(name, content) for name, content in channels.items()]
+    found = nested.matrices_of(document, source.name) if isinstance(document, dict) else None
+    if found is None:
         raise InputError(
-            f'the file must be a JSON object with the key "channels"; it is {reprlib.repr(document)}'
-            " (counts are for `bestchannel estimate`)"
+            'the file must be a JSON object with the key "channels", records with the keys x and y, or'
+            f" {{sent: {{got: n}}}}; it is {reprlib.repr(document)}"
         )
-    channels = document["channels"]
-    if not isinstance(channels, dict):
-        raise InputError(f'"channels" must be an object of names and rows; it is {reprlib.repr(channels)}')
-    return [_labelled(name, content) for name, content in channels.items()]
+    return found
+
+
+def _of_lists(document: list[Any], source: OpenFile) -> list[NamedMatrix]:
+    """One matrix, or a list of them, called 0, 1, 2, ..."""
+    first = document[0]
+    if isinstance(first, list) and first and isinstance(first[0], list):
+        for k, rows in enumerate(document):
+            _refuse_other_cells(str(k), rows)
+        return [NamedMatrix(str(k), rows) for k, rows in enumerate(document)]
+    _refuse_other_cells(source.name, document)
+    return [NamedMatrix(source.name, document)]
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -79,6 +114,8 @@ def _labelled(name: str, content: object) -> NamedMatrix:
     if not isinstance(content, dict):
         _refuse_other_cells(name, content)
         return NamedMatrix(name, content)
+    if nested.is_nested(content):
+        return nested.matrix_of(name, content)
     if "rows" not in content or not content.keys() <= {"rows", "inputs", "outputs"}:
         raise InputError(
             f'channel "{name}" must have the keys rows and perhaps inputs and outputs; it has {", ".join(content)}'

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bestchannel.arrays import count_table, numeric_array
+from bestchannel.arrays import Integers, count_table, numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts.labelled_counts import LabelledCounts, undeclared
+from bestchannel.counts.soft_outputs import refuse_measured
 from bestchannel.errors import InputError
+
+_TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
+"""What sums beside counts are called; All is pandas' word."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedMatrix:
-    """A matrix before anything is checked; None stands for the labels 0, 1, 2, ..."""
+    """A matrix before anything is checked; None stands for the labels 0, 1, 2, ...
+
+    `inferred` says that the outputs are those that happened to be there.
+    """
 
     name: str
     rows: object
     inputs: Sequence[str] | None = None
     outputs: Sequence[str] | None = None
+    inferred: bool = False
 
     def transposed(self) -> NamedMatrix:
         """The rows as columns; the labels are those of the inputs and outputs already."""
         rows = np.transpose(numeric_array(self.rows, f'channel "{self.name}"'))
-        return NamedMatrix(self.name, rows, self.inputs, self.outputs)
+        return replace(self, rows=rows)
 
     def channel(self, *, normalize: bool) -> Channel:
         """The channel whose rows these are."""
@@ -38,17 +46,29 @@ class NamedMatrix:
         where = f'the counts of channel "{self.name}"'
         counts = count_table(self.rows, where)
         inputs = _labels(self.inputs, counts.shape[0], "input", where)
+        self._refuse_totals(counts, where)
         if declared is not None and self.outputs is None and len(declared) != counts.shape[1]:
             raise InputError(f"{where} must have the {len(declared)} declared outputs; they have {counts.shape[1]}")
         if declared is None or self.outputs is None:
             outputs = _labels(declared or self.outputs, counts.shape[1], "output", where)
-            return LabelledCounts(self.name, counts, inputs, outputs, False)
+            if self.inferred:
+                refuse_measured(self.name, outputs, counts.sum(axis=0))
+            return LabelledCounts(self.name, counts, inputs, outputs, self.inferred)
         wide = np.zeros((len(counts), len(declared)), dtype=np.int64)
         for y, label in enumerate(_labels(self.outputs, counts.shape[1], "output", where)):
             if label not in declared:
                 raise InputError(undeclared(f"column {label!r} of {where}", label, declared))
             wide[:, declared.index(label)] = counts[:, y]
         return LabelledCounts(self.name, wide, inputs, declared, False)
+
+    def _refuse_totals(self, counts: Integers, where: str) -> None:
+        """Refuse a last row or column that is called total and is one, which would be counted twice."""
+        for labels, table in ((self.inputs, counts), (self.outputs, counts.T)):
+            if labels is None or len(labels) != len(table) or len(table) < 2:
+                continue
+            last = str(labels[-1])
+            if last.strip().casefold() in _TOTALS and np.array_equal(table[:-1].sum(axis=0), table[-1]):
+                raise InputError(f"{where} must be without totals; {last!r} is the sum of the others (leave it out)")
 
 
 def _labels(labels: Sequence[str] | None, size: int, kind: str, where: str) -> tuple[str, ...]:

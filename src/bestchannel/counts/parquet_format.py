@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.disk import MOST_BYTES, OpenFile
 from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
     NOT_A_MATRIX,
@@ -120,9 +120,19 @@ def refuse_types(schema: Any, names: Mapping[str, str]) -> None:
         if len(schema.get_all_field_indices(name)) > 1:
             raise InputError(f'the column "{name}" must occur once; it occurs more often')
         kind = schema.field(name).type
-        if pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind):
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not any(is_kind(inner) for is_kind in _plain_kinds()):
             content = "numbers" if role in ("count", "p") else "labels"
             raise InputError(f'the column "{name}" must hold {content}; it holds values of type {kind}')
+
+
+def _plain_kinds() -> tuple[Callable[[Any], bool], ...]:
+    """The types of which a value takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
+    from pyarrow import types
+
+    numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal
+    texts = types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary
+    return (*numbers, *texts)
 
 
 @contextmanager
@@ -165,6 +175,8 @@ def _column(table: Any, name: str, place: Place) -> Column:
     import pyarrow as pa
 
     values = _present(table, name, place)
+    if pa.types.is_string_view(values.type):
+        values = _copied(values, name)
     try:
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         _refuse_labels(encoded.dictionary, name)
@@ -177,6 +189,14 @@ def _column(table: Any, name: str, place: Place) -> Column:
         raise InputError(f'the column "{name}" must have a value in every row; it has none in some')
     index = {label: i for i, label in enumerate(dict.fromkeys(found[k] for k in np.argsort(first).tolist()))}
     return Column(list(index), np.array([index[label] for label in found], np.int64)[codes])
+
+
+def _copied(views: Any, name: str) -> Any:
+    """Views of texts as texts, if these are not too many: any number of views may show the same long one."""
+    lengths = np.frombuffer(views.buffers()[1], "<i4").reshape(-1, 4)[views.offset :][: len(views), 0]
+    if int(lengths.sum(dtype=np.int64)) > MOST_BYTES:
+        raise InputError(f'the column "{name}" must hold labels; they take more than {MOST_BYTES:,} bytes')
+    return views.cast("string")
 
 
 def _refuse_labels(labels: Any, name: str) -> None:
@@ -211,10 +231,11 @@ def _numbers(table: Any, name: str, place: Place) -> NDArray[Any]:
 def _present(table: Any, name: str, place: Place) -> Any:
     """The column as one array, without a missing value."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     values = table.column(table.schema.get_field_index(name))
     if values.null_count:
-        row = values.is_null().to_pylist().index(True)
+        row = pc.index(values.is_null(), True).as_py()
         raise InputError(f'{place(row)}, column "{name}" must have a value; it has none')
     if isinstance(values, pa.ChunkedArray):
         values = values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values

@@ -227,7 +227,7 @@ def delimiter_of(text: str) -> str:
 
     A comma beside a semicolon or a tab is a decimal comma or part of a label.
     """
-    unquoted = re.sub(r'"[^"]*"', "", text[:100_000]).lstrip("\r\n ")
+    unquoted = re.sub(r'"[^"]*"', "q", text[:100_000]).lstrip("\r\n ")
     first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
     return next((sign for sign in ";\t, " if sign in first_line), ",")
 

@@ -75,6 +75,8 @@ def refuse_either(header: Cells, columns: dict[str, str]) -> NoReturn:
 
 def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     """Refuse a matrix without labels beside it that looks like rows of a log."""
+    if np.any(cells % 1):
+        return
     known = proposal(header, strict=True) if header is not None else None
     if known is None and not (_looks_like_trials(cells) or (header is not None and _looks_like_counts(cells))):
         return
@@ -88,7 +90,7 @@ def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
 
 def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
     """Refuse an array without labels that looks like the trials of a log."""
-    if hints.form is None and array.ndim == 2 and array.dtype.kind in "iuf" and _looks_like_trials(array):
+    if hints.form is None and array.ndim == 2 and array.dtype.kind in "iu" and _looks_like_trials(array):
         raise InputError(
             f"the array of shape {array.shape} may be trials, one a row, or a matrix with {len(array)} inputs; store"
             " trials as vectors x and y (numpy.savez(path, x=…, y=…)), or write --form matrix (form='matrix')"
@@ -98,7 +100,7 @@ def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
 def _looks_like_trials(cells: NDArray[Any]) -> bool:
     """Whether at most half of the lines are different, where a line may be a trial."""
     n_rows, width = cells.shape
-    if not 1 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
+    if not 1 < width <= _LONGEST_LOG_ROW or n_rows <= width:
         return False
     return 2 * len(np.unique(cells, axis=0)) <= n_rows
 
@@ -106,7 +108,7 @@ def _looks_like_trials(cells: NDArray[Any]) -> bool:
 def _looks_like_counts(cells: Floats) -> bool:
     """Whether the columns but the last make every pair of a few labels once."""
     n_rows, width = cells.shape
-    if not 2 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
+    if not 2 < width <= _LONGEST_LOG_ROW or n_rows <= width:
         return False
     sizes = [len(np.unique(column)) for column in cells.T[:-1]]
     return len(np.unique(cells[:, :-1], axis=0)) == n_rows and 2 * max(sizes) <= n_rows

@@ -202,6 +202,8 @@ def estimate(
     outputs: Sequence[str] | None = None,
     inferred_outputs: bool = False,
     checks: bool = True,
+    columns: Mapping[str, str] | None = None,
+    channel_axis: str | None = None,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
@@ -211,10 +213,11 @@ def estimate(
     Parameters
     ----------
     counts
-        A mapping from names to whole numbers of shape (n_inputs, n_outputs): how often input x gave output y. Or a
+        A mapping from names to whole numbers of shape (n_inputs, n_outputs): how often input x gave output y. Or one
+        such matrix, a list or a stack (k, n_inputs, n_outputs) of them; {sent: {got: n}} of one channel, or by name; a
         frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without count and one row per
-        sense; a confusion matrix as a frame; an xarray with the dimensions channel, x, y; what `read_counts`,
-        `read_trials` or `quantise` gives.
+        sense; a confusion matrix as a frame, or several, as pandas' crosstab makes them; an xarray with the dimensions
+        channel, x, y; what `read_counts`, `read_trials` or `quantise` gives.
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -226,6 +229,10 @@ def estimate(
         where labelled rows are counted without `outputs`.
     checks
         Whether to look, where the order of the senses is known, for channels that drift or remember.
+    columns
+        What the columns of a frame are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
+    channel_axis
+        "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
 
     Returns
     -------
@@ -245,7 +252,7 @@ def estimate(
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
-    tables = _labelled(counts, outputs)
+    tables = _labelled(counts, outputs, columns, channel_axis)
     channels = _channel_estimates(tables, delta / len(tables))
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
@@ -262,13 +269,15 @@ def estimate(
     )
 
 
-def _labelled(counts: object, outputs: Sequence[str] | None) -> Mapping[str, LabelledCounts]:
+def _labelled(
+    counts: object, outputs: Sequence[str] | None, columns: Mapping[str, str] | None, channel_axis: str | None
+) -> Mapping[str, LabelledCounts]:
     """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
     if outputs is None and isinstance(counts, Mapping) and counts:
         pairs = counts.items()
         if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
             return counts
-    return labelled_counts(counts, outputs)
+    return labelled_counts(counts, outputs, columns=columns, channel_axis=channel_axis)
 
 
 def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:

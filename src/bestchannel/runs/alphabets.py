@@ -11,8 +11,8 @@ import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import json_of
+from bestchannel.counts.disk import STDIN, errors_naming, read_bytes
+from bestchannel.counts.json_text import json_of
 from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels
@@ -28,9 +28,11 @@ def read_alphabets(path: str | os.PathLike[str]) -> list[ChannelLabels]:
     path = Path(path)
     with errors_naming(path):
         ending = path.suffix.lower()
-        if ending not in (".json", ".csv"):
+        if ending not in (".json", ".csv") and path != STDIN:
             raise InputError(f"the ending must be .json or .csv; it is {ending!r}")
         data = read_bytes(path)
+        if path == STDIN:
+            ending = ".json" if data.lstrip().startswith(b"{") else ".csv"
         sides = _json_sides(data) if ending == ".json" else _csv_sides(data)
         if not sides:
             raise InputError("the file must name at least one channel; it names none")

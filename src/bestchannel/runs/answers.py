@@ -13,7 +13,7 @@ from typing import Any
 
 from bestchannel.counts import read_counts
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import json_of
+from bestchannel.counts.json_text import json_of
 from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import finite_or_none, json_of
+from bestchannel.counts.json_format import finite_or_none
+from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step, Supply
 
