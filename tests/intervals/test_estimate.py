@@ -156,7 +156,7 @@ def test_bad_counts_are_refused_by_name(counts, message):
     ("arguments", "message"),
     [
         ({"counts": {}}, "at least one channel"),
-        ({"counts": [GOOD]}, "must be a mapping"),
+        ({"counts": 5}, "counts must be matrices of counts, by name, in a list or alone"),
         ({"counts": {1: GOOD}}, "must be a text"),
         ({"counts": {"a": GOOD}, "delta": 0}, "delta"),
         ({"counts": {"a": GOOD}, "delta": 1}, "delta"),

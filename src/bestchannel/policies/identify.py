@@ -109,6 +109,7 @@ def identify(
     whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
     if max_senses is not None and (not whole or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
+    max_senses = None if max_senses is None else int(max_senses)
     parties, inferred_outputs = _told_about(sensor, policy)
     policy.limit(_supply(sensor, policy, max_senses))
     while (request := policy.ask()) is not None:
