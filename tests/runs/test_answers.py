@@ -66,7 +66,7 @@ def test_rows_of_one_cell_add_up(tmp_path):
         (["cable", "dot", "Dot", 1], "channel \"cable\" has the outputs dot, dash, lost; the file has output 'Dot'"),
         (["cable", "dit", "dot", 1], "channel \"cable\" has the inputs dot, dash; the file has input 'dit'"),
         (["cables", "dot", "dot", 1], "request 1 asks for the channels cable, radio; the file has channel 'cables'"),
-        (["cable", "dot", "dot", 10**30], "count must be at most"),
+        (["cable", "dot", "dot", 10**30], "count must be"),
     ],
 )
 def test_row_that_does_not_answer_is_refused(row, sentence, tmp_path):
