@@ -10,7 +10,7 @@ import typer
 from bestchannel import runs
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.counts.json_format import json_of
+from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification
 from bestchannel.report.provenance import Origin, origin_of, warnings_in
