@@ -22,7 +22,6 @@ from tests.browser import chromium
 ROOT = Path(__file__).parents[2]
 VIEWS = {
     "report-desk-light": (1280, "light", 1150),
-    "report-desk-dark": (1280, "dark", 2350),
     "report-phone-light": (390, "light", 1680),
     "report-phone-dark": (390, "dark", 1680),
 }

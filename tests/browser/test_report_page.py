@@ -1,5 +1,6 @@
 """The report in Chromium: at the width of a phone and of a desk, light and dark."""
 
+import re
 from contextlib import contextmanager
 from functools import cache
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ WIDTHS = [390, 1280]
 
 @cache
 def many():
-    return identified({f"q{j}": bsc(0.01 + 0.002 * j) for j in range(60)}, max_senses=20_000, epsilon=1e-3)
+    return identified({f"q{j}": bsc(0.01 + 0.002 * j) for j in range(156)}, max_senses=20_000, epsilon=1e-3)
 
 
 @cache
@@ -126,6 +127,108 @@ def test_letters_are_not_smaller_on_a_phone(visit):
     phone, desk = (visit(width).window.evaluate(size) for width in WIDTHS)
     assert phone == pytest.approx(desk, abs=0.5)
     assert phone >= 11
+
+
+@pytest.fixture(scope="module")
+def crowd(browser, tmp_path_factory):
+    """The report on 156 channels."""
+    path = tmp_path_factory.mktemp("crowd") / "report.html"
+    path.write_text(report(many()), encoding="utf-8")
+    assert path.stat().st_size < 1_000_000
+    with visited(browser, path.as_uri()) as visit:
+        visit.window.set_viewport_size({"width": 1280, "height": 800})
+        yield visit
+
+
+FOUND = """[...document.querySelectorAll('table.sortable')[0].tBodies[0].rows]
+    .filter(row => row.checkVisibility()).map(row => row.cells[0].textContent)"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_channel_is_found_by_its_name(crowd, width):
+    window = crowd.window
+    window.set_viewport_size({"width": width, "height": 800})
+    search = window.get_by_role("searchbox")
+    search.fill("Q15")
+    assert sorted(window.evaluate(FOUND)) == ["q15", *(f"q15{i}" for i in range(6))]
+    assert window.locator("#search output").inner_text() == "7 found"
+    shown = "[...document.querySelectorAll('.matrices figure')].filter(f => f.checkVisibility()).length"
+    assert window.evaluate(shown) == 7
+    bright = "[...document.querySelectorAll('g.row:not(.dim)')].map(g => g.dataset.name).sort()"
+    assert window.evaluate(bright) == ["q15", *(f"q15{i}" for i in range(6))]
+    search.fill("")
+    assert window.evaluate("document.querySelectorAll('.dim').length") == 0
+    assert window.evaluate(FOUND) == []  # the table is folded again
+    assert crowd.heard == []
+
+
+def test_the_table_is_sorted_by_any_column_either_way(crowd):
+    window = crowd.window
+    fold = window.locator("summary", has_text="Table of capacities")
+    fold.click()
+    values = """column => [...document.querySelector('table.sortable').tBodies[0].rows]
+        .map(row => row.cells[column].dataset.value).map(Number)"""
+    for head, column in (("estimate, bits", 1), ("senses", 4)):
+        button = window.get_by_role("button", name=head, exact=True).first
+        button.click()
+        falling = window.evaluate(values, column)
+        assert falling == sorted(falling, reverse=True)
+        button.press("Enter")
+        assert window.evaluate(values, column) == sorted(falling)
+    window.get_by_role("button", name="channel", exact=True).first.click()
+    assert window.evaluate(FOUND)[:2] == ["q155", "q154"]
+    fold.click()
+
+
+def test_hints_show_the_values_under_the_pointer(crowd):
+    window = crowd.window
+    window.set_viewport_size({"width": 1280, "height": 800})
+    hint = window.locator(".hint")
+    window.locator("g.row").nth(2).hover()
+    assert re.fullmatch(r"q\d+: 0\.\d{4} bits; proved .* senses", hint.inner_text())
+    window.locator(".senses g g").first.hover()
+    assert re.fullmatch(r"q\d+, input 0: [\d,]+ senses, .* of all", hint.inner_text())
+    window.locator(".pair .area").first.hover()
+    assert re.fullmatch(r"[\d,]+ left after [\d,]+ senses", hint.inner_text())
+    fold = window.locator("details:has(.matrices) > summary")
+    fold.click()
+    matrix = window.locator("svg[data-w]").first
+    matrix.scroll_into_view_if_needed()
+    box = matrix.bounding_box()
+    window.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] - 8)
+    rows = matrix.get_attribute("data-w").split(";")
+    assert hint.inner_text() == f"input 1, output 1: {int(rows[1].split(',')[1]) / 1000:.3f}"
+    window.mouse.move(1, 1)
+    assert not hint.is_visible()
+    fold.click()
+    assert crowd.heard == []
+
+
+def test_without_its_script_the_page_can_be_read(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(report(many()), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    window = context.new_page()
+    window.set_default_timeout(0)
+    window.goto(path.as_uri())
+    assert not window.locator("#search").is_visible()
+    window.locator("summary", has_text="Table of capacities").click()
+    assert window.locator("table.sortable tbody tr").first.is_visible()
+    assert window.locator("g.row > title").count() == 156
+    context.close()
+
+
+@pytest.mark.parametrize(("theme", "colour"), [("light", "rgb(138, 83, 0)"), ("dark", "rgb(242, 180, 92)")])
+def test_undecided_has_a_colour_of_its_own(browser, tmp_path, theme, colour):
+    colours = []
+    for result in (undecided(), decided()):
+        path = tmp_path / "report.html"
+        path.write_text(report(result), encoding="utf-8")
+        with visited(browser, path.as_uri()) as visit:
+            visit.window.emulate_media(color_scheme=theme)
+            colours.append(visit.window.evaluate("getComputedStyle(document.querySelector('.state')).color"))
+    assert colours[0] == colour
+    assert colours[1] != colour
 
 
 def test_a_name_that_is_a_script_does_not_run(browser, tmp_path):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 
 import pytest
 
@@ -38,11 +39,17 @@ def test_a_result_becomes_a_page_with_its_verdict(folder):
 def test_a_run_becomes_the_same_page_with_its_seed(folder):
     from_run = Page(drawn(folder / "run.db", folder / "run.html")).words
     from_result = Page(drawn(folder / "result.json", folder / "report.html")).words
-    assert from_run.split("Reproduce it")[0] == from_result.split("Reproduce it")[0]
-    assert "a run that is decided" in from_run
-    assert "answered by simulation" in from_run
     assert (
-        "bestchannel identify --simulate CHANNELS --policy adaptive --delta 0.05 --sampling fewest --threshold proved --seed 7"
+        from_run.split("Course")[1].split("Reproduce it")[0] == from_result.split("Course")[1].split("Reproduce it")[0]
+    )
+    assert re.search(r"time less than 1 s from 20\d\d-\d\d-\d\d \d\d:\d\d UTC", from_run)
+    assert "drawn from run.db, a run that is decided" in from_run
+    assert "bestchannel verify run.db" in from_run
+    assert "bestchannel verify report.html" in from_result
+    for words in (from_run, from_result):
+        assert re.search(r"bestchannel identify --simulate \S*links.json --policy adaptive", words)
+    assert (
+        "bestchannel identify --simulate links.json --policy adaptive --delta 0.05 --sampling fewest --threshold proved --seed 7"
         in from_run
     )
 
@@ -50,7 +57,7 @@ def test_a_run_becomes_the_same_page_with_its_seed(folder):
 def test_a_run_that_has_not_ended_is_drawn_as_it_stands(folder):
     words = Page(drawn(folder / "short.db", folder / "short.html")).words
     assert words.startswith("undecided Undecided between ")
-    assert "a run that is limited" in words
+    assert "drawn from short.db, a run that is limited" in words
 
 
 def test_a_run_that_was_told_nothing_is_drawn_too(folder):
@@ -60,7 +67,7 @@ def test_a_run_that_was_told_nothing_is_drawn_too(folder):
     assert made.returncode == 0, made.stderr
     source = drawn(folder / "new.db", folder / "new.html")
     assert "Nothing has been sensed yet." in source
-    assert "bestchannel run new RUN.db --alphabets FILE --policy adaptive --delta 0.1" in source
+    assert "bestchannel run resume new.db" in source
 
 
 def test_a_recording_leads_to_a_verdict_and_a_report(folder):
@@ -73,8 +80,40 @@ def test_a_recording_leads_to_a_verdict_and_a_report(folder):
     assert run.returncode == 0, run.stderr
     words = Page(drawn(folder / "replayed.db", folder / "replayed.html")).words
     assert words.startswith("decided cable has the largest capacity.")
-    assert "bestchannel identify --replay TRIALS --policy adaptive" in words
+    assert "bestchannel identify --replay trials.csv --policy adaptive" in words
     assert hashlib.sha256(log.read_bytes()).hexdigest() in words
+
+
+def test_report_and_run_can_be_verified_and_a_report_drawn_again(folder):
+    page = folder / "checked.html"
+    drawn(folder / "run.db", page)
+    for path in (folder / "run.db", page, folder / "result.json"):
+        checked = bestchannel("verify", path)
+        assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout
+        assert checked.stdout.startswith("valid: ")
+    again = Page(drawn(page, folder / "again.html")).words
+    assert again.startswith("decided cable has the largest capacity.")
+    page.write_text(
+        page.read_text().replace('\\"senses\\": {\\"cable\\"', "x").replace('"best": "cable"', '"best": "rope"')
+    )
+    assert bestchannel("verify", page).returncode == 3
+
+
+def test_counts_become_a_report_with_a_title(folder):
+    counts = folder / "counts.csv"
+    counts.write_text(
+        "channel,x,y,count\na,0,0,950\na,0,1,50\na,1,0,40\na,1,1,960\nb,0,0,1\nb,1,1,1\nb,1,0,1\nb,0,1,1\n"
+    )
+    target = folder / "counts.html"
+    run = bestchannel(
+        "report", counts, "-o", target, "--title", "Attic", "--note", "measured on Monday", "--delta", "0.1"
+    )
+    assert run.returncode == 0, run.stderr
+    words = Page(target.read_text()).words
+    assert words.startswith("Attic undecided Undecided between a and b. ")
+    assert "measured on Monday" in words
+    assert "bestchannel estimate counts.csv --delta 0.1" in words
+    assert "it has none" in refused(target, "-o", folder / "again.html")
 
 
 def test_json_says_what_was_written(folder):
@@ -93,7 +132,11 @@ def refused(*arguments):
 
 
 def test_what_is_no_result_is_refused_by_name(folder):
-    assert "links.json: this must be the JSON of an identification" in refused(folder / "links.json")
+    assert "must be a whole number" in refused(folder / "links.json")
+    assert "probabilities are for `capacity`" in refused(folder / "links.json")
+    broken = folder / "broken.json"
+    broken.write_text('{"audit": {}}')
+    assert "broken.json: this must be the JSON of an identification" in refused(broken)
     assert "there is no such file" in refused(folder / "nothing.json")
     assert "no folder to write it into" in refused(folder / "result.json", "-o", folder / "none" / "r.html")
     assert "would replace the file" in refused(folder / "result.json", "-o", folder / "result.json")

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br"}
+VOID = {"meta", "link", "br", "input"}
 
 
 class Page(HTMLParser):
@@ -25,7 +25,7 @@ class Page(HTMLParser):
             self.faults.append(name)
 
     def handle_data(self, data):
-        if self.open and self.open[-1] not in ("style", "title", "desc"):
+        if self.open and self.open[-1] not in ("style", "script", "title", "desc"):
             self.pieces.append(data)
 
     @property

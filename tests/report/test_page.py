@@ -1,10 +1,23 @@
+import base64
+import hashlib
+import json
 import re
+import zlib
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 
+import numpy as np
 import pytest
 
+from bestchannel.counts import LabelledCounts
+from bestchannel.errors import InputError
+from bestchannel.intervals import estimate
 from bestchannel.policies import Adaptive, identify
-from bestchannel.report.page import page
+from bestchannel.report.page import counts_page, page
+from bestchannel.report.provenance import Provenance
+from bestchannel.report.record_inside import MOST_UNPACKED, record_element, record_in
 from bestchannel.report.summary import summarise
+from bestchannel.runs.results import as_document
 from bestchannel.sensing import Simulator
 from tests.report.examples import (
     EVERY,
@@ -38,9 +51,15 @@ def test_everything_that_opens_closes(source):
     assert (found.open, found.faults) == ([], [])
 
 
-def test_nothing_is_fetched_and_nothing_runs(source):
+def test_nothing_is_fetched_and_nothing_runs_but_the_script_of_the_page(source):
     found = Page(source)
-    assert not found.named("script")
+    kinds = [attributes.get("type") for attributes in found.named("script")]
+    assert kinds == ["application/json", None]
+    script = source.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    assert found.named("meta")[3]["content"] == policy
+    assert script == files("bestchannel.report").joinpath("page.js").read_text(encoding="utf-8")
     references = [a[key] for _, a in found.elements for key in ("src", "href", "srcset") if key in a]
     assert references == ["data:,"]
     assert "url(" not in source
@@ -121,7 +140,8 @@ def test_every_input_of_the_heat_map_carries_its_senses():
 
 def test_names_are_shown_and_never_obeyed():
     source = page(hostile_names())
-    assert "<script" not in source
+    assert source.count("<script") == 2
+    assert "<script>alert" not in source
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in source
     assert "\x00" not in source
     assert "\u202e" not in source
@@ -158,7 +178,7 @@ def test_the_command_names_policy_and_options():
 
 
 def test_the_fingerprint_and_the_origin_stand_in_the_page():
-    source = page(decided(), origin=[("drawn from", "r<1>.json")])
+    source = page(decided(), origin=Provenance(more=(("drawn from", "r<1>.json"),)))
     assert f"sha256:{summarise(decided()).fingerprint}" in source
     assert "r&lt;1&gt;.json" in source
 
@@ -167,10 +187,106 @@ def test_the_same_result_gives_the_same_page():
     assert page(undecided()) == page(undecided())
 
 
-def test_156_binary_channels_take_less_than_half_a_megabyte():
+def test_title_note_times_and_amendments_stand_in_the_page():
+    began = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
+    about = Provenance(
+        title="The <attic>",
+        note="first line\nsecond line",
+        began=began,
+        ended=began + timedelta(hours=3, minutes=12),
+        drawn=began + timedelta(days=1),
+        amended=(2, 5),
+    )
+    words = Page(page(decided(), origin=about)).words
+    assert words.startswith("The <attic> decided cable has the largest capacity.")
+    assert "first line second line" in words
+    assert "time 3 h 12 min from 2026-11-15 08:00 UTC" in words
+    assert "last answer 2026-11-15 11:12 UTC drawn 2026-11-16 08:00 UTC" in words
+    assert "amended the answer to request 2, 5, after it was told" in words
+    assert "<title>The &lt;attic&gt; · cable has the largest capacity. · bestchannel</title>" in page(
+        decided(), origin=about
+    )
+
+
+def test_the_command_has_the_files_that_are_known():
+    simulated = Provenance(source="simulation", data="links.json", seed=7, report="r.html")
+    assert "bestchannel identify --simulate links.json --policy adaptive" in page(decided(), origin=simulated)
+    assert "--seed 7" in page(decided(), origin=simulated)
+    assert "bestchannel verify r.html" in page(decided(), origin=simulated)
+    laboratory = Provenance(source="laboratory", run="lab 1.db")
+    assert "bestchannel run resume &#x27;lab 1.db&#x27;" in page(decided(), origin=laboratory)
+    assert "bestchannel verify &#x27;lab 1.db&#x27;" in page(decided(), origin=laboratory)
+
+
+def test_only_an_undecided_page_has_the_colour_of_undecided():
+    assert '<div class="undecided">' in page(undecided())
+    assert '<div class="undecided">' not in page(decided())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_record_inside_a_page_is_the_record(name):
+    result = EVERY[name]()
+    assert record_in(page(result).encode()) == json.loads(json.dumps(as_document(result)))
+
+
+def test_record_that_is_too_large_is_packed_and_one_that_is_still_too_large_is_left_out():
+    result, whole = decided(), json.loads(json.dumps(as_document(decided())))
+    plain = len(record_element(result, 10**9))
+    packed = record_element(result, plain // 2)
+    assert packed.startswith('<script type="application/json+deflate" id="record">')
+    assert record_in(f"<!DOCTYPE html>{packed}".encode()) == whole
+    assert record_element(result, 100) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ("", "it has none"),
+        ('<script type="application/json" id="record">{</script>', "the file must be JSON"),
+        ('<script type="application/json+deflate" id="record">!</script>', "the record inside the page is damaged"),
+        ('<script type="application/json+deflate" id="record">eJw=</script>', "does not end where it should"),
+        (2 * '<script type="application/json" id="record">{}</script>', "it has none"),
+    ],
+)
+def test_page_without_a_record_is_refused(record, sentence):
+    with pytest.raises(InputError, match=sentence):
+        record_in(f"<!DOCTYPE html>{record}".encode())
+
+
+def test_record_that_would_unpack_without_end_is_refused():
+    bomb = base64.b64encode(zlib.compress(b"0" * (MOST_UNPACKED + 1))).decode()
+    with pytest.raises(InputError, match="does not end where it should"):
+        record_in(f'<script type="application/json+deflate" id="record">{bomb}</script>'.encode())
+
+
+def test_counts_become_a_page_without_a_course():
+    counts = {
+        name: LabelledCounts(name, np.array(rows), ("0", "1"), ("0", "1"), False)
+        for name, rows in {"a": [[950, 50], [40, 960]], "b": [[700, 300], [310, 690]], "c": [[5, 5], [5, 5]]}.items()
+    }
+    found = estimate(counts, delta=0.1)
+    source = counts_page(counts, found, origin=Provenance(source="counts", data="my counts.csv"))
+    assert headings(source) == ["Capacities", "Where the senses went", "The channels", "Reproduce it"]
+    words = Page(source).words
+    assert words.startswith("decided a has the largest capacity. ")
+    assert found.guarantee in words
+    assert "bestchannel estimate 'my counts.csv' --delta 0.1" in words
+
+
+def test_undecided_counts_name_the_candidates_by_their_estimates():
+    counts = {"low": [[80, 20], [20, 80]], "high": [[85, 15], [15, 85]], "out": [[500, 500], [500, 500]]}
+    labelled = {n: LabelledCounts(n, np.array(c), ("0", "1"), ("0", "1"), False) for n, c in counts.items()}
+    found = estimate(labelled)
+    assert found.verdict.candidates[:2] == ("high", "low")
+    assert Page(counts_page(labelled, found)).words.startswith("undecided Undecided between high and low.")
+
+
+def test_156_binary_channels_take_less_than_a_megabyte_with_their_record():
     channels = {f"q{j}": bsc(0.01 + 0.002 * j) for j in range(156)}
-    source = page(identified(channels, max_senses=60_000, epsilon=1e-3))
-    assert len(source.encode()) < 500_000
+    result = identified(channels, max_senses=60_000, epsilon=1e-3)
+    source = page(result)
+    assert len(source.encode()) < 1_000_000
+    assert record_in(source.encode())["senses"] == result.senses
     assert Page(source).words.count("q155") >= 4
 
 

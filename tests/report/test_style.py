@@ -36,7 +36,7 @@ def test_there_is_a_light_and_a_dark_theme_with_the_same_colours():
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
-@pytest.mark.parametrize(("letters", "ground"), [*product(["ink", "muted", "accent"], ["page", "soft"])])
+@pytest.mark.parametrize(("letters", "ground"), [*product(["ink", "muted", "accent", "open"], ["page", "soft"])])
 def test_letters_have_the_contrast_of_aa(theme, letters, ground):
     assert contrast(colour(theme[letters]), colour(theme[ground])) >= AA
 

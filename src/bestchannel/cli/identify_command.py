@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -65,7 +66,7 @@ def identify_verb(
             with remembering(sensor, chosen, run, source={**source.record(run), **warnings}) as durable:
                 result = carry_on(durable, chosen, max_senses)
         say_what_is_missing(sensor, chosen)
-        finish(result, json, checks)
+        finish(result, json, checks, source.named())
 
 
 def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None) -> Identification:
@@ -83,11 +84,13 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
     return checks
 
 
-def finish(result: Identification, json: bool, checks: OrderChecks | None = None) -> None:
-    """Print the result; undecided is exit code 3."""
+def finish(
+    result: Identification, json: bool, checks: OrderChecks | None = None, source: Mapping[str, Any] | None = None
+) -> None:
+    """Print the result, with what is known of who answered; undecided is exit code 3."""
     if json:
-        more = {} if checks is None else {"checks": asdict(checks)}
-        terminal.print_json({**as_document(result), **more})
+        more = {"checks": None if checks is None else asdict(checks), "source": source}
+        terminal.print_json(as_document(result) | {key: value for key, value in more.items() if value is not None})
     else:
         for line in str(result).splitlines():
             terminal.say(line)
@@ -97,7 +100,7 @@ def finish(result: Identification, json: bool, checks: OrderChecks | None = None
 
 def _source(simulate: Path | None, seed: int, replay: Replay | None) -> Simulation | Replay:
     if simulate is not None and replay is None:
-        return Simulation(read_channels(simulate), seed)
+        return Simulation(read_channels(simulate), seed, simulate)
     if replay is not None and simulate is None:
         return replay
     raise InputError("one of --simulate and --replay is required: known channels, or a trial log")

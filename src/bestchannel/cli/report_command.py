@@ -1,64 +1,108 @@
-"""`bestchannel report RUN.db|RESULT.json`: an identification as one HTML file."""
+"""`bestchannel report RUN.db|RESULT.json|COUNTS`: an identification, or counts, as one HTML file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bestchannel import runs
 from bestchannel.cli import options, terminal
-from bestchannel.counts.disk import errors_naming, read_bytes, write_bytes
-from bestchannel.counts.json_text import json_of
+from bestchannel.cli.record_files import record_of
+from bestchannel.counts import read_counts
+from bestchannel.counts.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification
-from bestchannel.report.provenance import Origin, origin_of, warnings_in
-from bestchannel.runs.results import read_result
-
-SQLITE = b"SQLite format 3\0"
-"""What every file of a run begins with."""
+from bestchannel.intervals import Estimate, estimate
+from bestchannel.report.provenance import Provenance
+from bestchannel.runs.results import from_document
+from bestchannel.runs.settings import refuse_wishes
 
 
 @terminal.verb
 def report(
-    source: Annotated[Path, typer.Argument(help="A run (RUN.db), or what identify --json printed.", **options.FILE)],
+    source: Annotated[
+        Path, typer.Argument(help="A run (RUN.db), what identify --json printed, or counts.", **options.FILE)
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", readable=False)] = Path(
         "report.html"
     ),
+    title: Annotated[str | None, typer.Option(help="What the report is called.")] = None,
+    note: Annotated[str | None, typer.Option(help="What the report says about itself.")] = None,
+    delta: Annotated[float, typer.Option(help="Of counts: the largest probability of a wrong answer.")] = 0.05,
+    epsilon: Annotated[float, typer.Option(help="Of counts: accept a channel within this many bits.")] = 0.0,
+    outputs: options.Outputs = None,
+    transpose: options.Transpose = False,
+    columns: options.Columns = None,
     json: options.Json = False,
 ) -> None:
-    """Draw an identification as one HTML file that opens without a network.
+    """Draw an identification, or counts, as one HTML file that opens without a network.
 
     The verdict and its guarantee, capacities with intervals, how candidates fell, evidence against
     threshold, where the senses went, the channels, the lower bound, and how to reproduce it. A run
-    that has not ended is drawn as it stands.
+    that has not ended is drawn as it stands; counts are whatever `estimate` reads. The record of an
+    identification is inside, so that `bestchannel verify report.html` can check it.
     """
-    from bestchannel.report.page import page  # deferred: the other verbs need not wait for it
-
     if output.exists() and source.exists() and output.samefile(source):
         raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
-    result, origin = _read(source)
-    with errors_naming(source):
-        data = page(result, origin=origin).encode()
+    found = record_of(source)
+    about = Provenance() if found is None else found[1]
+    about = _completed(about, source, output, title, note)
+    if found is not None:
+        data, outcome = _of_record(source, found[0], about)
+    else:
+        reading = {
+            "outputs": options.parse_outputs(outputs),
+            "transpose": transpose,
+            "columns": options.parse_columns(columns),
+        }
+        data, outcome = _of_counts(source, reading, {"delta": delta, "epsilon": epsilon}, about)
     with errors_naming(output):
-        write_bytes(output, data)
+        write_bytes(output, data.encode())
     if json:
-        terminal.print_json(_as_json(result, output, len(data)))
+        terminal.print_json({"report": str(output), "bytes": len(data.encode()), **outcome})
     else:
         terminal.say(str(output))
 
 
-def _as_json(result: Identification, output: Path, size: int) -> dict[str, Any]:
-    best = None if result.best is None else str(result.best)
-    return {"report": str(output), "bytes": size, "best": best, "decided": result.decided, "senses": result.senses}
+def _completed(about: Provenance, source: Path, output: Path, title: str | None, note: str | None) -> Provenance:
+    """What the command says, in addition to what the file says."""
+    about = replace(
+        about,
+        title=about.title if title is None else title,
+        note=about.note if note is None else note,
+        report=output.name,
+        drawn=datetime.now(UTC),
+        more=about.more or (("drawn from", source.name),),
+    )
+    refuse_wishes(about.title, about.note, None)
+    return about
 
 
-def _read(path: Path) -> tuple[Identification, Origin]:
-    """The identification in the file, and what the file knows of where it comes from."""
+def _of_record(path: Path, document: Any, about: Provenance) -> tuple[str, dict[str, Any]]:
+    from bestchannel.report.page import page  # deferred: the other verbs need not wait for it
+
     with errors_naming(path):
-        is_run = read_bytes(path).startswith(SQLITE)
-    if not is_run:
-        return read_result(path), [("drawn from", path.name), *warnings_in(json_of(read_bytes(path)).get("checks"))]
-    run = runs.view(path)
-    return run.outcome(), origin_of(run, path)
+        result = from_document(document)
+        best = None if result.best is None else str(result.best)
+        return page(result, origin=about), {"best": best, "decided": result.decided, "senses": result.senses}
+
+
+def _of_counts(
+    path: Path, reading: dict[str, Any], promised: dict[str, Any], about: Provenance
+) -> tuple[str, dict[str, Any]]:
+    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
+
+    with terminal.progress("bytes read") as progress:
+        counts = read_counts(path, **reading, progress=progress)
+    found = estimate(counts, **promised)
+    senses = sum(channel.senses for channel in found.channels)
+    shown = counts_page(
+        counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))
+    )
+    return shown, {"best": found.verdict.best, "decided": found.verdict.decided, "senses": senses}
+
+
+def _warnings(found: Estimate) -> tuple[str, ...]:
+    return tuple(found.checks.warnings) if found.checks else ()

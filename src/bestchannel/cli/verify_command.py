@@ -1,4 +1,4 @@
-"""`bestchannel verify RESULT.json`: check a finished identification again, with code of its own."""
+"""`bestchannel verify RESULT.json|RUN.db|REPORT.html`: check a finished identification again, with code of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bestchannel.cli import options, terminal
+from bestchannel.cli.record_files import record_of
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_text import json_of
 from bestchannel.verification import CheckedRecord, verify
@@ -17,7 +18,7 @@ from bestchannel.verification.verify import TRUSTED
 
 @terminal.verb
 def verify_verb(
-    result: Annotated[Path, typer.Argument(help="What identify --json printed.", **options.FILE)],
+    result: Annotated[Path, typer.Argument(help="What identify --json printed, a run, or a report.", **options.FILE)],
     json: options.Json = False,
 ) -> None:
     """Check again that a record proves what it claims.
@@ -27,8 +28,9 @@ def verify_verb(
     not hold, with one sentence that says what fails and where, and where another version of bestchannel chose the bets,
     so that they are taken on trust. An undecided record that adds up is valid and claims nothing.
     """
+    found = record_of(result)
     with errors_naming(result):
-        verdict = verify(json_of(read_bytes(result)))
+        verdict = verify(json_of(read_bytes(result)) if found is None else found[0])
     if json:
         terminal.print_json(asdict(verdict))
     else:

@@ -354,7 +354,7 @@ def judge(standings: Sequence[Standing], epsilon: float, senses: int) -> Verdict
     return Verdict(
         decided=not open_rivals,
         best=None if open_rivals else leader.name,
-        candidates=tuple(standing.name for standing in left),
+        candidates=tuple(standing.name for standing in sorted(left, key=lambda s: -s.capacity)),
         more_senses=_more_senses(leader, [s for s in left if s is not leader], epsilon, senses),
         leader=leader.name,
     )

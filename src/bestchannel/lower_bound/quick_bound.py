@@ -10,8 +10,8 @@ from bestchannel.lower_bound.bound import kl_nats, lower_bound
 from bestchannel.lower_bound.gaussian import small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 
-LARGEST_CHANNEL, MOST_CHANNELS = 9, 20
-"""|X|·|Y| of one channel, and how many channels, up to which T* is bracketed. That is a matter of seconds."""
+MOST_CHANNELS = {4: 60, 9: 20}
+"""|X|·|Y| of the largest channel, and how many channels of that size at most, for T* to be bracketed in seconds."""
 
 ACCURACY = 0.05
 """Relative width of the bracket of T* that is enough beside the senses of one run."""
@@ -32,7 +32,8 @@ class QuickBound:
 
 def quick_bound(channels: Sequence[Channel], delta: float) -> QuickBound:
     """The senses that no policy of error probability δ gets by without on these channels, on average."""
-    if max(channel.W.size for channel in channels) <= LARGEST_CHANNEL and len(channels) <= MOST_CHANNELS:
+    largest = max(channel.W.size for channel in channels)
+    if any(largest <= size and len(channels) <= most for size, most in MOST_CHANNELS.items()):
         bound = lower_bound(channels, delta, rtol=ACCURACY)
         T = bound.characteristic_time
         return QuickBound(bound.senses_lower_bound, T.lower, T.upper, proved=True)

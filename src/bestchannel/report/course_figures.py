@@ -11,7 +11,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Status
 from bestchannel.report.markup import Html
 from bestchannel.report.numerals import short, ticks, whole
-from bestchannel.report.plot import Axis, curve, dot, framed, letters, stairs, stretched
+from bestchannel.report.plot import Axis, bands, curve, dot, framed, letters, stairs, stretched
 from bestchannel.report.summary import Summary
 from bestchannel.report.wording import brief
 
@@ -39,6 +39,7 @@ def candidates_figure(summary: Summary) -> Html:
     hint = f"{whole(last[1])} left after {whole(last[0])} senses"
     return framed(
         stretched(curve(line, x, y, "shade", closed_at=0.0), curve(line, x, y, "line")),
+        *bands([(senses, f"{whole(left)} left after {whole(senses)} senses") for senses, left in points], x),
         dot(x.place(last[0]), y.height(last[1]), "now", hint),
         x=x,
         y=y,
@@ -63,6 +64,7 @@ def evidence_figure(summary: Summary) -> Html | None:
     last = least[-1]
     return framed(
         stretched(*curves),
+        *bands([(w.senses, _standing(w, summary.names)) for w in least], x),
         letters("threshold", x=0, y=y.height(bar[0][1]), dx=4, dy=-6, class_="tick"),
         *(_end(track[-1], summary.names, x, y, "end-of-rival", 3.0) for track in tracks),
         _end(last, summary.names, x, y, "now", 4.0),
@@ -128,11 +130,15 @@ def leaders(summary: Summary) -> list[str]:
 
 
 def _end(moment: Weighed, names: Sequence[str], x: Axis, y: Axis, class_: str, radius: float) -> Html:
-    passed = moment.evidence >= moment.threshold
-    standing = "passed the threshold" if passed else f"the threshold is {moment.threshold:.3g}"
-    hint = f"{names[moment.rival]}: {moment.evidence:.3g} bits after {whole(moment.senses)} senses, {standing}"
+    hint = _standing(moment, names)
     height = min(max(moment.evidence, y.low), y.high)
     return dot(x.place(moment.senses), y.height(height), class_, hint, radius)
+
+
+def _standing(moment: Weighed, names: Sequence[str]) -> str:
+    passed = moment.evidence >= moment.threshold
+    standing = "passed the threshold" if passed else f"the threshold is {moment.threshold:.3g}"
+    return f"{names[moment.rival]}: {moment.evidence:.3g} bits after {whole(moment.senses)} senses, {standing}"
 
 
 def _senses_axis(summary: Summary) -> Axis:

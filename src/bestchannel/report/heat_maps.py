@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
@@ -59,21 +60,21 @@ def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, tota
     top, middle = ROW * number, ROW * number + ROW // 2
     label = letters(brief(channel.name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")
     sum_ = letters(short(channel.senses), x="100%", dx=8, y=middle, dy="0.34em", class_="value")
+    if n_inputs > MOST_LETTERED:  # few bytes, for the many
+        words = f"{channel.name}: {whole(channel.senses)} senses, {percent(channel.senses / total)} of all"
+        boxes = [_box(x, top, n_inputs, senses / most) for x, senses in enumerate(channel.by_input.tolist())]
+        return tag("g", tag("title", words), label, *boxes, sum_, data_name=channel.name)
     cells = []
     for x, senses in enumerate(channel.by_input.tolist()):
         words = f"{channel.name}, input {channel.inputs[x]}: {whole(senses)} senses, {percent(senses / total)} of all"
-        cells.append(_wide_cell(x, top, n_inputs, senses / most, words, short(senses)))
-    return tag("g", label, *cells, sum_)
+        figure = _number(short(senses), x=_centre(x, n_inputs), y=top + ROW // 2)
+        cells.append(tag("g", tag("title", words), _box(x, top, n_inputs, senses / most), figure))
+    return tag("g", label, *cells, sum_, data_name=channel.name)
 
 
-def _wide_cell(x: int, top: int, n_inputs: int, share: float, words: str, number: str) -> Html:
-    place, width = f"{100.0 * x / n_inputs:.3f}%", f"{100.0 / n_inputs:.3f}%"
-    opacity = shade(share)
-    box = lone("rect", x=place, y=top + 1, width=width, height=ROW - 2, class_="cell", fill_opacity=opacity)
-    content = [tag("title", words), box]
-    if n_inputs <= MOST_LETTERED:
-        content.append(_number(number, x=_centre(x, n_inputs), y=top + ROW // 2))
-    return tag("g", *content)
+def _box(x: int, top: int, n_inputs: int, share: float) -> Html:
+    place, width = f"{100.0 * x / n_inputs:.2f}%", f"{100.0 / n_inputs:.2f}%"
+    return lone("rect", x=place, y=top + 1, width=width, height=ROW - 2, class_="cell", fill_opacity=shade(share))
 
 
 def _centre(x: int, n_inputs: int) -> str:
@@ -106,9 +107,18 @@ def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: 
         *cells,
         role="img",
         class_="matrix",
+        **(_for_hints(W, inputs, outputs) if compact else {}),
         viewBox=f"{-left} -22 {across} {down}",
         style=f"width:{across}px",
     )
+
+
+def _for_hints(W: Floats, inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, object]:
+    """What the script of the page reads where cells have no titles: W in thousandths, nothing where it is unknown."""
+    rows = (",".join("" if share != share else f"{1000.0 * share:.0f}" for share in row) for row in W.tolist())
+    letters = {"data_inputs": list(inputs), "data_outputs": list(outputs)}
+    words = {key: json.dumps(side, separators=(",", ":"), ensure_ascii=False) for key, side in letters.items()}
+    return {"data_w": ";".join(rows), "data_cell": CELL, **words}
 
 
 def _edge(alphabet: Sequence[str], sparse: bool, place: Callable[[int], dict[str, object]]) -> list[Html]:

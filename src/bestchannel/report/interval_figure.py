@@ -63,10 +63,10 @@ def _row(name: str, found: ChannelEstimate | None, number: int, axis: Axis, mark
     content = [letters(brief(name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")]
     if found is None:
         content.append(letters("not estimated", x="100%", y=middle, dy="0.34em", class_="tick end"))
-        return _hinted(content, number, f"{name}: not estimated", marked)
+        return _hinted(content, number, name, f"{name}: not estimated", marked)
     content += _marks(found, axis, middle)
     content.append(letters(bits(found.capacity), x="100%", dx=10, y=middle, dy="0.34em", class_="value"))
-    return _hinted(content, number, hint(name, found), marked)
+    return _hinted(content, number, name, hint(name, found), marked)
 
 
 def hint(name: str, estimate: ChannelEstimate) -> str:
@@ -78,9 +78,10 @@ def hint(name: str, estimate: ChannelEstimate) -> str:
     )
 
 
-def _hinted(content: Sequence[Html], number: int, words: str, marked: bool) -> Html:
+def _hinted(content: Sequence[Html], number: int, name: str, words: str, marked: bool) -> Html:
     area = lone("rect", x="0", y=ROW * number, width="100%", height=ROW, class_="area")
-    return tag("g", tag("title", words), area, *content, class_="row marked" if marked else "row")
+    class_ = "row marked" if marked else "row"
+    return tag("g", tag("title", words), area, *content, class_=class_, data_name=name)
 
 
 def _marks(estimate: ChannelEstimate, axis: Axis, middle: int) -> list[Html]:

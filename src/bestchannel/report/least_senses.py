@@ -73,6 +73,6 @@ def _approximated(bound: QuickBound) -> LeastSenses:
     return LeastSenses(
         bound.senses,
         False,
-        "An approximation for small gaps at the estimated channels, not a proof: for channels of this size the"
-        " certified bound takes minutes (`bestchannel bound` computes it).",
+        "An approximation for small gaps at the estimated channels, not a proof: for so many channels, or channels of"
+        " this size, the certified bound takes longer than a report should (`bestchannel bound` computes it).",
     )

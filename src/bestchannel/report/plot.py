@@ -6,7 +6,7 @@ with strokes that do not stretch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bestchannel.report.markup import Html, joined, lone, tag
@@ -111,6 +111,21 @@ def bottom_axis(x: Axis) -> Html:
 def dot(x: str, y: str, class_: str, hint: str, radius: float = 4.0) -> Html:
     """A point with a hint."""
     return lone("circle", tag("title", hint), cx=x, cy=y, r=f"{radius:g}", class_=class_)
+
+
+def bands(hints: Sequence[tuple[float, str]], x: Axis) -> list[Html]:
+    """Hints along a curve: what holds from a point to the next, wherever in between the pointer is."""
+    ends = [*(senses for senses, _ in hints[1:]), x.high]
+    widths = [100.0 * max(x.share(end) - x.share(start), 0.0) for (start, _), end in zip(hints, ends, strict=True)]
+    return [
+        tag(
+            "g",
+            tag("title", words),
+            lone("rect", x=x.place(start), width=f"{width:.2f}%", height="100%", class_="area"),
+        )
+        for (start, words), width in zip(hints, widths, strict=True)
+        if width >= 0.2
+    ]
 
 
 def letters(content: str, **attributes: object) -> Html:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from bestchannel.policies.catalogue import POLICIES
 from bestchannel.promises import confidence, criterion
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
@@ -20,33 +19,35 @@ from bestchannel.report.interval_figure import interval_figure, legend
 from bestchannel.report.least_senses import LeastSenses
 from bestchannel.report.markup import Html, joined, lone, tag
 from bestchannel.report.numerals import bits, percent, several, whole
+from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary
 from bestchannel.report.tables import capacity_table, course_table, folded, senses_table
-from bestchannel.report.wording import brief, command, promise, spent, verdict
+from bestchannel.report.wording import brief, checking, command, promise, spent, verdict
 
 OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
 OPEN_MATRICES, MOST_CELLS = 6, 60_000
 """Matrices that show at once, and cells of all matrices that a page holds."""
 
 
-def header(summary: Summary) -> Html:
-    """The verdict, its guarantee, and four numbers."""
-    result = summary.result
+def header(summary: Summary, about: Provenance) -> Html:
+    """The verdict, its guarantee, and a few numbers; above them the title, below a note."""
+    facts = [tag("div", tag("dt", word), tag("dd", *value)) for word, *value in _facts(summary, about)]
     return tag(
         "header",
-        tag("p", "decided" if result.decided else "undecided", class_="state"),
+        tag("p", about.title, class_="title") if about.title else joined([]),
+        tag("p", "decided" if summary.result.decided else "undecided", class_="state"),
         tag("h1", verdict(summary)),
         tag("p", promise(summary), class_="lead"),
-        tag(
-            "dl", *(tag("div", tag("dt", word), tag("dd", *value)) for word, *value in _facts(summary)), class_="facts"
-        ),
+        *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
+        tag("dl", *facts, class_="facts"),
     )
 
 
-def _facts(summary: Summary) -> list[tuple[object, ...]]:
+def _facts(summary: Summary, about: Provenance) -> list[tuple[object, ...]]:
     result, first = summary.result, summary.channels[0]
+    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
     facts: list[tuple[object, ...]] = [
-        ("senses", whole(result.senses), _aside(f"in {several(len(summary.course), 'request')}")),
+        ("senses", whole(result.senses), _aside(requests)),
         ("channels", whole(len(summary.channels)), _aside(f"{len(result.candidates)} left")),
     ]
     if first.estimate:
@@ -54,6 +55,8 @@ def _facts(summary: Summary) -> list[tuple[object, ...]]:
         words = f"capacity of {brief(first.name, 18)}"
         facts.append((words, bits(found.capacity), _aside(f"bits, {found.lower:.3f} … {found.upper:.3f}")))
     facts.append(("confidence", confidence(result.delta), _aside(f"δ = {result.delta:g}")))
+    if about.duration is not None and about.began is not None:
+        facts.append(("time", lasting(about.duration), _aside(f"from {moment(about.began)}")))
     return facts
 
 
@@ -71,11 +74,20 @@ def capacities(summary: Summary) -> Html:
         f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
         f" holds, however the senses were chosen.{_pairs(summary)}",
         _other_value(summary),
+        _search(summary),
         legend(),
         interval_figure(shown, marked, "Capacities with their intervals"),
         _more(rest, "channel", lambda: interval_figure(rest, marked, "Capacities of the other channels")),
         folded("Table of capacities", capacity_table(summary.channels)),
     )
+
+
+def _search(summary: Summary) -> Html:
+    """A field that the script of the page shows, where there are many channels."""
+    if len(summary.channels) <= OPEN_ROWS:
+        return joined([])
+    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
+    return tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")
 
 
 def _pairs(summary: Summary) -> str:
@@ -163,7 +175,7 @@ def _matrix(channel: Measured, compact: bool) -> Html:
     words = f"{bits(found.capacity)} bits" if found else "not estimated"
     drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
     caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
-    return tag("figure", caption, tag("div", drawing, class_="scroll"))
+    return tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name)
 
 
 def bound(summary: Summary, least: LeastSenses) -> Html:
@@ -186,35 +198,41 @@ def _bar(word: str, value: str, share: float, class_: str) -> Html:
     return tag("div", tag("p", tag("b", word), f" {value}"), svg)
 
 
-def reproduction(summary: Summary, version: str, origin: Sequence[tuple[str, str]]) -> Html:
+def reproduction(summary: Summary, version: str, about: Provenance) -> Html:
     """What it takes to get here again."""
     result = summary.result
     options = json.dumps(dict(result.audit.options), ensure_ascii=False, default=str)
-    rows = [
-        ("policy", result.policy),
+    rows: list[tuple[str, object]] = [
+        *([("policy", result.policy)] if result.policy else []),
         ("δ, ε", f"{result.delta:g}, {result.epsilon:g} bits"),
         *([("options", options)] if result.audit.options else []),
         ("guarantee", result.guarantee),
-        *((word, value) for word, value in origin if word != "warning"),
+        *_times(about),
+        *about.more,
         ("data", tag("code", f"sha256:{summary.fingerprint}")),
-        *(
-            [("check", tag("code", "bestchannel verify RESULT.json"))]
-            if result.decided and result.policy in POLICIES
-            else []
-        ),
+        *([("check", tag("code", check))] if (check := checking(summary, about)) else []),
         ("made by", f"bestchannel {version}"),
     ]
     listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")
-    again = tag("pre", tag("code", command(summary, dict(origin))), tabindex="0")
+    again = tag("pre", tag("code", command(summary, about)), tabindex="0")
     return section("Reproduce it", "The same question again:", again, listed)
 
 
-def warnings(origin: Sequence[tuple[str, str]]) -> tuple[Html, ...]:
+def _times(about: Provenance) -> list[tuple[str, object]]:
+    """When it was measured and drawn, and which answers were corrected."""
+    known = [("began", about.began), ("last answer", about.ended), ("drawn", about.drawn)]
+    amended = ", ".join(map(str, about.amended))
+    return [
+        *((word, moment(time)) for word, time in known if time is not None),
+        *([("amended", f"the answer to request {amended}, after it was told")] if amended else []),
+    ]
+
+
+def warnings(about: Provenance) -> tuple[Html, ...]:
     """What speaks against the data being as supposed, if anything does."""
-    found = [value for word, value in origin if word == "warning"]
-    return (
-        (section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in found)),) if found else ()
-    )
+    if not about.warnings:
+        return ()
+    return (section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in about.warnings)),)
 
 
 def section(title: str, words: str, *content: object) -> Html:

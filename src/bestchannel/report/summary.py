@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.intervals import ChannelEstimate, estimate
+from bestchannel.intervals import ChannelEstimate, Estimate, estimate
 from bestchannel.policies import Identification, Status
 from bestchannel.report.sound_record import require_sound
 
@@ -50,11 +50,15 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """An identification with its channels, best first, and where it stood after each step."""
+    """An identification with its channels, best first, and where it stood after each step.
+
+    `found` is the estimate of counts that came without a course.
+    """
 
     result: Identification
     channels: tuple[Measured, ...]
     course: tuple[Status, ...]
+    found: Estimate | None = None
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +72,9 @@ class Summary:
 
     @property
     def more_senses(self) -> int | None:
-        """About how many senses more would decide, by the policy's last forecast."""
+        """About how many senses more would decide, by the last forecast."""
+        if self.found is not None:
+            return self.found.verdict.more_senses
         return self.course[-1].more_senses if self.course else None
 
     @property
@@ -80,10 +86,13 @@ class Summary:
     def fingerprint(self) -> str:
         """SHA-256 of the channels, their letters and all counts in their order: the data, however they are stored."""
         parties = [[str(p.key), p.inputs, p.outputs] for p in self.result.audit.channels]
-        told = [
+        told: list[object] = [
             [[channel, step.counts[channel].tolist()] for channel in sorted(step.counts)]
             for step in self.result.audit.steps
         ]
+        if self.found is not None:
+            tables = {channel.name: channel.counts.tolist() for channel in self.channels}
+            told = [[[j, tables[name]] for j, name in enumerate(self.names)]]
         return hashlib.sha256(json.dumps([parties, told], separators=(",", ":")).encode()).hexdigest()
 
 
@@ -99,7 +108,7 @@ def summarise(result: Identification) -> Summary:
         Measured(str(p.key), p.inputs, p.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
         for j, p in enumerate(parties)
     ]
-    return Summary(result, tuple(_best_first(channels, result)), course)
+    return Summary(result, tuple(best_first(channels, result)), course)
 
 
 def _totals(result: Identification) -> list[Integers]:
@@ -134,7 +143,8 @@ def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
     return course[0].senses if course else None
 
 
-def _best_first(channels: Sequence[Measured], result: Identification) -> list[Measured]:
+def best_first(channels: Sequence[Measured], result: Identification) -> list[Measured]:
+    """The named channel, then the candidates, then the others, each by their estimates."""
     left = {str(key) for key in result.candidates}
 
     def rank(channel: Measured) -> tuple[bool, bool, float]:

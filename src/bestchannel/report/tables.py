@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import ChannelEstimate
@@ -14,12 +15,35 @@ from bestchannel.report.summary import Measured, Summary
 from bestchannel.report.wording import brief
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """A table whose first column names the rows; wider than the page, it scrolls by itself."""
+@dataclass(frozen=True)
+class Sortable:
+    """A cell that shows one thing, and is sorted by a number."""
+
+    shown: object
+    value: float
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, by_name: bool = False) -> Html:
+    """A table whose first column names the rows; wider than the page, it scrolls by itself.
+
+    `by_name` lets the script of the page find rows by their first column, and sort them.
+    """
     head = tag("tr", *(tag("th", word, scope="col") for word in heads))
-    body = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
-    whole_table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    body = [_table_row(row, by_name) for row in rows]
+    sortable = "sortable" if by_name else None
+    whole_table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_=sortable)
     return tag("div", whole_table, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _table_row(row: Sequence[object], by_name: bool) -> Html:
+    first = tag("th", brief(str(row[0])), scope="row")
+    return tag("tr", first, *map(_cell, row[1:]), data_name=row[0] if by_name else None)
+
+
+def _cell(cell: object) -> Html:
+    if isinstance(cell, Sortable):
+        return tag("td", cell.shown, data_value=f"{cell.value:.10g}")
+    return tag("td", cell)
 
 
 def folded(words: object, *content: object) -> Html:
@@ -30,12 +54,16 @@ def folded(words: object, *content: object) -> Html:
 def capacity_table(channels: Sequence[Measured]) -> Html:
     """Estimates and both intervals."""
     heads = ["channel", "estimate, bits", "proved interval", "asymptotic, not proved", "senses", "ruled out after"]
-    return table("Capacities in bits per channel use", heads, map(_capacity_row, channels))
+    return table("Capacities in bits per channel use", heads, map(_capacity_row, channels), by_name=True)
 
 
 def _capacity_row(channel: Measured) -> list[object]:
-    out = "–" if channel.ruled_out_after is None else f"{whole(channel.ruled_out_after)} senses"
-    return [brief(channel.name), *interval_cells(channel.estimate), whole(channel.senses), out]
+    after, found = channel.ruled_out_after, channel.estimate
+    out = "–" if after is None else f"{whole(after)} senses"
+    keys = (found.capacity, found.lower, found.asymptotic.lower) if found else (-1.0, -1.0, -1.0)
+    intervals = [Sortable(words, key) for words, key in zip(interval_cells(found), keys, strict=True)]
+    last = Sortable(out, 1e300 if after is None else float(after))
+    return [channel.name, *intervals, Sortable(whole(channel.senses), float(channel.senses)), last]
 
 
 def interval_cells(found: ChannelEstimate | None) -> list[str]:
@@ -69,10 +97,10 @@ def senses_table(channels: Sequence[Measured]) -> Html:
     """The senses of every input, listed in one cell where channels have many."""
     rows = [
         [
-            brief(c.name),
-            whole(c.senses),
+            c.name,
+            Sortable(whole(c.senses), float(c.senses)),
             ", ".join(f"{letter}: {whole(n)}" for letter, n in zip(c.inputs, c.by_input, strict=True)),
         ]
         for c in channels
     ]
-    return table("Senses by channel and input", ["channel", "senses", "by input"], rows)
+    return table("Senses by channel and input", ["channel", "senses", "by input"], rows, by_name=True)

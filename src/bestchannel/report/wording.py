@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from bestchannel.policies.catalogue import POLICIES
 from bestchannel.report.numerals import several, whole
+from bestchannel.report.provenance import Provenance
 from bestchannel.report.summary import Summary
 
 MOST_NAMED = 4
@@ -16,6 +18,7 @@ SOURCES = {
     "simulation": ("identify", "--simulate", "CHANNELS"),
     "recording": ("identify", "--replay", "TRIALS"),
     "laboratory": ("run", "new", "RUN.db", "--alphabets", "FILE"),
+    "counts": ("estimate", "COUNTS"),
 }
 """How identifications begin, by who answers."""
 
@@ -61,10 +64,10 @@ def promise(summary: Summary) -> str:
     """The guarantee of the verdict, or what is missing to one."""
     if summary.result.decided:
         return sentence(summary.result.guarantee)
-    if not summary.course:
+    if not summary.course and summary.found is None:
         return "Nothing has been sensed yet."
     if summary.more_senses is None:
-        return "The policy gives no forecast of the senses that it would still take."
+        return "There is no forecast of the senses that it would still take."
     return f"About {whole(summary.more_senses)} more senses would decide."
 
 
@@ -86,17 +89,29 @@ def spent(summary: Summary) -> str:
     return f"{senses} of {channels} in {several(len(summary.course), 'request')}."
 
 
-def command(summary: Summary, origin: Mapping[str, str]) -> str:
-    """The command that asks the same question again; what the record does not tell stands in capitals."""
+def command(summary: Summary, about: Provenance) -> str:
+    """The command that asks the same question again; what is not known of it stands in capitals."""
+    if about.source in ("laboratory", "sensor") and about.run:
+        return shlex.join(["bestchannel", "run", "resume", about.run])
     result, options = summary.result, summary.result.audit.options
-    words = ["bestchannel", *SOURCES.get(origin.get("answered by", ""), SOURCES["simulation"])]
-    words += ["--policy", result.policy, "--delta", f"{result.delta:g}"]
+    *verb, placeholder = SOURCES.get(about.source, SOURCES["simulation"])
+    words = ["bestchannel", *verb, about.data or placeholder]
+    words += ["--policy", result.policy] if result.policy else []
+    words += ["--delta", f"{result.delta:g}"]
     if result.epsilon:
         words += ["--epsilon", f"{result.epsilon:g}"]
     for name, value in options.items():
         words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
-    words += ["--seed", origin["seed"]] if "seed" in origin else []
+    words += [] if about.seed is None else ["--seed", str(about.seed)]
     return shlex.join(words)
+
+
+def checking(summary: Summary, about: Provenance) -> str:
+    """The command that checks the record again, where there is something to check and a file that holds it."""
+    if not summary.result.decided or summary.result.policy not in POLICIES:
+        return ""
+    held = about.run or (about.report if about.has_record else "") or "RESULT.json"
+    return shlex.join(["bestchannel", "verify", held])
 
 
 def _flag(name: str, value: object) -> list[str]:

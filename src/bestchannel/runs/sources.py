@@ -24,10 +24,11 @@ BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"
 
 @dataclass(frozen=True)
 class Simulation:
-    """Known channels, and the seed of their senses."""
+    """Known channels, the seed of their senses, and the file that they come from, where there is one."""
 
     channels: Mapping[str, Channel]
     seed: int
+    file: Path | None = None
 
     def sensor(self, progress: Progress | None = None) -> Simulator:
         """The simulator at its beginning."""
@@ -35,7 +36,13 @@ class Simulation:
 
     def record(self, run: Path) -> dict[str, Any]:
         """What the run stores: the channels, to the last bit."""
-        return {"kind": SIMULATION, "seed": self.seed, "rows": [W.W.tolist() for W in self.channels.values()]}
+        path = {} if self.file is None else {"path": self.file.name}
+        rows = [W.W.tolist() for W in self.channels.values()]
+        return {"kind": SIMULATION, "seed": self.seed, "rows": rows, **path}
+
+    def named(self) -> dict[str, Any]:
+        """What a result says of it."""
+        return {"kind": SIMULATION, "seed": self.seed, "path": None if self.file is None else str(self.file)}
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,10 @@ class Replay:
             "columns": self.columns and dict(self.columns),
             **({} if self.bins is None else {"bins": self.bins, "set_aside": self.set_aside}),
         }
+
+    def named(self) -> dict[str, Any]:
+        """What a result says of it."""
+        return {"kind": RECORDING, "path": str(self.trials)}
 
 
 def source_of(settings: Settings, run: Path) -> Simulation | Replay:

@@ -17,7 +17,7 @@ from bestchannel import runs
 from bestchannel.compiled import leave_announcing_to_the_parent
 from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
-from bestchannel.report.provenance import Origin, origin_of
+from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import as_document
 
 NICENESS = 10
@@ -54,7 +54,7 @@ class DrawingOffice:
         return self._pool
 
 
-def live_report(result: Identification, origin: Origin) -> tuple[str, str]:
+def live_report(result: Identification, origin: Provenance) -> tuple[str, str]:
     """Title and body of the report on a run that goes on; see `without_styles`."""
     title, body = title_and_body(result, origin)
     return title, without_styles(body)

@@ -1,0 +1,53 @@
+"""Files that hold an identification: a run, the JSON of a result, or a report with its record inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bestchannel import runs
+from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.json_text import json_of
+from bestchannel.report.provenance import Provenance, origin_of, warnings_in
+from bestchannel.runs.results import as_document
+
+SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"
+"""What every file of a run, and every report, begins with."""
+
+
+def record_of(path: Path) -> tuple[Any, Provenance] | None:
+    """The record in the file, as JSON, and what the file knows of its origin; None where it holds something else."""
+    if not path.is_file() and path.exists():  # a pipe gives its content once, to whoever reads counts
+        return None
+    with errors_naming(path):
+        data = read_bytes(path)
+        if data.startswith(SQLITE):
+            return _of_run(path)
+        if data[:100].lstrip().lower().startswith(HTML):
+            from bestchannel.report.record_inside import record_in  # deferred: few verbs need it
+
+            return record_in(data), Provenance()
+        if data[:100].lstrip()[:1] == b"{" and isinstance(document := json_of(data), dict) and "audit" in document:
+            return document, _of_source(document)
+    return None
+
+
+def _of_run(path: Path) -> tuple[Any, Provenance]:
+    run = runs.view(path)
+    return json.loads(json.dumps(as_document(run.outcome()))), origin_of(run, path)
+
+
+def _of_source(document: Mapping[str, Any]) -> Provenance:
+    """What a result says of who answered; a file may say anything."""
+    source, warnings = document.get("source"), warnings_in(document.get("checks"))
+    if not isinstance(source, Mapping):
+        return Provenance(warnings=warnings)
+    seed = source.get("seed")
+    return Provenance(
+        source=str(source.get("kind", "")),
+        data=str(source.get("path", "")),
+        seed=seed if type(seed) is int and 0 <= seed < 10**40 else None,
+        warnings=warnings,
+    )
