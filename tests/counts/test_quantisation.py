@@ -12,7 +12,7 @@ from bestchannel.counts import bin_edges
 from bestchannel.counts.binning import LOWER_BOUND, SHARED, Binning
 from bestchannel.errors import InputError
 from tests.counts.test_soft_outputs import csv, noisy
-from tests.journeys.command import result_of
+from tests.journeys.command import bestchannel, result_of
 
 
 def capacity_between(means, spread, edges):
@@ -141,6 +141,35 @@ def test_every_way_to_hold_a_log_gives_the_same_trials(tmp_path):
     np.testing.assert_array_equal(counts["log"].counts, trials.counts()["log"])
 
 
+def test_a_second_column_has_the_other_coordinate(tmp_path):
+    x, y = quadrature(3000, 0.5)
+    trials = bc.quantise({"log": (x, y)}, bins=8)
+    columns = {"sent": x, "i": y.real, "q": y.imag}
+    pd.DataFrame(columns).to_csv(tmp_path / "log.csv", index=False)
+    pd.DataFrame(columns).to_parquet(tmp_path / "log.parquet")
+    np.savez(tmp_path / "log.npz", **columns)
+    for ending in ("csv", "parquet", "npz"):
+        names = {"x": "sent", "y": "i", "y2": "q"}
+        other = bc.read_trials(tmp_path / f"log.{ending}", columns=names, bins=8)
+        assert other.binnings == trials.binnings
+        with pytest.raises(InputError, match="look like measured values"):
+            bc.read_counts(tmp_path / f"log.{ending}", columns=names)
+    _, found = result_of("estimate", tmp_path / "log.csv", "--columns", "x=sent,y=i,y2=q", "--bins", "8")
+    assert found["channels"][0]["binning"]["axes"] is not None
+
+
+def test_a_column_called_y2_is_passed_over_unless_it_is_asked_for(tmp_path):
+    (tmp_path / "log.csv").write_text("x,y,y2\n0,0,5\n1,1,6\n")
+    assert bc.read_counts(tmp_path / "log.csv")["log"].outputs == ("0", "1")
+
+
+def test_bins_of_known_channels_are_refused(tmp_path):
+    (tmp_path / "links.json").write_text('{"channels": {"a": [[0.9, 0.1], [0.2, 0.8]]}}')
+    run = bestchannel("identify", "--simulate", tmp_path / "links.json", "--bins", "8")
+    assert run.returncode == 1
+    assert "--bins cuts the outputs of a recording" in run.stderr
+
+
 def test_a_long_log_is_cut_like_a_short_one(tmp_path):
     x, y = noisy(250_000)
     path = tmp_path / "long.csv"
@@ -182,7 +211,10 @@ def test_a_text_among_measured_outputs_is_refused_with_its_line(tmp_path):
     with pytest.raises(InputError, match="line 3, y must be a real number like those before"):
         bc.read_trials(path, bins=[0])
     path.write_text("x,y,count\n0,0.5,3\n")
-    with pytest.raises(InputError, match="do not say in which order"):
+    with pytest.raises(InputError, match="bins are made from measured outputs with one row per sense"):
+        bc.read_counts(path, bins=[0])
+    path.write_text("9,1\n2,8\n")
+    with pytest.raises(InputError, match="leave bins"):
         bc.read_counts(path, bins=[0])
     path.write_text("x,y\n0,0.5\n")
     with pytest.raises(InputError, match="outputs cannot be declared beside them"):

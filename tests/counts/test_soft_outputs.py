@@ -57,6 +57,30 @@ def test_measured_outputs_of_a_frame_are_refused():
         bc.Recording(pd.DataFrame({"x": x, "y": y}))
 
 
+def test_lines_of_leakiest_and_numbers_with_a_unit_are_recognised(tmp_path):
+    x, y = noisy(300)
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"({a}, {b})\n" for a, b in zip(x, y, strict=True)))
+    with pytest.raises(InputError, match=REFUSAL):
+        bc.read_counts(path)
+    path.write_text(csv(x, (f"{v:.4f} dBm" for v in y)))
+    with pytest.raises(InputError, match=REFUSAL):
+        bc.read_counts(path)
+
+
+def test_measured_inputs_are_refused_too(tmp_path):
+    x, y = noisy(300)
+    path = tmp_path / "log.csv"
+    path.write_text(csv(y, x))
+    for read in (bc.read_counts, bc.read_trials):
+        with pytest.raises(InputError, match=r"the inputs of channel .* look like measured values.*exchanged"):
+            read(path)
+        assert read(path, bins="none")
+    path.write_text(csv(y, y))
+    with pytest.raises(InputError, match="the inputs of channel"):
+        bc.read_counts(path, bins=[0])
+
+
 def test_a_log_of_more_than_four_megabytes_is_refused_alike(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(csv(*noisy(250_000)))

@@ -52,6 +52,8 @@ def identify_verb(
     with terminal.resumable(run):
         labels = options.parse_outputs(outputs), options.parse_columns(columns)
         cut = options.parse_bins(bins), options.parse_set_aside(set_aside)
+        if bins is not None and replay is None:
+            raise InputError("--bins cuts the outputs of a recording (--replay), and known channels have symbols")
         source = _source(simulate, seed, None if replay is None else Replay(replay, *labels, *cut))
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)

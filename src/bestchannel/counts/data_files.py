@@ -26,7 +26,7 @@ from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, writ
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.quantisation import SET_ASIDE, Bins, MeasuredOutputs
+from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order, in_order
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
@@ -311,7 +311,7 @@ def read_trials(
         seen = MeasuredOutputs() if _to_be_cut(bins) else Combinations(outputs, numbers_are_labels=bins is not None)
         log = _log(format, source, seen, progress)
         if log is None:
-            raise InputError(NO_ORDER)
+            raise InputError(NOT_SENSES if _to_be_cut(bins) else NO_ORDER)
         return seen.quantised(log, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, log)
 
 

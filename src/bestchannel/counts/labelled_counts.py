@@ -162,10 +162,17 @@ class Combinations:
         """Whether the outputs are those that happened to be seen."""
         return self.declared is None
 
-    def refuse_measured(self, labels: ChannelLabels, totals: Callable[[], NDArray[Any]]) -> None:
-        """Refuse a channel whose outputs look like measured values; totals() says how often each of them came."""
-        if self.inferred_outputs and not self._numbers_are_labels and len(labels.outputs) >= soft_outputs.FEWEST:
-            soft_outputs.refuse_measured(labels.key, labels.outputs, totals())
+    def refuse_measured(self, labels: ChannelLabels, totals: Callable[[int], NDArray[Any]]) -> None:
+        """Refuse a channel whose letters look like measured values.
+
+        totals(0) says how often each input was sent, totals(1) how often each output came.
+        """
+        if self._numbers_are_labels:
+            return
+        if len(labels.inputs) >= soft_outputs.FEWEST:
+            soft_outputs.refuse_measured_inputs(labels.key, labels.inputs, totals(0))
+        if self.inferred_outputs and len(labels.outputs) >= soft_outputs.FEWEST:
+            soft_outputs.refuse_measured(labels.key, labels.outputs, totals(1))
 
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
@@ -205,7 +212,7 @@ class Combinations:
 
     def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
         shape = len(labels.inputs), len(labels.outputs)
-        self.refuse_measured(labels, lambda: np.bincount(y, totals, minlength=shape[1]))
+        self.refuse_measured(labels, lambda side: np.bincount((x, y)[side], totals, minlength=shape[side]))
         refuse_too_many_cells(labels.key, shape)
         counts = np.zeros(shape)
         counts[x, y] = totals
@@ -255,8 +262,12 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
 
 
 def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel and count are; probabilities are sent to `capacity`."""
-    found = find_columns(header, ("channel", "x", "y", "count"), columns)
+    """Where x, y and, if there, channel and count are; probabilities are sent to `capacity`.
+
+    Points of the plane may have their second coordinate in a column that `columns` says is y2.
+    """
+    plane = ("y2",) if columns and "y2" in columns else ()
+    found = find_columns(header, ("channel", "x", "y", *plane, "count"), columns)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
         raise InputError(unknown_columns(header, missing, "count"))

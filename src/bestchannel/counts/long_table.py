@@ -24,6 +24,7 @@ from bestchannel.counts.labelled_counts import (
     unknown_columns,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.soft_outputs import point
 from bestchannel.errors import InputError
 
 NOT_A_MATRIX = "only a matrix can be transposed, and this is a long form; let columns= (--columns) exchange x and y"
@@ -55,6 +56,12 @@ def coded(texts: Sequence[str]) -> Column:
     """Texts as labels, numbered in order of first appearance."""
     index = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     return Column(list(index), np.fromiter(map(index.__getitem__, texts), np.int64, len(texts)))
+
+
+def points(first: Column, second: Column) -> Column:
+    """Points of the plane, one coordinate in each column."""
+    pairs = zip(first.codes.tolist(), second.codes.tolist(), strict=True)
+    return coded([point(first.labels[a], second.labels[b]) for a, b in pairs])
 
 
 def column(values: NDArray[Any], role: str, place: Place) -> Column:
@@ -122,6 +129,7 @@ def refuse_not_finite(values: Floats, place: Place) -> None:
 def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
     """Rows from arrays by role; without one for the channel, all are of the channel `name`."""
     x, y = (column(found[role], role, place) for role in ("x", "y"))
+    y = points(y, column(found["y2"], "y2", place)) if "y2" in found else y
     channel = column(found["channel"], "channel", place) if "channel" in found else constant(name, len(found["x"]))
     counts = whole_counts(found["count"], place) if "count" in found else None
     return RowBlock(numbers(seen, channel, x, y, place), counts)

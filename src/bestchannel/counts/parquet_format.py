@@ -23,6 +23,7 @@ from bestchannel.counts.long_table import (
     constant,
     numbers,
     place_from,
+    points,
     probability_columns,
     refuse_not_finite,
     whole_counts,
@@ -164,7 +165,8 @@ def block_of_batch(batch: Any, names: Mapping[str, str], seen: Combinations, nam
     """The rows of a batch of Arrow."""
     sides = {role: _column(batch, title, place) for role, title in names.items() if role != "count"}
     channel = sides.get("channel", constant(name, batch.num_rows))
-    rows = numbers(seen, channel, sides["x"], sides["y"], place)
+    y = points(sides["y"], sides["y2"]) if "y2" in sides else sides["y"]
+    rows = numbers(seen, channel, sides["x"], y, place)
     if "count" not in names:
         return RowBlock(rows, None)
     return RowBlock(rows, whole_counts(_numbers(batch, names["count"], place), place))

@@ -21,14 +21,19 @@ from bestchannel.counts.bin_edges import edges_of_line, edges_of_plane
 from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, RowBlock, alphabet
-from bestchannel.counts.soft_outputs import measured
-from bestchannel.counts.trials import NO_ORDER, Trials
+from bestchannel.counts.soft_outputs import measured, refuse_measured_inputs
+from bestchannel.counts.trials import Trials
 from bestchannel.errors import InputError
 
 Bins = int | Sequence[float] | Literal["none"] | None
 """How many bins, or their edges; "none" where numbers are labels, None where it is not said."""
 
 MOST_BINS = 1024
+
+NOT_SENSES = (
+    "these are counts, and bins are made from measured outputs with one row per sense; leave bins (--bins) out, or give"
+    " the trials"
+)
 
 SET_ASIDE = 100
 """How many senses of every input choose the edges, unless another number, or a share, is given."""
@@ -149,7 +154,7 @@ _KIND = {1: "real", 2: "complex"}
 
 def _without_counts(block: RowBlock) -> Integers:
     if block.counts is not None:
-        raise InputError(NO_ORDER)
+        raise InputError(NOT_SENSES)
     return block.combinations.astype(np.int64)
 
 
@@ -199,6 +204,7 @@ _Binned = tuple[ChannelLabels, tuple[NDArray[Any], ...], NDArray[Any], Binning]
 def _binned(channel: _MeasuredChannel, n_bins: int, edges: tuple[float, ...], set_aside: float) -> _Binned:
     """The labels of the channel, the bins of each input in their order, the inputs in their order, and its bins."""
     _refuse_no_number(channel)
+    refuse_measured_inputs(channel.name, channel.inputs, np.bincount(channel.x))
     used = np.ones(len(channel.x), np.bool_) if edges else ~_first(channel, n_bins, set_aside)
     binning = _given(channel, edges) if edges else _learned(channel, ~used, n_bins, by_share=set_aside < 1)
     x, y = channel.x[used], binning.numbers(channel.values[used])

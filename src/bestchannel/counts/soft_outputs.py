@@ -28,6 +28,7 @@ _INFINITE = r"[+-]?(?:inf|infinity)"
 _NUMBER = re.compile(rf"(?:{_REAL}|{_INFINITE})", re.IGNORECASE)
 _COMPLEX = re.compile(rf"\(?({_REAL}(?=\s*[+-]))?\s*([+-]?)\s*({_REAL.removeprefix('[+-]?')})\s*[ijIJ]\)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+(?:[.,]0*)?")
+_WITH_UNIT = re.compile(rf"(?=[^.,]*[.,]){_REAL}\s*[^\W\d_%]{{1,4}}%?")
 
 
 def measured(label: str) -> tuple[float, ...] | None:
@@ -46,11 +47,36 @@ def measured(label: str) -> tuple[float, ...] | None:
     return float(real or 0), float(sign + imaginary)  # Python writes 2j where the real part is 0
 
 
+def point(first: str, second: str) -> str:
+    """The complex number with these parts, as a label.
+
+    >>> point("0.5", "-2"), point("0.5", "2")
+    ('0.5-2j', '0.5+2j')
+    """
+    second = second.strip()
+    return f"{first.strip()}{'' if second.startswith(('+', '-')) else '+'}{second}j"
+
+
+def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArray[Any]) -> None:
+    """Refuse inputs that are numbers of which too many were sent once: totals[x] senses sent inputs[x]."""
+    if _looks_measured(inputs, totals):
+        raise InputError(
+            f'the inputs of channel "{channel}" look like measured values: {int(totals.sum()):,} senses have'
+            f" {len(inputs):,} different numbers, and an input is a symbol that is sent again and again; if x and y are"
+            ' exchanged, say --columns x=…,y=… (columns=); if they are labels, --bins none (bins="none")'
+        )
+
+
+def _looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
+    """Whether labels are numbers of which too many came once."""
+    return len(labels) >= FEWEST and bool((totals == 1).sum() > ONCE * totals.sum()) and _all_numbers(labels)
+
+
 def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any]) -> None:
     """Refuse outputs that are numbers of which too many came once: totals[y] senses gave outputs[y]."""
-    senses, once = int(totals.sum()), int((totals == 1).sum())
-    if len(outputs) < FEWEST or once <= ONCE * senses or not _all_numbers(outputs):
+    if not _looks_measured(outputs, totals):
         return
+    senses, once = int(totals.sum()), int((totals == 1).sum())
     raise InputError(
         f'the outputs of channel "{channel}" look like measured values: {senses:,} senses have {len(outputs):,}'
         f" different numbers, of which {once:,} came once, so that counts say nothing; cut them into bins, --bins 8"
@@ -63,4 +89,4 @@ def _all_numbers(outputs: Sequence[str]) -> bool:
     """Whether all labels are numbers, not all of them whole unless there are very many."""
     if all(map(_WHOLE.fullmatch, outputs)):
         return len(outputs) > MOST_CLASSES
-    return all(measured(label) is not None for label in outputs)
+    return all(measured(label) is not None or _WITH_UNIT.fullmatch(label) for label in outputs)

@@ -21,6 +21,7 @@ from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
+from bestchannel.counts.soft_outputs import point
 from bestchannel.counts.streamed_text import StreamedText
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
@@ -150,9 +151,9 @@ class Delimited:
     def __init__(self, header: Sequence[str], delimiter: str, name: str, columns: Columns) -> None:
         found = log_columns(header, columns)
         self.delimiter, self.name, self.width = delimiter, name, len(header)
-        self._channel, self._x, self._y = found.get("channel"), found["x"], found["y"]
-        self.key: Sequence[int] = sorted(found[role] for role in ("channel", "x", "y") if role in found)
+        self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
         self.count = found.get("count")
+        self.key: Sequence[int] = sorted(place for role, place in found.items() if role != "count")
 
     def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
         """The rows, refused where fields are missing or cannot be told apart."""
@@ -168,7 +169,7 @@ class Delimited:
     def labels(self, row: Sequence[str], place: str) -> Labels:
         """The fields of the three columns; without one for the channel, the name of the file."""
         channel = self.name if self._channel is None else row[self._channel]
-        return channel, row[self._x], row[self._y]
+        return channel, row[self._x], row[self._y] if self._y2 is None else point(row[self._y], row[self._y2])
 
     def count_of(self, row: Sequence[str], place: str) -> int:
         """The number in the column for counts; 1 where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,13 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     per_channel = tuple(tuple(sequences[a:b]) for a, b in pairwise(first_input.tolist()))
     trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets))
     for labels, rows in zip(alphabets, per_channel, strict=True):
-        seen.refuse_measured(labels, lambda rows=rows: np.bincount(np.concatenate(rows)))  # type: ignore[misc]
+        seen.refuse_measured(labels, partial(_totals, rows))
     return trials
+
+
+def _totals(rows: tuple[NDArray[Any], ...], side: int) -> NDArray[Any]:
+    """How often each input was sent (side 0), or each output came."""
+    return np.bincount(np.concatenate(rows)) if side else np.array([len(row) for row in rows])
 
 
 def counted_in_order(seen: Combinations, log: Iterator[RowBlock]) -> list[LabelledCounts]:

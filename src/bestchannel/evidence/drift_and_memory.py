@@ -241,7 +241,7 @@ def _evidence(questions: _Questions, bet: _Wager) -> float:
     possible = _possible(bet)
     if not possible.any():
         return 0.0
-    won = np.stack([_won(scale, cells, yes, chance, bet.variance)[possible] for scale in SCALES])
+    won = _won(cells, yes, chance, bet.variance)[:, possible]
     rate = 1.0 / won.shape[1]
     few = np.logaddexp(np.log1p(-rate) if rate < 1.0 else -np.inf, np.log(rate) + _log_mean(won)).sum()
     return float(_log_mean([_log_mean(won.sum(axis=1)), few]))
@@ -252,14 +252,16 @@ def _possible(bet: _Wager) -> NDArray[np.bool_]:
     return bet.variance > 0.0
 
 
-def _won(scale: float, cells: Integers, yes: NDArray[np.bool_], chance: Floats, variance: Floats) -> Floats:
-    """Per cell the logarithm of the mean over both signs of Π e^{±θ yes} / (1 + chance (e^{±θ} - 1)) over questions."""
-    tilt = np.minimum(scale / np.sqrt(np.maximum(variance, 1e-9)), LARGEST_TILT)[cells]
+def _won(cells: Integers, yes: NDArray[np.bool_], chance: Floats, variance: Floats) -> Floats:
+    """Per scale and cell, the logarithm of the mean over both signs of Π e^{±θ yes} / (1 + chance (e^{±θ} - 1))."""
+    scales = np.array(SCALES)[:, None] / np.sqrt(np.maximum(variance, 1e-9))
+    tilt = np.minimum(scales, LARGEST_TILT)[:, cells]
+    places = (np.arange(len(SCALES))[:, None] * len(variance) + cells).ravel()
     sides = [
-        np.bincount(cells, yes * theta - np.log1p(chance * np.expm1(theta)), minlength=len(variance))
+        np.bincount(places, (yes * theta - np.log1p(chance * np.expm1(theta))).ravel(), minlength=scales.size)
         for theta in (tilt, -tilt)
     ]
-    return np.asarray(_log_mean(sides))
+    return np.asarray(_log_mean(sides)).reshape(scales.shape)
 
 
 def _log_mean(logarithms: Sequence[Any] | Floats) -> Any:
