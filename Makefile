@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench gpu-test gpu-bench figures screenshots statistics docs clean
+.PHONY: demo live test lint bench gpu-test gpu-bench figures screenshots statistics docs clean
 
 # The best read-out of a real device with its report; then a near-tie, which 2·10⁷ senses leave undecided (exit code 3)
 demo: .venv/installed
@@ -11,6 +11,10 @@ demo: .venv/installed
 	$(BIN)/bestchannel identify --simulate data/ibm_readout/rochester.json --delta 0.01 --seed 1 --run build/demo.db
 	$(BIN)/bestchannel report build/demo.db -o build/report.html
 	$(BIN)/bestchannel identify --simulate data/ibm_readout/torino.json --max-senses 20000000 --seed 1 || test $$? -eq 3
+
+# A service, four simulated instruments as processes, and the page, until the best channel is named
+live: .venv/served
+	$(BIN)/python examples/live/live.py build/live
 
 # A file of tests stays with one worker, so that what its tests share is made once
 test: .venv/developer
@@ -56,11 +60,15 @@ docs: .venv/developer
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+.venv/served: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[service]"
+	touch $@
+
 # pip learned dependency groups in 25.1
 .venv/developer: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
-	touch $@ .venv/installed
+	touch $@ .venv/installed .venv/served
 
 .venv/gpu: .venv/developer
 	$(BIN)/python -m pip install --quiet --editable ".[gpu]"

@@ -23,8 +23,8 @@ from bestchannel.service.standings import run_status
 STATUS_S, REPORT_S = 0.25, 1.0
 """Least seconds between two standings, and between two reports."""
 
-SHARE = 0.2
-"""Of the time, at most so much is spent on drawing one run again and again."""
+SHARE = 0.05
+"""Of the time, at most so much is spent on drawing a run again and again; where it stands is told at once."""
 
 QUIET_S = 10.0
 """After which a stream without news says that it is alive."""

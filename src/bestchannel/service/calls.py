@@ -17,6 +17,9 @@ JSON, HTML, TEXT, EVENTS = (
     "text/event-stream",
 )
 
+MOST_FIELDS = 20
+"""Of a query or a form."""
+
 NOBODY = Scope("nobody")
 """What a call without a token may do: what is open to all."""
 
@@ -43,7 +46,7 @@ class Call:
 
     def query(self, key: str) -> str | None:
         """The first value of a key in the query."""
-        return parse_qs(self.query_text, max_num_fields=20).get(key, [None])[0]
+        return field_of(self.query_text, key)
 
     @property
     def wants_page(self) -> bool:
@@ -59,6 +62,14 @@ class Reply:
     body: bytes | AsyncIterator[bytes] = b""
     kind: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def field_of(form: str, key: str) -> str | None:
+    """The first value of a key in a query or a form; of one with very many fields, none."""
+    try:
+        return parse_qs(form, max_num_fields=MOST_FIELDS).get(key, [None])[0]
+    except ValueError:
+        return None
 
 
 def answer(message: object, status: int = 200) -> Reply:

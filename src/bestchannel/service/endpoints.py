@@ -9,13 +9,12 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 from bestchannel.runs.sqlite_file import connected
 from bestchannel.service import messages, pages
 from bestchannel.service.application import ALL, Endpoint
 from bestchannel.service.boards import Boards
-from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, RefusedError, Reply, answer, redirect
+from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, RefusedError, Reply, answer, field_of, redirect
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
 from bestchannel.service.guard import Guard
@@ -158,7 +157,7 @@ class Endpoints:
 
     async def login(self, call: Call) -> Reply:
         """Take a token from the form."""
-        token = parse_qs(call.body.decode("latin-1"), max_num_fields=5).get("token", [""])[0].strip()
+        token = (field_of(call.body.decode("latin-1"), "token") or "").strip()
         if self._guard.signed_in(token, call.names["peer"]) is None:
             log.warning("refused", extra={"fields": {"rule": "token", "path": "/login", "peer": call.names["peer"]}})
             return redirect("/login?wrong=1")

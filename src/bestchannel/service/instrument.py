@@ -24,7 +24,7 @@ from bestchannel.service.outbox import Outbox
 PIECE_S = 0.2
 """Seconds of sensing after which what there is is sent."""
 
-WAIT_S = 20.0
+WAIT_S = 5.0
 """Seconds that a call for work waits at the service."""
 
 GOING_ON = {"open", "paused", "idle"}
