@@ -42,6 +42,7 @@ figures: .venv/developer
 # Report and terminal, as docs/images has them; wants Chromium
 screenshots: .venv/developer demo
 	$(BIN)/python -m tests.browser.screenshots
+	$(BIN)/python -m tests.browser.live_screenshots
 
 # All of the large studies, or some of them: make statistics STUDIES="efficiency hostile". Ctrl-C loses nothing.
 statistics: .venv/developer

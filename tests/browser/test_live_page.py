@@ -86,6 +86,7 @@ def test_a_run_is_begun_watched_and_decided_though_its_server_is_killed(browser,
             with sensing(service.url("killed"), others, name="bench-2"):
                 until(window, "#now", "decided")
                 until(window, "#report", "fibre has the largest capacity")
+        assert not window.locator("#controls").is_visible()
         live, title = window.evaluate(SHOWN), window.title()
         path = service.folder / "runs" / "killed.db"
         offline = service.folder / "offline.html"

@@ -102,8 +102,7 @@ def test_a_program_that_writes_more_than_it_is_asked_is_refused(program):
         """
     )
     with pytest.raises(ProgramError, match="one line for each line"):
-        for _ in range(50):
-            outputs(chatty, 1)
+        [outputs(chatty, 1) for _ in range(50)]
 
 
 def test_answers_of_a_batch_that_was_given_up_do_not_become_those_of_the_next(program):

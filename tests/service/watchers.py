@@ -1,13 +1,12 @@
 """What 50 watching pages cost a run, and how soon they show an answer.
 
-`python -m tests.service.watchers [WATCHERS] [REQUESTS] [PAIRS]` runs the same run of many small requests with and without
-watchers, in turns, and prints JSON: the seconds of each, their ratio, and how long after an answer was acknowledged
-each watcher had it.
+`python -m tests.service.watchers [WATCHERS] [BLOCKS] [REQUESTS]` lets one run go on by blocks of so many small requests, in
+turns with and without watchers, so that what else the machine does falls on both; and prints JSON: the median of the
+ratios of neighbouring blocks, and how long after an answer was acknowledged each watcher had it.
 """
 
 import http.client
 import json
-import os
 import selectors
 import statistics
 import sys
@@ -22,95 +21,108 @@ from tests.service.throughput import HEADERS, wait_for
 
 
 def watch(port, run, watchers, file):
-    """Let so many connections watch, and write down when each first saw every number of answered requests."""
+    """Let so many connections watch, and write down when each saw every number of answered requests."""
     selector, rests = selectors.DefaultSelector(), {}
     for _ in range(watchers):
         connection = http.client.HTTPConnection("127.0.0.1", port)
         connection.request("GET", f"/runs/{run}/events", headers=HEADERS)
         connection.sock.setblocking(False)
-        selector.register(connection.sock, selectors.EVENT_READ, connection)
-        rests[connection.sock] = b""
-    seen, ended = {sock.fileno(): [] for sock in rests}, 0
-    while ended < watchers:
-        for key, _ in selector.select(1.0):
-            data = key.fileobj.recv(1 << 20)
-            now = time.monotonic()
-            *lines, rests[key.fileobj] = (rests[key.fileobj] + data).split(b"\n")
-            for line in lines:
-                if line.startswith(b'data: {"run"'):
-                    status = json.loads(line[6:])
-                    seen[key.fd].append((status["requests"], now))
-                    ended += status["state"] == "decided"
-    file.write_text(json.dumps(list(seen.values())))
+        selector.register(connection.sock, selectors.EVENT_READ)
+        rests[connection.sock.fileno()] = b"", connection
+    with file.open("w") as out:
+        while True:
+            for key, _ in selector.select():
+                rest, connection = rests[key.fd]
+                *lines, rest = (rest + key.fileobj.recv(1 << 20)).split(b"\n")
+                rests[key.fd] = rest, connection
+                for line in lines:
+                    if line.startswith(b'data: {"run"'):
+                        print(
+                            json.dumps([key.fd, json.loads(line[6:])["requests"], time.monotonic()]),
+                            file=out,
+                            flush=True,
+                        )
 
 
-def answer_all(port, run):
-    """Answer every request by itself; when each answer was acknowledged, and how long it took."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
+class Sensor:
+    """Answers requests by itself, as quickly as the service lets it."""
 
-    def call(path, content):
-        connection.request("POST", path, json.dumps(content), HEADERS)
-        return json.loads(connection.getresponse().read())
+    def __init__(self, port, run):
+        self.run, self.acknowledged = run, {}
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
 
-    acknowledged, began, names = {}, time.monotonic(), [party.key for party in PARTIES]
-    while (lent := call("/api/leases", {"sensor": "s", "channels": names, "run": run, "wait": 5}))["state"] == "open":
-        pieces = [
-            {k: part[k] for k in ("channel", "x", "start")} | {"counts": {"u": part["count"]}} for part in lent["parts"]
-        ]
-        if pieces:
-            call(f"/api/runs/{run}/pieces", {"request": lent["request"], "pieces": pieces})
-            acknowledged[lent["request"]] = time.monotonic()
-    return acknowledged, time.monotonic() - began
+    def answer(self, requests):
+        """Answer so many requests; the seconds that it took."""
+        began, names = time.monotonic(), [party.key for party in PARTIES]
+        for _ in range(requests):
+            lent = self._call("/api/leases", {"sensor": "s", "channels": names, "run": self.run, "wait": 5})
+            pieces = [
+                {k: part[k] for k in ("channel", "x", "start")} | {"counts": {"u": part["count"]}}
+                for part in lent["parts"]
+            ]
+            self._call(f"/api/runs/{self.run}/pieces", {"request": lent["request"], "pieces": pieces})
+            self.acknowledged[lent["request"]] = time.monotonic()
+        return time.monotonic() - began
 
-
-def once(folder, number, watchers):
-    run, port = f"run{number}", free_port()
-    with begin(folder / "runs" / f"{run}.db", Steady([party.alphabet for party in PARTIES], delta=0.1), PARTIES):
-        pass
-    server = Child(lambda: serve(folder / "runs", port), folder / "stderr")
-    try:
-        wait_for(port)
-        file = folder / f"{run}.seen"
-        child = Child(lambda: watch(port, run, watchers, file), folder / "stderr") if watchers else None
-        time.sleep(3.0)  # the process that draws has started
-        acknowledged, seconds = answer_all(port, run)
-        if child:
-            os.waitpid(child.pid, 0)
-        return seconds, delays(acknowledged, json.loads(file.read_text()) if watchers else [])
-    finally:
-        server.kill()
+    def _call(self, path, content):
+        self._connection.request("POST", path, json.dumps(content), HEADERS)
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status == 200, answer
+        return answer
 
 
-def delays(acknowledged, seen):
-    """For each answer and each watcher, how much later the watcher had it, or a later one."""
+def delays(acknowledged, file):
+    """For each answer of a block and each watcher, how much later the watcher had it, or a later one."""
+    seen = {}
+    for line in file.read_text().splitlines():
+        watcher, requests, moment = json.loads(line)
+        seen.setdefault(watcher, []).append((requests, moment))
     found = []
-    for watcher in seen:
-        events = iter(watcher)
-        requests, moment = next(events)
+    for events in seen.values():
+        following = iter(events)
+        requests, moment = next(following)
         for request, when in acknowledged.items():
-            while requests < request:
-                requests, moment = next(events)
-            found.append(max(moment - when, 0.0))
+            while requests < request and (after := next(following, None)):
+                requests, moment = after
+            if requests >= request:
+                found.append(max(moment - when, 0.0))
     return found
 
 
-def main(watchers=50, requests=3000, pairs=3):
-    Steady.requests = requests
+def main(watchers=50, blocks=20, requests=150):
+    Steady.requests = (2 * blocks + 1) * requests + 1
+    ratios, late = [], []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder, port = Path(name), free_port()
         (folder / "runs").mkdir()
-        rows = []
-        for i in range(pairs):
-            alone, _ = once(folder, 2 * i, 0)
-            watched, late = once(folder, 2 * i + 1, watchers)
-            rows.append((alone, watched, late))
-    late = sorted(delay for _, _, each in rows for delay in each)
+        with begin(folder / "runs" / "run.db", Steady([party.alphabet for party in PARTIES], delta=0.1), PARTIES):
+            pass
+        server = Child(lambda: serve(folder / "runs", port), folder / "stderr")
+        try:
+            wait_for(port)
+            sensor = Sensor(port, "run")
+            sensor.answer(requests)
+            for i in range(blocks):
+                file = folder / f"seen{i}"
+                child = Child(lambda file=file: watch(port, "run", watchers, file), folder / "stderr")
+                time.sleep(1.0 if i else 6.0)  # the process that draws has to start
+                sensor.acknowledged.clear()
+                watched = sensor.answer(requests)
+                time.sleep(0.5)
+                child.kill()
+                late += delays(sensor.acknowledged, file)
+                time.sleep(0.5)
+                ratios.append(watched / sensor.answer(requests))
+        finally:
+            server.kill()
+    ratios.sort()
+    late.sort()
     return {
         "watchers": watchers,
-        "requests": requests,
-        "seconds alone": [round(alone, 2) for alone, _, _ in rows],
-        "seconds watched": [round(watched, 2) for _, watched, _ in rows],
-        "median ratio": round(statistics.median(watched / alone for alone, watched, _ in rows), 3),
+        "pairs of blocks": blocks,
+        "median ratio": round(statistics.median(ratios), 3),
+        "quartiles": [round(ratios[len(ratios) * q // 4], 3) for q in (1, 3)],
         "95th percentile of the delay, s": round(late[int(0.95 * len(late))], 3),
     }
 

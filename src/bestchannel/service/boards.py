@@ -26,6 +26,9 @@ STATUS_S, REPORT_S = 0.25, 1.0
 SHARE = 0.05
 """Of the time, at most so much is spent on drawing a run again and again; where it stands is told at once."""
 
+LONGEST_S = 15.0
+"""After which a report is drawn again, whatever it costs; one of a run that has changed its state is drawn at once."""
+
 QUIET_S = 10.0
 """After which a stream without news says that it is alive."""
 
@@ -63,22 +66,29 @@ class Board:
             await asyncio.sleep(STATUS_S)
 
     async def _draw_again(self) -> None:
+        due = 0.0
         while True:
             _, snapshot = await self._desk.standing(self._name)
-            began = time.monotonic()
-            if (mark := (snapshot.requests, snapshot.state)) != self.mark:
-                try:
-                    title, body = await self._drawn()
-                except BestChannelError as error:
-                    log.warning("no report", extra={"fields": {"run": self._name, "error": str(error)}})
-                else:
-                    self.report = _event("report", json.dumps({"title": title, "body": body}).encode(), _id(mark))
-                self.mark = mark
-                self._tell()
-            took = time.monotonic() - began
-            await asyncio.sleep(max(REPORT_S - took, took / SHARE - took, STATUS_S))
+            mark = snapshot.requests, snapshot.state
+            ended = self.mark is None or self.mark[1] != snapshot.state
+            if mark != self.mark and (ended or time.monotonic() >= due):
+                took = await self._draw(mark)
+                due = time.monotonic() + min(max(REPORT_S, took / SHARE), LONGEST_S)
+            await asyncio.sleep(STATUS_S)
 
-    async def _drawn(self) -> tuple[str, str]:
+    async def _draw(self, mark: Mark) -> float:
+        """Draw the report, tell the watchers, and say how much processor time it took."""
+        took = 0.0
+        try:
+            title, body, took = await self._drawn()
+            self.report = _event("report", json.dumps({"title": title, "body": body}).encode(), _id(mark))
+        except BestChannelError as error:
+            log.warning("no report", extra={"fields": {"run": self._name, "error": str(error)}})
+        self.mark = mark
+        self._tell()
+        return took
+
+    async def _drawn(self) -> tuple[str, str, float]:
         hosted = self._desk.folder.hosted.get(self._name)
         if hosted is None:
             return await self._office.do(live_report_of_file, self._desk.folder.path(self._name))

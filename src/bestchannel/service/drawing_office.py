@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -54,13 +55,14 @@ class DrawingOffice:
         return self._pool
 
 
-def live_report(result: Identification, origin: Provenance) -> tuple[str, str]:
-    """Title and body of the report on a run that goes on; see `without_styles`."""
+def live_report(result: Identification, origin: Provenance) -> tuple[str, str, float]:
+    """Title and body of the report on a run (see `without_styles`), and the processor time that it took."""
+    began = time.process_time()
     title, body = title_and_body(result, origin)
-    return title, without_styles(body)
+    return title, without_styles(body), time.process_time() - began
 
 
-def live_report_of_file(path: Path) -> tuple[str, str]:
+def live_report_of_file(path: Path) -> tuple[str, str, float]:
     """The same of a run as its file stands."""
     run = runs.view(path)
     return live_report(run.outcome(), origin_of(run, path))

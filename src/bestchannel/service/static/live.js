@@ -92,6 +92,7 @@ function showStanding(s) {
   if ($("pause")) {
     $("pause").textContent = s.paused ? "Go on" : "Pause";
     $("pause").dataset.paused = s.paused;
+    $("controls").hidden = s.state === "decided" || s.state === "undecided";
   }
 }
 
