@@ -139,6 +139,13 @@ def test_the_token_of_an_address_goes_into_a_cookie_and_out_of_the_address(servi
     assert "SameSite=Strict" in cookie
 
 
+def test_a_path_with_line_ends_becomes_no_header(service):
+    status, _, headers = service.call("GET", f"/runs/x%0d%0aX-Evil:%201?token={TOKEN}", token=None)
+    assert status == 303
+    assert headers["location"] == "/runs/x%0D%0AX-Evil%3A%201"
+    assert "x-evil" not in headers
+
+
 def test_no_token_is_in_the_logs(service):
     view = service.tokens.made_for("view")
     service.call("GET", f"/api/runs?token={TOKEN}", token=None)

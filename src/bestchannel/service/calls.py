@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from bestchannel.errors import BestChannelError
 from bestchannel.service.messages import Refusal, encoded
@@ -78,8 +78,8 @@ def answer(message: object, status: int = 200) -> Reply:
 
 
 def redirect(path: str, headers: Mapping[str, str] | None = None) -> Reply:
-    """Look there instead."""
-    return Reply(303, kind=TEXT, headers={"location": path, **(headers or {})})
+    """Look there instead; what a path holds beyond letters is escaped, so that it cannot become a header."""
+    return Reply(303, kind=TEXT, headers={"location": quote(path, safe="/?="), **(headers or {})})
 
 
 def refusal(error: RefusedError) -> Reply:

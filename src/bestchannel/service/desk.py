@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Collection, Sequence
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.runs import store
+from bestchannel.runs.history import History
 from bestchannel.runs.run import OPEN
 from bestchannel.runs.settings import Settings
 from bestchannel.service.hosted_run import Snapshot, judged_late
@@ -43,6 +45,8 @@ class Desk:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._change = asyncio.Event()
         self._woken = False
+        self._ended: dict[tuple[str, int], History] = {}
+        self._reading = threading.Lock()
         self._ticking: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -159,10 +163,19 @@ class Desk:
         settings, snapshot = self.folder.look(name)
         if settings is None:
             raise InputError(f"the run {name} cannot be answered now; {snapshot.error}")
-        letters, history = Dictionary(settings), store.read(self.folder.path(name))
+        letters, history = Dictionary(settings), self._history_of_ended(name, snapshot.length)
         pieces = [letters.placed(piece) for piece in offer.pieces]
         judgements = [judged_late(history, offer.request, placed.piece) for placed in pieces]
         return Received(snapshot.state, tuple(judgements))
+
+    def _history_of_ended(self, name: str, length: int) -> History:
+        """The log of a run that has ended, read once for all that comes late."""
+        with self._reading:
+            known = self._ended.get((name, length))
+            if known is None:
+                self._ended.clear()
+                known = self._ended[name, length] = store.read(self.folder.path(name))
+            return known
 
     def _count(self, judgements: Sequence[PieceOutcome], pieces: Sequence[Placed]) -> int:
         """The senses that are kept."""

@@ -20,9 +20,13 @@ from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import as_document
+from bestchannel.service.calls import RefusedError
 
 NICENESS = 10
 """Whoever senses comes first."""
+
+MOST_WAITING = 32
+"""Reports and results that are drawn or wait for it."""
 
 R = TypeVar("R")
 
@@ -32,15 +36,21 @@ class DrawingOffice:
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
+        self._waiting = 0
 
     async def do(self, work: Callable[..., R], *arguments: object) -> R:
-        """What the work returns."""
+        """What the work returns; where too much is waiting, it is refused."""
+        if self._waiting >= MOST_WAITING:
+            raise RefusedError(503, "busy", "too many reports are being drawn; try again later", {"retry-after": "5"})
         loop = asyncio.get_running_loop()
+        self._waiting += 1
         try:
             return await loop.run_in_executor(self._started(), work, *arguments)
         except BrokenProcessPool:
             self.close()
             return await loop.run_in_executor(self._started(), work, *arguments)
+        finally:
+            self._waiting -= 1
 
     def close(self) -> None:
         """End the process."""

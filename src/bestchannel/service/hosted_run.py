@@ -10,6 +10,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -114,6 +115,7 @@ class HostedRun:
     def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
         self.name, self.path, self.lease_s = name, path, lease_s
         self.paused = False
+        self._closed = False
         self.sensors: dict[str, SeenSensor] = {}
         self.snapshot: Snapshot
         self.settings: Settings
@@ -131,21 +133,34 @@ class HostedRun:
         return self._started
 
     def stop(self) -> None:
-        """Write what is waiting, and close the file."""
+        """Write what is waiting, and close the file; what is offered later is refused, to be offered again."""
         self._tasks.put(None)
         self._thread.join()
+        self._closed = True
+        self._turn_away()
 
     def offer(self, request: int, pieces: Iterable[Placed]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
         offered = Offered(request, tuple(pieces), Future())
-        self._tasks.put(offered)
+        self._put(offered)
         return offered.answer
 
     def ask(self, question: Callable[[LaboratoryRun], T]) -> Future[T]:
         """The answer of a function that is called in the run's own thread."""
         asked = Asked(question, Future())
-        self._tasks.put(asked)
+        self._put(asked)
         return asked.answer
+
+    def _put(self, task: Offered | Asked) -> None:
+        self._tasks.put(task)
+        if self._closed:  # perhaps after `stop` has looked for the last time
+            self._turn_away()
+
+    def _turn_away(self) -> None:
+        with suppress(Empty):
+            while True:
+                if (task := self._tasks.get_nowait()) is not None:
+                    task.answer.set_exception(runs.NotWrittenError("the run was closed meanwhile; try again"))
 
     def lend(self, sensor: str, channels: Collection[int], most: int, now: float) -> tuple[int, Lease] | None:
         """A lease on some of the open request, with its number: a fair share among the sensors of these channels."""

@@ -1,0 +1,83 @@
+"""The thread that writes a run: offers share a transaction, and none is left without an answer."""
+
+import pytest
+
+from bestchannel.runs import NotWrittenError, begin, store
+from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.service.hosted_run import HostedRun
+from bestchannel.service.ledger import identifier
+from bestchannel.service.letters import Placed
+from tests.service.instruments import PARTIES
+from tests.service.wide import Wide
+
+
+@pytest.fixture
+def hosted(tmp_path):
+    path = tmp_path / "run.db"
+    with begin(path, Wide([party.alphabet for party in PARTIES], delta=0.1), PARTIES):
+        pass
+    hosted = HostedRun("run", path, lambda: None, lease_s=30.0)
+    hosted.start().result()
+    yield hosted
+    if not hosted._closed:
+        hosted.stop()
+
+
+def placed(start, *counts):
+    return Placed(AnswerPiece(identifier(0, 0, start), 0, 0, counts), start)
+
+
+def entries(path):
+    return store.read(path).length
+
+
+def test_offers_that_wait_together_share_an_entry_of_the_log(hosted):
+    before = entries(hosted.path)
+    hold = hosted.ask(lambda run: [hosted.offer(1, [placed(10 * i, 3, 7)]) for i in range(100)])
+    outcomes = [each.outcome for offer in hold.result() for each in offer.result()]
+    assert outcomes == ["kept"] * 100
+    assert entries(hosted.path) == before + 1
+
+
+def test_the_same_piece_twice_in_one_batch_counts_once(hosted):
+    hold = hosted.ask(
+        lambda run: [
+            hosted.offer(1, [placed(0, 3, 7)]),
+            hosted.offer(1, [placed(0, 3, 7)]),
+            hosted.offer(1, [placed(5, 9, 0)]),
+        ]
+    )
+    assert [offer.result()[0].outcome for offer in hold.result()] == ["kept", "repeated", "refused"]
+    assert store.read(hosted.path).partial_answer(1).pieces.keys() == {"0.0@0"}
+
+
+def test_what_is_offered_after_the_end_is_turned_away(hosted):
+    hosted.stop()
+    with pytest.raises(NotWrittenError, match="try again"):
+        hosted.offer(1, [placed(0, 1, 0)]).result()
+    with pytest.raises(NotWrittenError, match="try again"):
+        hosted.ask(lambda run: None).result()
+
+
+def test_a_full_disk_refuses_an_offer_and_the_same_offer_is_kept_later(hosted, monkeypatch):
+    def full(self, *records):
+        raise NotWrittenError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Store, "append", full)
+        with pytest.raises(NotWrittenError, match="no space"):
+            hosted.offer(1, [placed(0, 3, 7)]).result()
+    assert hosted.offer(1, [placed(0, 3, 7)]).result()[0].outcome == "kept"
+
+
+def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(hosted, monkeypatch):
+    def broken(self, *arguments):
+        raise ZeroDivisionError("in the policy")
+
+    monkeypatch.setattr("bestchannel.runs.LaboratoryRun.tell_pieces", broken)
+    with pytest.raises(ZeroDivisionError):
+        hosted.offer(1, [placed(0, 3, 7)]).result()
+    with pytest.raises(NotWrittenError, match="the run failed"):
+        hosted.offer(1, [placed(0, 3, 7)]).result()
+    assert (hosted.snapshot.state, hosted.snapshot.error) == ("failed", "in the policy")
+    assert hosted.lend("s", {0}, 10, 0.0) is None
