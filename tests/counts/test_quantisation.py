@@ -106,6 +106,24 @@ def test_points_of_the_plane_lose_little_too():
     assert 0.93 * soft < result.capacity < 1.01 * soft
 
 
+def test_infinite_outputs_have_bins_of_their_own():
+    """As saturated LLRs, which tell everything."""
+    x = np.array([0, 1] * 500)
+    saturated = np.where(x == 1, np.inf, -np.inf)
+    assert bc.estimate(bc.quantise({"link": (x, saturated)}, bins=4))["link"].capacity > 0.999
+    some = np.where(np.arange(1000) % 3 == 0, saturated, np.sin(np.arange(1000.0)))
+    counts = bc.quantise({"link": (x, some)}, bins=8).counts()["link"]
+    assert bc.mutual_information([0.5, 0.5], counts / counts.sum(axis=1, keepdims=True)) > 0.28  # of 1/3 bit
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300, 1.7e308])
+def test_edges_are_found_at_any_scale(scale):
+    x, y = noisy(2000, 0.05)
+    with np.errstate(over="raise", invalid="raise"):
+        trials = bc.quantise({"link": (x, np.clip(y, -1.0, 1.0) * scale)}, bins=4)
+    assert bc.estimate(trials)["link"].capacity > 0.9
+
+
 def test_two_inputs_in_the_plane_are_cut_along_the_line_between_them():
     """With noise as strong everywhere, the projection on the line loses nothing."""
     rng = np.random.default_rng(4)
@@ -195,6 +213,9 @@ def test_a_long_log_is_cut_like_a_short_one(tmp_path):
         ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8}, "would be set aside; give another"),
         ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8, "set_aside": 1.5}, "set_aside must lie in"),
         ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8, "set_aside": -1}, "would be set aside"),
+        ({"a": ([0, 1] * 40, np.ones(80))}, {"bins": 8, "set_aside": 0.5}, "must have different outputs"),
+        ({"a": ([0, 1], np.ma.array([0.5, 1.5], mask=[True, False]))}, {"bins": [1.0]}, "some are masked"),
+        ({"a": (np.ma.array([0, 1], mask=[True, False]), [0.5, 1.5])}, {"bins": [1.0]}, "some are masked"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(log, options, message):
@@ -254,4 +275,5 @@ def test_a_binned_run_is_resumed_with_its_bins(recorded, tmp_path):
     begun = result_of("identify", "--replay", recorded, "--bins", "4", "--run", run, "--max-senses", "100")
     assert begun[0] == 3
     whole = result_of("identify", "--replay", recorded, "--bins", "4")[1]
-    assert result_of("run", "resume", run, "--max-senses", "10000")[1] == whole
+    resumed = result_of("run", "resume", run, "--max-senses", "10000")[1]
+    assert resumed == {key: whole[key] for key in resumed}

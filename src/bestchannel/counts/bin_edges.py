@@ -101,15 +101,20 @@ def _edges(quantiles: Floats, ends: Sequence[int]) -> Edges:
 
 
 def _quantiles(values: Floats, cells: int) -> Floats:
-    """Different finite numbers, rounded, that cut the values into about as many equal parts."""
+    """Different finite numbers, rounded, that cut the values into about as many equal parts, and off infinite ones."""
     finite = np.sort(values[np.isfinite(values)])
     if not len(finite):
-        return np.zeros(0)
-    found = finite[np.arange(1, cells) * len(finite) // cells]
-    spread = float(finite[-1] - finite[0])
-    if 1e-280 < spread < 1e280:  # beyond, the power of ten is no number
-        found = np.round(found, DIGITS - int(np.floor(np.log10(spread))))
-    return np.unique(found)
+        return np.zeros(1)
+    found = _rounded(finite[np.arange(1, cells) * len(finite) // cells], finite[0], finite[-1])
+    infinite = [finite[0], np.nextafter(finite[-1], np.inf)] if len(finite) < len(values) else []
+    return np.unique(np.concatenate([found, infinite]))
+
+
+def _rounded(edges: Floats, low: float, high: float) -> Floats:
+    """The edges to DIGITS digits of the distance from low to high, unless that is no number to round by."""
+    with np.errstate(over="ignore"):
+        spread = float(high - low)
+    return np.round(edges, DIGITS - int(np.floor(np.log10(spread)))) if 1e-280 < spread < 1e280 else edges
 
 
 def _joint(cells: Integers, inputs: Integers, n_cells: int | None = None) -> Floats:

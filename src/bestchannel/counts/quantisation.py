@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats, Integers, number_in, numeric_array
+from bestchannel.arrays import Floats, Integers, number_in, numeric_array, refuse_masked
 from bestchannel.counts.bin_edges import edges_of_line, edges_of_plane
 from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import is_frame, log_of_frame
@@ -163,6 +163,7 @@ def _of_pair(name: object, pair: object) -> _MeasuredChannel:
     where = f'the senses of channel "{name}"'
     if not isinstance(pair, Sequence) or len(pair) != 2:
         raise InputError(f"{where} must be a pair (x, y) of the inputs and the outputs; they are {type(pair).__name__}")
+    refuse_masked(pair[0], where)
     labels, values = [str(label) for label in np.asarray(pair[0]).ravel().tolist()], _points(pair[1], where)
     if len(labels) != len(values) or not labels:
         raise InputError(
@@ -175,6 +176,7 @@ def _of_pair(name: object, pair: object) -> _MeasuredChannel:
 
 def _points(outputs: object, where: str) -> Floats:
     """Outputs as an array of shape (n, 1) or (n, 2)."""
+    refuse_masked(outputs, where)
     values = np.asarray(outputs)
     if values.dtype.kind == "c":
         values = np.stack([values.real, values.imag], axis=-1)
@@ -251,6 +253,12 @@ def _given(channel: _MeasuredChannel, edges: tuple[float, ...]) -> Binning:
 
 def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *, by_share: bool) -> Binning:
     values, x, count = channel.values[aside], channel.x[aside], int(aside.sum())
+    if (values == values[0]).all():
+        raise InputError(
+            f'the {count} senses of channel "{channel.name}" that are set aside must have different outputs, to choose'
+            f" edges from; all are {', '.join(f'{value:g}' for value in values[0])}; give another --set-aside"
+            " (set_aside=), or the edges"
+        )
     if values.shape[1] == 1:
         return Binning((edges_of_line(values[:, 0], x, n_bins),), None, count, by_share)
     edges, axes = edges_of_plane(values, x, n_bins)
