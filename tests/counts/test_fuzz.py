@@ -14,6 +14,7 @@ from scipy.io import savemat
 
 from bestchannel.counts import read_channels, read_counts, read_trials, streamed_text, text_log
 from bestchannel.errors import BestChannelError
+from tests.counts.attack import attacked
 
 TEXT = ["csv", "tsv", "txt"]
 ENDINGS = [*TEXT, "json", "npz", "mat", "parquet"]
@@ -139,3 +140,11 @@ def test_sound_files_are_read(folder, kind):
     path = folder / f"sound.{ending}"
     path.write_bytes(data)
     assert read_channels(path) if kind == "probabilities" else read_counts(path)
+
+
+def test_an_attack_with_other_files_and_other_names_finds_nothing_silent(tmp_path):
+    """The small version of `python -m tests.counts.attack 50000 1000 4`."""
+    attack = attacked(files=400, commands=15, seed=5, folder=tmp_path)
+    assert attack.found == []
+    assert attack.outcomes["read"] > 100
+    assert attack.outcomes["damaged, refused"] > 100

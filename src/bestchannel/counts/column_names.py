@@ -30,15 +30,15 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
         return None
     found: dict[str, str] = {}
     for title in titles:
-        found.setdefault(_role(title) or "", title)
+        found.setdefault(role_of(title) or "", title)
     if not strict:
-        found |= _by_order(found, [title for title in titles if _role(title) is None], value)
+        found |= _by_order(found, [title for title in titles if role_of(title) is None], value)
     if not {"x", "y"} <= found.keys() or any(set(',="') & set(title) for title in found.values()):
         return None
     return {role: found[role] for role in ("channel", "x", "y", value) if role in found}
 
 
-def _role(title: str) -> str | None:
+def role_of(title: str) -> str | None:
     """The role of a title as `tx`, `Tx symbol` or `sent_bit`."""
     words = re.findall(r"[a-z]+", title.casefold())
     return next((_WORDS[word] for word in words if word in _WORDS), None)

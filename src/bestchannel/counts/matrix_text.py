@@ -10,6 +10,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
+from bestchannel.counts.column_names import role_of
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
@@ -126,7 +127,14 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
+    _refuse_blank([*(above or ()), *(beside or ())])
     return NamedMatrix(name, rows, above, beside) if hints.transpose else NamedMatrix(name, rows, beside, above)
+
+
+def _refuse_blank(labels: Sequence[str]) -> None:
+    """Refuse a label of nothing: it may be a cell that was left out, or a line of labels that looks blank."""
+    if not all(map(str.strip, labels)):
+        raise InputError(f"the labels above and beside a matrix must not be blank; they are {', '.join(labels[:20])}")
 
 
 def _refuse_other_columns(table: Table, above: Sequence[str] | None, counts: bool) -> None:
@@ -144,10 +152,14 @@ def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[st
     """Refuse what may be a log, or labels where numbers are."""
     if above is None:
         _refuse_counting(rows)
+    if counts and beside is not None and above is None and (_may_be_labels(rows.T) or role_of(beside[0]) == "x"):
+        raise InputError(_labels_or_counts("line", rows[0]))
     if counts and beside is None:
         refuse_rows_in_doubt(above, rows)
         if above is None:
             _refuse_numbered(rows)
+        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) == "x"):
+            raise InputError(_labels_or_counts("column", rows[:, 0]))
 
 
 def _refuse_numbered(rows: Floats) -> None:
@@ -155,10 +167,23 @@ def _refuse_numbered(rows: Floats) -> None:
     for side, line, rest in (("line", rows[0], rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
         numbered = any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
         if len(line) > 1 and min(rest.shape) > 0 and numbered and rest.max() > len(line):
-            raise InputError(
-                f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write"
-                " --form matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
-            )
+            raise InputError(_labels_or_counts(side, line))
+
+
+def _may_be_labels(rows: Floats) -> bool:
+    """Whether the first column numbers the rows, or rises beside a square matrix."""
+    first = rows[:, 0]
+    if min(rows.shape) < 2:
+        return False
+    numbered = any(np.array_equal(first, np.arange(len(first)) + start) for start in (0, 1))
+    return numbered or (rows.shape[1] == len(rows) + 1 and bool(np.all(np.diff(first) > 0)))
+
+
+def _labels_or_counts(side: str, line: Floats) -> str:
+    return (
+        f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write --form"
+        " matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
+    )
 
 
 def _starts_with_labels(table: Table) -> bool:

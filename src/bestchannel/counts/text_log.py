@@ -35,6 +35,7 @@ HEAD = 2**20
 MOST_INPUTS = 64
 """A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
 
+_ROLES = frozenset(["channel", "x", "y", "count"])
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _COMMENT = re.compile(r"\s*(?://|#)")
@@ -98,7 +99,8 @@ def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
         return True  # a row that cannot be split, of which the reader of rows speaks
     some = [row for row in rows if any(map(str.strip, row))][1:]
     titles = [title.strip() for title in header]
-    named = not {"channel", "count"}.isdisjoint(map(str.casefold, titles)) and titles[0]
+    small = [title.casefold() for title in titles]
+    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
     if not some or (named and some[0][0].strip() not in titles):
         return True  # nothing but rows, which is most logs
     from bestchannel.counts import two_readings

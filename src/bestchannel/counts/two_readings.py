@@ -37,9 +37,12 @@ def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool])
     beside = len(set(labels)) == len(labels) and _fit(rows, len(header), 1, fits)
     if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
         return None if titles[0].casefold() == "channel" else "matrix"
-    if len(rows) > MOST_INPUTS or len(set(map(str.casefold, titles))) < len(titles):
+    if len(rows) > MOST_INPUTS:
         return "rows"
-    if beside and (not titles[0] or not _is_role(titles[0])) and not _is_index_of_log(header, rows, labels):
+    if len(set(map(str.casefold, titles))) < len(titles):
+        return None if beside else "rows"
+    is_corner = titles[0].casefold() == "x" or not _is_role(titles[0])
+    if beside and is_corner and not all(map(_is_role, titles)) and not _is_index_of_log(header, rows, labels):
         return None
     letters = all(len(title) == 1 and title.casefold() != "p" for title in titles)
     return None if letters and _fit(rows, len(header), 0, fits) and not _repeats(header, rows) else "rows"
