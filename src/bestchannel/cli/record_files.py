@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel import runs
-from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.disk import errors_naming, opened, read_bytes
 from bestchannel.counts.json_text import json_of
 from bestchannel.report.provenance import Provenance, origin_of, warnings_in
 from bestchannel.runs.results import as_document
@@ -19,12 +19,14 @@ SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"
 
 def record_of(path: Path) -> tuple[Any, Provenance] | None:
     """The record in the file, as JSON, and what the file knows of its origin; None where it holds something else."""
-    if not path.is_file() and path.exists():  # a pipe gives its content once, to whoever reads counts
-        return None
     with errors_naming(path):
-        data = read_bytes(path)
-        if data.startswith(SQLITE):
+        with opened(path) as source:
+            head = source.head(100)
+        if head.startswith(SQLITE):
             return _of_run(path)
+        if not head.lstrip().lower().startswith((HTML, b"{")):
+            return None
+        data = read_bytes(path)
         if data[:100].lstrip().lower().startswith(HTML):
             from bestchannel.report.record_inside import record_in  # deferred: few verbs need it
 

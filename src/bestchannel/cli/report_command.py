@@ -12,7 +12,7 @@ import typer
 from bestchannel.cli import options, terminal
 from bestchannel.cli.record_files import record_of
 from bestchannel.counts import read_counts
-from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.counts.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate, estimate
 from bestchannel.report.provenance import Provenance
@@ -46,18 +46,19 @@ def report(
     """
     if output.exists() and source.exists() and output.samefile(source):
         raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
-    found = record_of(source)
-    about = Provenance() if found is None else found[1]
-    about = _completed(about, source, output, title, note)
-    if found is not None:
-        data, outcome = _of_record(source, found[0], about)
-    else:
-        reading = {
-            "outputs": options.parse_outputs(outputs),
-            "transpose": transpose,
-            "columns": options.parse_columns(columns),
-        }
-        data, outcome = _of_counts(source, reading, {"delta": delta, "epsilon": epsilon}, about)
+    with regular(source) as source:
+        found = record_of(source)
+        about = Provenance() if found is None else found[1]
+        about = _completed(about, source, output, title, note)
+        if found is not None:
+            data, outcome = _of_record(source, found[0], about)
+        else:
+            reading = {
+                "outputs": options.parse_outputs(outputs),
+                "transpose": transpose,
+                "columns": options.parse_columns(columns),
+            }
+            data, outcome = _of_counts(source, reading, {"delta": delta, "epsilon": epsilon}, about)
     with errors_naming(output):
         write_bytes(output, data.encode())
     if json:

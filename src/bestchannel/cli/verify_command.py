@@ -10,7 +10,7 @@ import typer
 
 from bestchannel.cli import options, terminal
 from bestchannel.cli.record_files import record_of
-from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.disk import errors_naming, read_bytes, regular
 from bestchannel.counts.json_text import json_of
 from bestchannel.verification import CheckedRecord, verify
 from bestchannel.verification.verify import TRUSTED
@@ -28,9 +28,10 @@ def verify_verb(
     not hold, with one sentence that says what fails and where, and where another version of bestchannel chose the bets,
     so that they are taken on trust. An undecided record that adds up is valid and claims nothing.
     """
-    found = record_of(result)
-    with errors_naming(result):
-        verdict = verify(json_of(read_bytes(result)) if found is None else found[0])
+    with regular(result) as file:
+        found = record_of(file)
+        with errors_naming(result):
+            verdict = verify(json_of(read_bytes(file)) if found is None else found[0])
     if json:
         terminal.print_json(asdict(verdict))
     else:

@@ -6,6 +6,7 @@ import io
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -171,6 +172,20 @@ def _raw(path: Path) -> BufferedReader:
         raise InputError(f"the file cannot be read ({error.strerror})") from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
+
+
+@contextmanager
+def regular(path: Path) -> Iterator[Path]:
+    """A file that can be opened again: the same, or a copy of what a pipe gives, whose ending its content tells."""
+    if path != STDIN and (path.is_file() or path.is_dir() or not path.exists()):
+        yield path
+        return
+    with errors_naming(path), opened(path) as source:
+        name, data = f"{source.name}{source.ending}", source.content()
+    with tempfile.TemporaryDirectory(prefix="bestchannel-") as folder:
+        copy = Path(folder, name)
+        copy.write_bytes(data)
+        yield copy
 
 
 @contextmanager

@@ -137,6 +137,9 @@ def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name:
 
 def numbers(seen: Combinations, channel: Column, x: Column, y: Column, place: Place) -> Integers:
     """The number of each row's combination; new ones are numbered in the order of the rows."""
+    for role, side in (("channel", channel), ("x", x), ("y", y)):
+        if len(set(map(str.strip, side.labels))) < len(side.labels):
+            raise InputError(f"the labels of {role} must differ by more than the spaces around them; two do not")
     size = len(channel.labels), len(x.labels), len(y.labels)
     keys = (channel.codes * size[1] + x.codes) * size[2] + y.codes
     first, inverse = _first_rows(keys, size[0] * size[1] * size[2])

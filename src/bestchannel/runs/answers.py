@@ -7,12 +7,12 @@ import io
 import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bestchannel.counts import read_counts
-from bestchannel.counts.disk import errors_naming, read_bytes
+from bestchannel.counts.disk import errors_naming, read_bytes, regular
 from bestchannel.counts.json_text import json_of
 from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
@@ -61,7 +61,11 @@ def read_sheet(path: str | os.PathLike[str]) -> AnswerSheet:
 
     A .json file is `{"counts": [{"channel", "x", "y", "count"}, …]}`, with "request" where it says what it answers.
     """
-    path = Path(path)
+    with regular(Path(path)) as file:
+        return replace(_sheet(file), path=Path(path))
+
+
+def _sheet(path: Path) -> AnswerSheet:
     if path.suffix.lower() == ".json":
         return _json_sheet(path)
     if path.suffix.lower() == ".csv":
