@@ -1,6 +1,7 @@
 """`bestchannel capacity` from outside."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -51,6 +52,17 @@ def test_rounded_rows_are_refused_until_normalize_and_then_reported(tmp_path):
     accepted = bestchannel("capacity", path, "--normalize")
     assert accepted.returncode == 0
     assert "normalized 1 of 1 channels" in accepted.stderr
+
+
+def test_long_name_is_whole_in_a_pipe_and_folds_where_columns_says_so(tmp_path):
+    name = "a link with a name that is far longer than eighty columns can hold, " + "as names are " * 4 + "here"
+    path = tmp_path / "links.json"
+    path.write_text(json.dumps({"channels": {name: [[0.9, 0.1], [0.1, 0.9]], "b": [[1, 0], [0, 1]]}}))
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    assert name in bestchannel("capacity", path, env=environment).stdout
+    narrow = bestchannel("capacity", path, env=environment | {"COLUMNS": "60"}).stdout
+    assert name not in narrow
+    assert max(map(len, narrow.splitlines())) <= 60
 
 
 def test_counts_are_pointed_to_estimate(tmp_path):

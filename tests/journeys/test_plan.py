@@ -41,6 +41,25 @@ def test_same_seed_gives_the_same_plan(guessed):
     assert first == again
 
 
+def test_counts_of_a_pilot_are_the_guess(tmp_path):
+    pilot = tmp_path / "pilot.csv"
+    pilot.write_text("channel,x,y,count\na,0,0,95\na,0,1,5\na,1,0,5\na,1,1,95\nb,0,0,7\nb,0,1,3\nb,1,0,3\nb,1,1,7\n")
+    known = tmp_path / "known.json"
+    known.write_text('{"channels": {"a": [[0.95, 0.05], [0.05, 0.95]], "b": [[0.7, 0.3], [0.3, 0.7]]}}')
+    planned = [result_of("plan", path, "--runs", 3)[1] for path in (pilot, known)]
+    assert planned[0]["best"] == "a"
+    assert planned[0]["policies"] == planned[1]["policies"]
+    assert "has counts: the plan is for channels" in bestchannel("plan", pilot, "--runs", 1).stderr
+
+
+def test_pilot_that_left_an_input_out_is_refused(tmp_path):
+    pilot = tmp_path / "pilot.csv"
+    pilot.write_text("channel,x,y,count\na,0,0,95\na,0,1,5\na,1,0,0\nb,0,0,7\nb,1,1,3\n")
+    refused = bestchannel("plan", pilot)
+    assert refused.returncode == 1
+    assert 'a pilot must have sensed every input; input 1 of channel "a" has none' in refused.stderr
+
+
 def test_table_fits_80_columns_and_ends_with_the_advice(guessed):
     run = bestchannel("plan", guessed, "--runs", 5)
     *table, advice = run.stdout.splitlines()

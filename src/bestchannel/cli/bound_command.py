@@ -74,7 +74,7 @@ def _as_json(answer: LowerBound) -> dict[str, Any]:
 
 
 def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
-    terminal.console().print(_table(channels, answer))
+    terminal.show_table(_table(channels, answer))
     if len(channels) > MOST_ROWS:
         terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
     for line in str(answer).splitlines():

@@ -113,7 +113,7 @@ def _show(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> N
             f"{answer.gap / 2:.1e}",
             "█" * round(24 * answer.value / widest) or "▏",
         )
-    terminal.console().print(table)
+    terminal.show_table(table)
     if len(names) < len(answers):
         terminal.note(f"the {len(names)} best of {len(answers)} channels; --json has them all")
 

@@ -58,7 +58,9 @@ def estimate(
             order=not no_checks,
             progress=progress,
         )
-    result = estimated(read, delta=delta, epsilon=0.0 if epsilon is None else epsilon, checks=not no_checks)
+    with terminal.progress("channels") as progress:
+        accuracy = 0.0 if epsilon is None else epsilon
+        result = estimated(read, delta=delta, epsilon=accuracy, checks=not no_checks, progress=progress)
     if json:
         terminal.note_warnings(result.checks.warnings if result.checks else ())
         terminal.print_json(_as_json(result))
@@ -89,7 +91,7 @@ def _show(result: Estimate) -> None:
             f"{channel.lower:.4f} … {channel.upper:.4f}",
             f"{normal.lower:.4f} … {normal.upper:.4f}",
         )
-    terminal.console().print(table)
+    terminal.show_table(table)
     if len(shown) < len(channels):
         terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
     terminal.say(sentence(result.verdict, len(channels)))

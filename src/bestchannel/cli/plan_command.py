@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_channels
+from bestchannel.counts import LabelledCounts, read_channels, read_counts
+from bestchannel.counts.disk import errors_naming
 from bestchannel.counts.json_format import finite_or_none
+from bestchannel.errors import InputError
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
@@ -27,17 +31,44 @@ def plan(
 ) -> None:
     """Show how many senses each policy would need if the channels were as in the file.
 
-    The file holds guessed probabilities, as for `capacity`. The adaptive policy is simulated;
+    The file holds guessed probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
+    frequencies are then the guess. The adaptive policy is simulated;
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average.
     """
-    guessed = read_channels(channels)
+    guessed = _guessed(channels)
     with terminal.progress("simulated runs") as progress:
         result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, runs=runs, seed=seed, progress=progress)
     if json:
         terminal.print_json(_as_json(result))
     else:
         _show(result)
+
+
+def _guessed(path: Path) -> dict[str, Channel]:
+    """The channels of the file; of one that holds counts, their relative frequencies."""
+    if not path.is_file():  # a pipe, which gives its content once
+        return dict(read_channels(path))
+    try:
+        return dict(read_channels(path))
+    except InputError as error:
+        try:
+            pilot = read_counts(path)
+        except InputError:
+            raise error from None
+    terminal.note(f"{path.name} has counts: the plan is for channels that are exactly as this pilot found them")
+    with errors_naming(path):
+        return {name: _frequencies(counts) for name, counts in pilot.items()}
+
+
+def _frequencies(counts: LabelledCounts) -> Channel:
+    for letter, senses in zip(counts.inputs, counts.counts.sum(axis=1).tolist(), strict=True):
+        if not senses:
+            raise InputError(
+                f'a pilot must have sensed every input; input {letter} of channel "{counts.name}" has none'
+            )
+    W = counts.counts / counts.counts.sum(axis=1, keepdims=True)
+    return Channel.from_rows(W, name=counts.name, inputs=counts.inputs, outputs=counts.outputs, normalize=True)
 
 
 def _bound(result: Plan) -> float | None:
@@ -81,7 +112,7 @@ def _show(result: Plan) -> None:
             f"{need.senses / bound:,.3g}" if bound and need.senses is not None else "",
             f"{result.runs} runs" if need.simulated else "formula",
         )
-    terminal.console().print(table)
+    terminal.show_table(table)
     terminal.say(advice(result))
 
 

@@ -97,7 +97,8 @@ def _of_counts(
 
     with terminal.progress("bytes read") as progress:
         counts = read_counts(path, **reading, progress=progress)
-    found = estimate(counts, **promised)
+    with terminal.progress("channels") as progress:
+        found = estimate(counts, **promised, progress=progress)
     senses = sum(channel.senses for channel in found.channels)
     shown = counts_page(
         counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))

@@ -115,7 +115,7 @@ def _show(figure: Figure, rows: Rows) -> None:
         table.add_column(f"{HEADINGS.get(axis, axis)} = {value:g}", justify="right", no_wrap=True)
     for curve, senses in curves.items():
         table.add_row(*map(str, curve), *(f"{count:,}" for count in senses))
-    terminal.console().print(table)
+    terminal.show_table(table)
     if "wrong" in rows[0]:
         wrong, runs = sum(row["wrong"] for row in rows), sum(row["runs"] for row in rows)
-        terminal.console().print(f"{wrong} of {runs} runs named a wrong channel; senses are medians over runs")
+        terminal.say(f"{wrong} of {runs} runs named a wrong channel; senses are medians over runs")

@@ -213,7 +213,7 @@ def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
         table.add_column("count", justify="right", no_wrap=True)
         for row in rows:
             table.add_row(terminal.name(row["channel"]), terminal.name(row["x"]), f"{row['count']:,}")
-        terminal.console().print(table)
+        terminal.show_table(table)
     if request is None:
         _end(run)
 

@@ -89,8 +89,8 @@ def _as_json(name: str, folder: Path, conditions: list[ConditionSummary]) -> dic
 
 def _show(conditions: list[ConditionSummary]) -> None:
     for instance, group in groupby(conditions, key=lambda condition: condition.instance):
-        terminal.console().print(terminal.name(instance, bold=True))
-        terminal.console().print(_table(list(group)))
+        terminal.say(instance)
+        terminal.show_table(_table(list(group)))
 
 
 def _table(conditions: list[ConditionSummary]) -> Table:

@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 from bestchannel.display import on_one_line
@@ -29,6 +32,8 @@ REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 
 MOST_WARNINGS = 6
 """Warnings that are shown; JSON has all."""
+
+PIPE_COLUMNS = 80
 
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
@@ -144,10 +149,26 @@ def write_what_can_be_written() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def console() -> Console:
-    """Where tables go: stdout, as wide as the terminal, 80 columns where there is none."""
+def show_table(table: Table) -> None:
+    """A table on stdout, as wide as the terminal or as COLUMNS says; else 80 columns, or as many as its names need.
+
+    Names are in columns that fold. Whoever reads them from a pipe, as `grep` does, gets them whole.
+    """
     out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=80)
+    if not out.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
+        out = Console(highlight=False, width=_with_whole_names(table))
+    out.print(table)
+
+
+def _with_whole_names(table: Table) -> int:
+    """Columns of text that the table takes once its names are not folded."""
+    endless = Console(highlight=False, width=10**6)
+    folded = Measurement.get(endless, endless.options, table).minimum
+    for column in table.columns:
+        if column.overflow == "fold":
+            column.min_width = max(map(cell_len, map(str, column.cells)), default=0)
+    whole = Measurement.get(endless, endless.options, table).minimum
+    return max(PIPE_COLUMNS, whole) if whole > folded else PIPE_COLUMNS
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:

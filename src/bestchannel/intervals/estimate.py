@@ -28,6 +28,7 @@ from bestchannel.intervals.plug_in import (
     capacities_at_counts,
     deviation_interval,
 )
+from bestchannel.progress import Progress
 from bestchannel.promises import conditional, confidence
 
 SMALLEST_DELTA = 1e-300
@@ -204,6 +205,7 @@ def estimate(
     checks: bool = True,
     columns: Mapping[str, str] | None = None,
     channel_axis: str | None = None,
+    progress: Progress | None = None,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
@@ -233,6 +235,8 @@ def estimate(
         What the columns of a frame are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
     channel_axis
         "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
+    progress
+        Called with (done, total) as the intervals of channels are found.
 
     Returns
     -------
@@ -253,7 +257,7 @@ def estimate(
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     tables = _labelled(counts, outputs, columns, channel_axis)
-    channels = _channel_estimates(tables, delta / len(tables))
+    channels = _channel_estimates(tables, delta / len(tables), progress)
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
     normal = [Standing(c.name, c.asymptotic.capacity, c.asymptotic.lower, c.asymptotic.upper) for c in channels]
@@ -280,10 +284,17 @@ def _labelled(
     return labelled_counts(counts, outputs, columns=columns, channel_axis=channel_axis)
 
 
-def _channel_estimates(tables: Mapping[str, LabelledCounts], alpha: float) -> tuple[ChannelEstimate, ...]:
+def _channel_estimates(
+    tables: Mapping[str, LabelledCounts], alpha: float, progress: Progress | None
+) -> tuple[ChannelEstimate, ...]:
     """One estimate per channel, whose interval is wrong with probability at most alpha."""
     found = capacities_at_counts([content.counts for content in tables.values()])
-    return tuple(_channel_estimate(*pair, alpha) for pair in zip(tables.values(), found, strict=True))
+    channels = []
+    for pair in zip(tables.values(), found, strict=True):
+        channels.append(_channel_estimate(*pair, alpha))
+        if progress:
+            progress(len(channels), len(tables))
+    return tuple(channels)
 
 
 def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: float) -> ChannelEstimate:

@@ -109,6 +109,7 @@ class _Search:
         """Improve the weights until their value is that of the game, to within the accuracy."""
         positions = {a: self.positions[a] + self.starts[a] for a in self.known.rivals}
         for _ in range(MOST_STEPS):
+            self.progress(0, len(self.known.rivals))  # nothing is proved yet
             weights = self.game.try_weights(weights)
             for a in self.known.rivals:
                 self.add_responses(a, weights, positions[a])
