@@ -6,6 +6,7 @@ its answers into one array, of which every field is a slice, so that what is com
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections.abc import Callable
@@ -16,12 +17,15 @@ import numpy as np
 
 from bestchannel.arrays import Floats, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance
-from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
+from bestchannel.capacity.stack import channel_names, parted, solve_stack
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
 UNKNOWN = 2**31
 """Stands for the number of channels where Dask does not know it."""
+
+PORTION = 2**16
+"""Channels of a chunk that are solved at a time."""
 
 
 def solve_lazily(
@@ -56,21 +60,26 @@ def solve_lazily(
 def _solve_chunk(
     chunk: Floats, tolerance: Tolerance, normalize: bool, workers: int, of: int, block_info: Any = None
 ) -> Floats:
-    """The answers for one chunk, beside one another: lower, upper, converged, input, output."""
+    """The answers for one chunk, beside one another: lower, upper, converged, input, output.
+
+    They are found some at a time, so that nothing as large as the chunk is there but itself and what is returned.
+    """
     leading, n, m = parted(chunk.shape)
     starts = [first for first, _ in block_info[0]["array-location"]][:-2]
-    flat = solve_stack(
-        np.ascontiguousarray(chunk, dtype=np.float64).reshape(-1, n, m),
-        tolerance,
-        name=channel_names(leading, starts),
-        normalize=normalize,
-        workers=workers,
-        of=of,
-    )
-    answer = folded(flat, leading)
-    return np.concatenate(
-        [np.stack([answer.lower, answer.upper, answer.converged], axis=-1), answer.input, answer.output], axis=-1
-    )
+    name = channel_names(leading, starts)
+    flat = np.ascontiguousarray(chunk, dtype=np.float64).reshape(-1, n, m)
+    packed = np.empty((len(flat), 3 + n + m))
+    for first in range(0, len(flat), PORTION):
+        part, named = flat[first : first + PORTION], functools.partial(_later, name, first)
+        answer = solve_stack(part, tolerance, name=named, normalize=normalize, workers=workers, of=of)
+        columns = (answer.lower[:, None], answer.upper[:, None], answer.converged[:, None], answer.input, answer.output)
+        np.concatenate(columns, axis=1, out=packed[first : first + PORTION])
+    return packed.reshape(*leading, -1)
+
+
+def _later(name: Callable[[int], str], first: int, c: int) -> str:
+    """How an error calls channel c of a portion that begins at `first`."""
+    return name(first + c)
 
 
 def _unpacked(packed: Any, n: int) -> Capacities:
