@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import dask
@@ -15,6 +16,7 @@ import distributed
 import numpy as np
 
 from bestchannel import capacities
+from bestchannel.compiled import load_room
 
 SIZE = 4
 
@@ -40,32 +42,44 @@ def reset_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def processor_seconds() -> float:
-    return time.process_time()
+@dataclass(frozen=True)
+class Measured:
+    """What a stack in chunks took: seconds on the wall and of the workers' processors, and memory in chunks."""
+
+    count: int
+    chunk: int
+    workers: int
+    seconds: float
+    processor_seconds: float
+    most_chunks: float
+    widest_gap: float
+    converged: bool
 
 
-def main(count: int, chunk: int, workers: int) -> None:
+def measured(count: int, chunk: int, workers: int) -> Measured:
+    """Draw and solve `count` channels on local workers of one thread each."""
+    load_room("bestchannel.capacity.lanes")  # compiled once, here, where the workers find it
     cluster = distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None, memory_limit=0)
     with cluster, distributed.Client(cluster) as client:
-        warm = capacities(da.map_blocks(random_channels, chunks=((10**5,) * 2 * workers, SIZE, SIZE), dtype=float))
-        warm.lower.max().compute()
+        client.run(load_room, "bestchannel.capacity.lanes")
+        _answers(count=2 * workers * 10**5, chunk=10**5)
         client.run(reset_peak)
-        before, spent = client.run(memory, "VmRSS"), client.run(processor_seconds)
-        chunks = ((chunk,) * (count // chunk), (SIZE,), (SIZE,))
-        C = capacities(da.map_blocks(random_channels, chunks=chunks, dtype=float))
+        before, spent = client.run(memory, "VmRSS"), client.run(time.process_time)
         started = time.monotonic()
-        best, widest, converged = dask.compute(C.lower.max(), C.gap.max(), C.converged.all())
+        widest, converged = _answers(count, chunk)
         seconds = time.monotonic() - started
-        after, spent_after = client.run(memory, "VmHWM"), client.run(processor_seconds)
-    bytes_of_chunk = 8 * SIZE * SIZE * chunk
-    most = max((after[worker] - before[worker]) / bytes_of_chunk for worker in after)
+        after, spent_after = client.run(memory, "VmHWM"), client.run(time.process_time)
+    most = max((after[worker] - before[worker]) / (8 * SIZE * SIZE * chunk) for worker in after)
     processor = sum(spent_after[worker] - spent[worker] for worker in after)
-    print(
-        f"{count:.3g} random {SIZE}x{SIZE} in chunks of {chunk:.3g} ({bytes_of_chunk / 1e6:.0f} MB), {workers} workers:"
-        f" {seconds:.1f} s, {processor:.1f} s of processor time, drawing included; at most {most:.2f} chunks of memory"
-        f" in a worker; best {best:.6f} bits, widest bracket {widest:.1e}, all converged: {converged}"
-    )
+    return Measured(count, chunk, workers, seconds, processor, most, widest, converged)
+
+
+def _answers(count: int, chunk: int) -> tuple[float, bool]:
+    chunks = ((chunk,) * (count // chunk), (SIZE,), (SIZE,))
+    C = capacities(da.map_blocks(random_channels, chunks=chunks, dtype=float))
+    widest, converged, _ = dask.compute(C.gap.max(), C.converged.all(), C.lower.max())
+    return float(widest), bool(converged)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    print(measured(*map(int, sys.argv[1:])))

@@ -8,10 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from bestchannel.errors import BestChannelError
 from bestchannel.study import runner
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
-from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct
 from bestchannel.study.spec import read_spec
 from bestchannel.study.statistics import run_rows
@@ -90,8 +90,11 @@ def _conduct(study, journal, dask, events, killed):
     try:
         _table(study, journal, cluster=dask.address, progress=kill)
         events.clear()
-    except (WorkerLostError, _EnoughError):
+    except _EnoughError:
         return
+    except BestChannelError:
+        if dask.scheduler.poll() is None:
+            raise
 
 
 def _kill_client(path, journal, address, study, at):
