@@ -1,7 +1,8 @@
 """Stacks that are larger than memory: Dask arrays chunk by chunk, and arrays of xarray with their names.
 
 Nothing is solved until somebody computes: the answers are lazy arrays too. One task solves one chunk and packs all of
-its answers into one array, of which every field is a slice, so that what is computed together is solved once.
+its answers into one array, from which every field is copied, so that what is computed together is solved once, and
+what is computed alone is one task from the chunk to the field.
 """
 
 from __future__ import annotations
@@ -83,9 +84,24 @@ def _later(name: Callable[[int], str], first: int, c: int) -> str:
 
 
 def _unpacked(packed: Any, n: int) -> Capacities:
-    return Capacities(
-        packed[..., 0], packed[..., 1], packed[..., 2].astype(bool), packed[..., 3 : 3 + n], packed[..., 3 + n :]
-    )
+    """The fields, each copied out of a chunk's answers: a view would keep all of them in memory."""
+
+    def field(first: int, last: int) -> Any:
+        return packed.map_blocks(_columns, first, last, dtype=float, chunks=(*packed.chunks[:-1], (last - first,)))
+
+    def bound(column: int) -> Any:
+        return packed.map_blocks(_column, column, dtype=float, drop_axis=packed.ndim - 1)
+
+    outputs = packed.shape[-1]
+    return Capacities(bound(0), bound(1), bound(2).astype(bool), field(3, 3 + n), field(3 + n, outputs))
+
+
+def _columns(packed: Floats, first: int, last: int) -> Floats:
+    return packed[..., first:last].copy()
+
+
+def _column(packed: Floats, column: int) -> Floats:
+    return packed[..., column].copy()
 
 
 def solve_named(stack: Any, solve: Callable[[Any], Capacities]) -> Capacities:
