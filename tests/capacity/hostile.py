@@ -1,8 +1,8 @@
 """Channels that break solvers, by kind, and checks of the answers that trust nothing but the rows.
 
-By hand, for many: `python -m tests.capacity.hostile 1000000 7` (how many, seed) solves so many by `capacities`, and
-one in a hundred of them again coarsely, to a relative tolerance, with a floor and with a cost, and looks for brackets
-that ball arithmetic contradicts.
+By hand, for many: `python -m tests.capacity.hostile 1000000 7 100` (how many, seed, one in) solves so many by
+`capacities`, and one in a hundred of them again coarsely, to a relative tolerance, with a floor and with a cost, and
+looks for brackets that ball arithmetic contradicts.
 """
 
 import sys
@@ -347,7 +347,7 @@ def outside_of_balls(W: np.ndarray, way) -> bool:
     return not (quick.lower <= sure.lower and min(sure.upper, ceiling) <= quick.upper)
 
 
-def main(how_many: int, seed: int) -> None:
+def main(how_many: int, seed: int, one_in: int = 100) -> None:
     each = -(-how_many // (len(KINDS) * len(SHAPES)))
     failed, excluded, total, others, begin = Counter(), Counter(), 0, 0, time.perf_counter()
     for number, (name, make) in enumerate(KINDS.items()):
@@ -355,7 +355,7 @@ def main(how_many: int, seed: int) -> None:
             some = max(1, 8 * each // (n * m)) if n * m > 64 else each
             W = make(np.random.default_rng([seed, number, n, m]), some, n, m)
             failed[name] += count_faults(W)
-            part = W[: -(-some // 100)]
+            part = W[: -(-some // one_in)]
             for channels, options in zip((W, part, part), STACK_OPTIONS, strict=True):
                 excluded[name] += exclusions(channels, capacities(channels, **options))
             excluded[name] += sum(outside_of_balls(V, way) for V in part for way in (floor, cost))
@@ -369,4 +369,4 @@ def main(how_many: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:]))

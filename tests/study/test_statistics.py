@@ -12,8 +12,8 @@ from scipy.stats import binom
 from bestchannel import InputError
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SimulatedRun, Study
-from bestchannel.study.spec import parse_spec
-from bestchannel.study.statistics import error_upper, run_rows, summaries
+from bestchannel.study.spec import PolicyChoice, parse_spec
+from bestchannel.study.statistics import error_upper, has_the_bound, run_rows, summaries
 from bestchannel.study.table_files import as_csv, as_parquet, write_tables
 
 CONTENT = {
@@ -124,3 +124,16 @@ def test_counts_beyond_64_bits_are_exact_in_csv_and_doubles_in_parquet():
 def test_table_without_rows_is_refused():
     with pytest.raises(InputError, match="a table must have rows; this one has none"):
         as_csv([])
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "bounded"),
+    [
+        ("adaptive", {}, True),
+        ("adaptive", {"epsilon": 0.1}, False),
+        ("median", {"epsilon": 0.1}, False),
+        ("adaptive", {"input_distribution": [0.5, 0.5]}, False),
+    ],
+)
+def test_only_policies_that_name_the_best_capacity_are_divided_by_its_bound(policy, options, bounded):
+    assert has_the_bound(PolicyChoice("a", policy, options)) == bounded

@@ -24,6 +24,7 @@ gap = 0.3
 @pytest.fixture
 def script(tmp_path, monkeypatch):
     """The script, in a project with small studies."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("make_statistics", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "make_statistics", module)

@@ -79,24 +79,28 @@ def _show(result: Estimate) -> None:
     shown = channels if len(channels) <= MOST_ROWS else channels[: MOST_ROWS // 2]
     table = Table(box=None, pad_edge=False)
     table.add_column("channel", overflow="fold")
-    for heading in ("size", "senses", "capacity, bits", "proved", "normal (not proved)"):
-        table.add_column(heading, justify="right", no_wrap=heading != "capacity, bits")
+    for heading in ("size", "senses", "capacity", "less bias", "proved", "not proved"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for channel in shown:
-        normal = channel.asymptotic
+        approximate = channel.asymptotic
         table.add_row(
             terminal.name(channel.name, bold=channel.name == result.verdict.best),
             f"{channel.n_inputs}×{channel.n_outputs}",
             f"{channel.senses:,}",
             f"{channel.capacity:.4f}",
+            "" if channel.corrected is None else f"{channel.corrected:.4f}",
             f"{channel.lower:.4f} … {channel.upper:.4f}",
-            f"{normal.lower:.4f} … {normal.upper:.4f}",
+            "withheld" if channel.withheld else f"{approximate.lower:.4f} … {approximate.upper:.4f}",
         )
     terminal.show_table(table)
     if len(shown) < len(channels):
         terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
-    terminal.say(sentence(result.verdict, len(channels)))
+    for reason in sorted({c.withheld for c in channels if c.withheld}):
+        terminal.note(f"approximate intervals are withheld: {reason}")
+    terminal.say(sentence(result.verdict, len(channels), result.epsilon))
     if not result.verdict.decided:
-        terminal.say(f"by the normal intervals, not proved: {sentence(result.asymptotic_verdict, len(channels))}")
+        words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
+        terminal.say(f"by the approximate intervals, not proved: {words}")
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)

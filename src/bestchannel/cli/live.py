@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bestchannel.cli import terminal
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.estimate import one_digit
 from bestchannel.policies import ChannelLabels, Status
 from bestchannel.policies.identify import Watch
 
@@ -45,8 +46,9 @@ def sentence(status: Status, parties: Sequence[ChannelLabels]) -> str:
 
 
 def _forecast(status: Status) -> str:
-    is_open = status.more_senses is not None and len(status.candidates) > 1
-    return f", about {status.more_senses:,} to go" if is_open else ""
+    if status.more_senses is None or len(status.candidates) < 2:
+        return ""
+    return f", some {one_digit(status.more_senses):,} to go"
 
 
 def _bits(status: Status, rival: int) -> tuple[float, float]:

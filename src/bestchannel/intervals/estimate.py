@@ -1,9 +1,9 @@
 """`estimate`: from counts to capacities with intervals, and a verdict.
 
 Two kinds of interval stand side by side. `lower` and `upper` are proved: they hold for all channels
-at once with probability 1 - δ, however the senses were chosen and whenever one looks. `asymptotic` is the
-normal approximation, narrower and not proved. The verdict, which channel is the best, is drawn from intervals that
-hold for all channels at once.
+at once with probability 1 - δ, however the senses were chosen and whenever one looks. `asymptotic` is an
+approximation by simulated counts, narrower and not proved. The verdict, which channel is the best, is drawn from
+intervals that hold for all channels at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bestchannel.intervals.plug_in import (
     CapacityAtCounts,
     ChannelCapacity,
     Interval,
-    asymptotic_interval,
+    approximate_interval,
     capacities_at_counts,
     deviation_interval,
 )
@@ -40,12 +40,13 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of one channel, in bits: lower <= capacity <= upper around the estimate."""
+    """What is known of one channel, in bits: lower <= capacity <= upper, and how far off the estimate may well be."""
 
     name: str
     capacity: float
     lower: float
     upper: float
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,10 @@ class Difference:
 class Verdict:
     """`best` is the leader once `decided`, None before; `candidates` are the channels not ruled out.
 
-    `leader` has the largest estimate. `more_senses` is about how many senses more would decide,
-    spread like those before: 0 once decided, None where no number can be given.
+    `leader` has the largest estimate. `more_senses` is about how many senses more would decide, to one digit,
+    spread like those before: 0 once decided, None where no number can be given. `more_senses_range` is what it may
+    well be, as far as the estimates are known; its second end is None where the channels may be equal, so that no
+    number of senses would decide.
     """
 
     decided: bool
@@ -70,11 +73,12 @@ class Verdict:
     candidates: tuple[str, ...]
     more_senses: int | None
     leader: str
+    more_senses_range: tuple[int, int | None] | None = None
 
 
 @dataclass(frozen=True)
 class Asymptotic:
-    """The estimate less its bias, and the ends of its normal interval, in bits; not proved."""
+    """The estimate less its bias, and the ends of its approximate interval, in bits; not proved."""
 
     capacity: float
     lower: float
@@ -85,10 +89,12 @@ class Asymptotic:
 class ChannelEstimate:
     """What the counts say of one channel, in bits.
 
-    `capacity` is the plug-in estimate from the inputs that were sensed, lower <= C <= upper is proved, and
-    `paper` is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `positive` says
-    that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and columns of the counts. Where the
-    outputs were measured values, `binning` is how they were cut, and all this is about the channel to the bins.
+    `capacity` is the plug-in estimate from the inputs that were sensed, `corrected` the same less its bias, or None
+    where that is not known. lower <= C <= upper is proved. `asymptotic` is not; `withheld` says why its ends are but 0
+    and the largest capacity there is, or is None. `paper` is the interval of [EBWGW24, Prop. 1], proved for counts
+    fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and
+    columns of the counts. Where the outputs were measured values, `binning` is how they were cut, and all this is
+    about the channel to the bins.
     """
 
     name: str
@@ -99,11 +105,19 @@ class ChannelEstimate:
     lower: float
     upper: float
     positive: bool
+    corrected: float | None
     asymptotic: Asymptotic
+    withheld: str | None
     paper: Interval
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     binning: Binning | None
+
+    @property
+    def doubt(self) -> float:
+        """How far off the estimate may well be, in bits: a quarter of the approximate or the proved interval."""
+        known = self if self.withheld else self.asymptotic
+        return 0.25 * (known.upper - known.lower)
 
 
 @dataclass(frozen=True)
@@ -121,7 +135,7 @@ class Estimate(Shown):
     verdict
         Which channel is the best by the proved intervals: `decided`, `best`, `candidates`, `more_senses`, `leader`.
     asymptotic_verdict
-        The same rule applied to the normal intervals, which are not proved.
+        The same rule applied to the approximate intervals, which are not proved.
     channels
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
@@ -190,7 +204,7 @@ class Estimate(Shown):
     def __str__(self) -> str:
         heads = ["channel", "senses", "capacity", "lower", "upper"]
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
-        words = on_one_line(sentence(self.verdict, len(self.channels)))
+        words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
         return f"{text_table(heads, rows)}\n{words}\n{warnings}{self.guarantee}"
 
@@ -259,14 +273,14 @@ def estimate(
     tables = _labelled(counts, outputs, columns, channel_axis)
     channels = _channel_estimates(tables, delta / len(tables), progress)
     senses = sum(channel.senses for channel in channels)
-    proved = [Standing(c.name, c.capacity, c.lower, c.upper) for c in channels]
-    normal = [Standing(c.name, c.asymptotic.capacity, c.asymptotic.lower, c.asymptotic.upper) for c in channels]
+    proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt) for c in channels]
+    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
     return Estimate(
         delta=delta,
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
         verdict=judge(proved, epsilon, senses),
-        asymptotic_verdict=judge(normal, epsilon, senses),
+        asymptotic_verdict=judge(rough, epsilon, senses),
         channels=channels,
         differences=differences(proved),
         checks=check_order(tables.values()) if checks and any(t.order for t in tables.values()) else None,
@@ -305,7 +319,7 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
     threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
     lower = region.lower_end(table, threshold) / NATS_PER_BIT
     upper = region.upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
-    normal = asymptotic_interval(found, alpha, math.log(min(table.shape)))
+    approximate = approximate_interval(found, alpha)
     return ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
@@ -316,7 +330,13 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
         lower=min(lower, capacity),
         upper=max(min(upper, ceiling), capacity),
         positive=lower > 0.0 or region.excludes_zero(table, threshold),
-        asymptotic=Asymptotic(*(min(v / NATS_PER_BIT, ceiling) for v in (normal.value, normal.lower, normal.upper))),
+        corrected=None if approximate.withheld else approximate.value,
+        asymptotic=Asymptotic(
+            approximate.value,
+            approximate.lower,
+            approximate.upper if found.complete and not approximate.withheld else ceiling,
+        ),
+        withheld=approximate.withheld,
         paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
         inputs=content.inputs,
         outputs=content.outputs,
@@ -324,17 +344,25 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
     )
 
 
-def sentence(verdict: Verdict, n_channels: int) -> str:
+def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
     """What the verdict on so many channels says."""
     if n_channels == 1:
         return "one channel, nothing to decide"
     if verdict.decided:
-        return f"best: {verdict.best}"
-    senses = verdict.more_senses
-    more = "no forecast of the senses it takes" if senses is None else f"about {senses:,} more senses"
+        return f"best: {verdict.best}" + (f", within {epsilon:g} bit" if epsilon else "")
     few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
     others = f" and {rest} others" if rest > 0 else ""
-    return f"undecided between {', '.join(few)}{others}; {more}"
+    return f"undecided between {', '.join(few)}{others}; {forecast(verdict)}"
+
+
+def forecast(verdict: Verdict) -> str:
+    """How many more senses would decide, as far as that can be known."""
+    if verdict.more_senses_range is None:
+        return "no number of senses decides between equal channels, as these look"
+    low, high = verdict.more_senses_range
+    if high is None:
+        return f"at least {low:,} more senses; no number decides if they are equal, which they may be"
+    return f"about {verdict.more_senses:,} more senses ({low:,} to {high:,})"
 
 
 def differences(standings: Sequence[Standing]) -> tuple[Difference, ...]:
@@ -362,20 +390,35 @@ def judge(standings: Sequence[Standing], epsilon: float, senses: int) -> Verdict
     open_rivals = {gap.rival for gap in differences(standings) if not gap.lower > -epsilon}
     bar = max(standing.lower for standing in standings)
     left = [s for s in standings if s is leader or (s.name in open_rivals and s.upper >= bar)]
+    rivals = [standing for standing in left if standing is not leader]
     return Verdict(
         decided=not open_rivals,
         best=None if open_rivals else leader.name,
         candidates=tuple(standing.name for standing in sorted(left, key=lambda s: -s.capacity)),
-        more_senses=_more_senses(leader, [s for s in left if s is not leader], epsilon, senses),
+        more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
         leader=leader.name,
+        more_senses_range=_range(leader, rivals, epsilon, senses),
     )
 
 
-def _more_senses(leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int) -> int | None:
-    """senses · (((w_b + w_a) / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses."""
+def _range(leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int) -> tuple[int, int | None] | None:
+    """The senses if every gap is as large as it may well be, and if it is as small; None where no gap is seen."""
+    if _more_senses(leader, rivals, epsilon, senses, 0.0) is None:
+        return None
+    low = _more_senses(leader, rivals, epsilon, senses, 1.0)
+    return low or 0, _more_senses(leader, rivals, epsilon, senses, -1.0)
+
+
+def _more_senses(
+    leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int, doubts: float
+) -> int | None:
+    """senses · (((w_b + w_a) / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses.
+
+    Each gap is first widened by so many doubts of both estimates. To one digit; None where a gap is not above 0.
+    """
     ratio = 1.0
     for rival in rivals:
-        gap = leader.capacity - rival.capacity + epsilon
+        gap = leader.capacity - rival.capacity + epsilon + doubts * math.hypot(leader.doubt, rival.doubt)
         width = leader.capacity - leader.lower + rival.upper - rival.capacity
         if not gap > 0.0:
             return None
@@ -383,4 +426,13 @@ def _more_senses(leader: Standing, rivals: Sequence[Standing], epsilon: float, s
     more = senses * (ratio**2 - 1.0)
     if not math.isfinite(more):
         return None
-    return max(math.ceil(more), 1) if rivals else 0
+    return one_digit(max(math.ceil(more), 1)) if rivals else 0
+
+
+def one_digit(number: int) -> int:
+    """The number to one significant digit, which is what a forecast knows.
+
+    >>> one_digit(46_781_546), one_digit(7), one_digit(0)
+    (50000000, 7, 0)
+    """
+    return round(number, 1 - len(str(number))) if number else 0

@@ -3,8 +3,8 @@
 What is estimated is a functional of the channel: its capacity, or its mutual information at one
 fixed input distribution (Remark 1). A policy is given the functional and does not ask which.
 
-√n(Ĉ - C) is normal in the limit, with variance sum_x P_x² V_x / w_x for the optimal input P, V_x the variance
-of log(W_x/Q) under W_x, and w_x the share of the senses that input x got: good for planning, and **not proved**.
+Ĉ is too large, the more so the more letters there are for the senses. `approximate_interval` finds out by how much, and
+how far Ĉ scatters, from simulated counts of channels like the one at hand: measured to be right, and **not proved**.
 docs/theory/intervals.md.
 """
 
@@ -17,12 +17,13 @@ from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, distribution
 from bestchannel.capacity import capacities
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import CAPACITY_SPREAD, information_spread
-from bestchannel.information import NATS_PER_BIT, divergences_nats, mutual_information
+from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
 
 PLUG_IN_TOLERANCE = 1e-9
@@ -100,7 +101,7 @@ class InformationAt:
         return information_spread(self.P)
 
 
-def empirical(counts: Integers) -> Floats:
+def empirical(counts: Integers | Floats) -> Floats:
     """Ŵ(y|x) = n(x, y) / n(x) for counts (..., n_inputs, n_outputs) without an empty row."""
     numbers = counts.astype(np.float64)
     return numbers / numbers.sum(axis=-1, keepdims=True)
@@ -185,55 +186,129 @@ def capacities_at_counts(tables: Sequence[Integers]) -> list[CapacityAtCounts]:
     ]
 
 
+SENSES_OF_AN_INPUT, LETTERS = 20, 16
+"""From how many senses of each input on, and up to how many inputs and outputs, `approximate_interval` was measured."""
+
+STRENGTHS = np.array([2.0, 1.85, 1.7, 1.5, 1.25, 1.0, 0.67, 0.33, 0.0, -0.25, -0.5, -1.0, -2.5, -6.0, -16.0, -64.0])
+"""Places on the path of `_channels_like`, from useless over the counts themselves (0) to as strong as can be."""
+
+SIMULATIONS = 64
+
+
 @dataclass(frozen=True)
-class NormalInterval:
-    """lower <= value <= upper in nats: the estimate less its bias, and the ends of its interval."""
+class Approximation:
+    """The estimate less its bias and the ends of its interval, in bits; not proved, and trivial where withheld."""
 
     value: float
     lower: float
     upper: float
+    withheld: str | None = None
 
 
-def asymptotic_interval(found: CapacityAtCounts, alpha: float, ceiling: float) -> NormalInterval:
-    """Ĉ - b ± z σ with P(|normal| > z) = α, in nats, between 0 and the ceiling log min(n_inputs, n_outputs).
+def approximate_interval(found: CapacityAtCounts, alpha: float) -> Approximation:
+    """Which capacities would give a plug-in value like this one, but for a share alpha of the times.
 
-    An input without a count may be anything: the value and the lower end are those of the other
-    inputs, the upper end is the largest capacity there is.
+    Along a path of channels from useless to strong, simulated counts say what Ĉ is expected to be, E, and how it
+    scatters, S. The estimate is the capacity where E = Ĉ, the ends are those where E ± zS = Ĉ, z of Student. Where
+    nothing ever came but what did come, the lower end is also below what a rate of log(2/α) unseen events would leave.
     """
-    n, P = found.n, found.P
-    if min(n.shape) < 2:
-        return NormalInterval(0.0, 0.0, ceiling)
-    value = float(np.clip(found.capacity * NATS_PER_BIT - bias(n, P), 0.0, ceiling))
-    margin = -NormalDist().inv_cdf(max(alpha / 2.0, 1e-300)) * math.sqrt(variance(n, P))
-    upper = min(value + margin, ceiling) if found.complete else ceiling
-    return NormalInterval(value, max(value - margin, 0.0), upper)
+    ceiling = math.log2(min(found.n.shape)) if min(found.n.shape) > 1 else 0.0
+    if reason := _why_withheld(found.n):
+        return Approximation(found.capacity, 0.0, ceiling, reason)
+    if ceiling == 0.0:
+        return Approximation(0.0, 0.0, 0.0)
+    matched = _Matched.to(found.n, found.P, found.capacity)
+    z = _student(alpha)
+    value = min(max(matched.capacity_at(0.0), 0.0), ceiling)
+    lower = min(matched.capacity_at(z), _capacity_with_unseen(found, alpha), value)
+    return Approximation(value, max(lower, 0.0), min(max(matched.capacity_at(-z), value), ceiling))
 
 
-def bias(n: Floats, P: Floats) -> float:
-    """E Ĉ - C ≈ ½ sum_x P_x (m_x - 1)/N_x - ½ sum_{x,y} P_x² W(1 - W)/(N_x Q_y), m_x the outputs that x gave.
+def _why_withheld(n: Floats) -> str | None:
+    if max(n.shape) > LETTERS:
+        return f"not measured for more than {LETTERS} inputs or outputs"
+    if n.shape[0] > n.shape[1]:
+        return "found wrong with more inputs than outputs, of which several may be equally good"
+    if n.sum(axis=1).min() < SENSES_OF_AN_INPUT:
+        return f"not measured for inputs with fewer than {SENSES_OF_AN_INPUT} senses"
+    return None
 
-    The second-order term of C at the optimal P; re-optimising P adds a little that is left out.
+
+def _student(alpha: float) -> float:
+    """The two-sided quantile for a mean and a deviation from so many simulations, to first order beyond the normal."""
+    z = -NormalDist().inv_cdf(max(alpha / 2.0, 1e-300))
+    return (z + z * (z * z + 1.0) / (4.0 * (SIMULATIONS - 1))) * math.sqrt(1.0 + 1.0 / SIMULATIONS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Matched:
+    """The plug-in value that was observed, and at every place of the path its mean, deviation and bias, in bits."""
+
+    observed: float
+    mean: Floats
+    deviation: Floats
+    bias: Floats
+
+    @staticmethod
+    def to(n: Floats, P: Floats, observed: float) -> _Matched:
+        """Simulated with the senses of each input; the draws are fixed, so that equal counts are answered alike."""
+        N = n.sum(axis=1).astype(np.int64)
+        V = _channels_like(n, P)
+        at = capacities(V, tol=1e-6, workers=1)
+        draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
+        values = capacities(draws, tol=1e-5, workers=1).value
+        with np.errstate(divide="ignore", invalid="ignore"):
+            density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
+        # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
+        linear = np.einsum("sx,isxy,sxy->is", at.input, draws - V, density)
+        bias = (values - linear).mean(axis=0) - at.value
+        return _Matched(observed, at.value + bias, values.std(axis=0, ddof=1), bias)
+
+    def capacity_at(self, z: float) -> float:
+        """The capacity at which mean + z deviation is what was observed; 0 or infinite beyond the path."""
+        heights = np.maximum.accumulate(self.mean + z * self.deviation)
+        if self.observed <= heights[0]:
+            return 0.0
+        if self.observed > heights[-1]:
+            return math.inf
+        deviation, bias = (float(np.interp(self.observed, heights, v)) for v in (self.deviation, self.bias))
+        return self.observed - z * deviation - bias
+
+
+def _channels_like(n: Floats, P: Floats) -> Floats:
+    """The channels at `STRENGTHS`: useless at 2, smoothed at 1, as counted at 0, and pushed away from useless below.
+
+    Useless is the output Q = PŴ for every input. Smoothed takes from outputs that came once what Good and Turing's
+    estimate takes from them, ρ = 2 F_2/F_1 with F_r the cells counted r times, and gives it to those that never came.
     """
-    N = n.sum(axis=1)
-    W = n / N[:, None]
+    W = n / n.sum(axis=1, keepdims=True)
     Q = P @ W
-    seen = Q > 0.0
-    rows = P @ (((n > 0).sum(axis=1) - 1.0) / N)
-    output = (P[:, None] ** 2 * W * (1.0 - W) / N[:, None])[:, seen] / Q[seen]
-    return 0.5 * float(rows - output.sum())
+    once, twice = np.count_nonzero(n == 1.0), np.count_nonzero(n == 2.0)
+    kept = min(1.0, 2.0 * twice / once) if once else 1.0
+    share, missing = _unseen_outputs(n, Q)
+    freed = np.where(missing & (n == 1.0), (1.0 - kept) * W, 0.0)
+    smoothed = W - freed + freed.sum(axis=1, keepdims=True) * share
+    t = STRENGTHS[:, None, None]
+    V = np.where(t > 1.0, (2.0 - t) * smoothed + (t - 1.0) * Q, (1.0 - t) * W + t * smoothed)
+    V = np.where(t < 0.0, np.maximum(W - t * (W - Q), 0.0), V)
+    scaled: Floats = V / V.sum(axis=2, keepdims=True)
+    return scaled
 
 
-def variance(n: Floats, P: Floats) -> float:
-    """Var Ĉ ≈ sum_x P_x² V_x / N_x, from rows with ½ added to each count.
+def _unseen_outputs(n: Floats, Q: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """For each input a distribution over the outputs that it never gave, and whether there are any."""
+    weight = np.where(n == 0.0, Q + 1.0 / len(Q), 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    return weight / np.where(total > 0.0, total, 1.0), total > 0.0
 
-    So a channel that never erred in so many senses keeps a width like one error's.
-    """
-    N = n.sum(axis=1)
-    W = (n + 0.5) / (n + 0.5).sum(axis=1, keepdims=True)
-    Q = P @ W
-    D = divergences_nats(W, Q)
-    V = (W * (np.log(W / Q) - D[:, None]) ** 2).sum(axis=1)
-    return float(P**2 @ (V / N))
+
+def _capacity_with_unseen(found: CapacityAtCounts, alpha: float) -> float:
+    """The capacity of Ŵ with as much of what was never seen as would stay unseen with probability alpha/2."""
+    W = empirical(found.n)
+    share, missing = _unseen_outputs(found.n, found.P @ W)
+    rate = math.log(2.0 / alpha) / found.n.sum()
+    mixed = np.where(missing, (W + rate * share) / (1.0 + rate), W)
+    return float(capacities(mixed[None], tol=1e-6, workers=1).value[0])
 
 
 def functional_for(input_distribution: Sequence[float] | None) -> Functional:

@@ -11,12 +11,13 @@ import numpy as np
 from bestchannel.capacity import Capacities, Capacity
 from bestchannel.channels import Channel
 from bestchannel.intervals import Estimate
+from bestchannel.intervals.estimate import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification
 from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.interval_figure import Row, interval_figure, legend
 from bestchannel.report.markup import Html, joined, tag
-from bestchannel.report.numerals import bits, several, whole
+from bestchannel.report.numerals import bits, several
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise
 from bestchannel.report.tables import interval_cells, table
@@ -117,10 +118,11 @@ def _sentence(result: Estimate) -> str:
     found = result.verdict
     if len(result.channels) == 1:
         return f"{brief(found.leader)}: {bits(result.channels[0].capacity)} bits per channel use."
+    if found.decided and result.epsilon:
+        return f"{brief(found.leader)} is within {result.epsilon:g} bits of the largest capacity."
     if found.decided:
         return f"{brief(found.leader)} has the largest capacity."
-    more = "" if found.more_senses is None else f"; about {whole(found.more_senses)} more senses would decide"
-    return f"Undecided between {named(found.candidates)}{more}."
+    return f"Undecided between {named(found.candidates)}; {forecast(found)}."
 
 
 def _intervals(rows: Sequence[Row], marked: Iterable[str]) -> list[Html]:

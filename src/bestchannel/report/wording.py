@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
+from bestchannel.intervals.estimate import one_digit
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.report.numerals import several, whole
 from bestchannel.report.provenance import Provenance
@@ -68,7 +69,7 @@ def promise(summary: Summary) -> str:
         return "Nothing has been sensed yet."
     if summary.more_senses is None:
         return "There is no forecast of the senses that it would still take."
-    return f"About {whole(summary.more_senses)} more senses would decide."
+    return f"Some {whole(one_digit(summary.more_senses))} more senses would decide, if the estimates are right."
 
 
 def sentence(guarantee: str) -> str:

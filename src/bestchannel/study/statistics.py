@@ -17,6 +17,7 @@ from bestchannel.arrays import Floats
 from bestchannel.lower_bound.bound import kl_nats
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
+from bestchannel.study.spec import PolicyChoice
 
 CONFIDENCE = 0.95
 """Of the upper limit on the error probability."""
@@ -31,7 +32,8 @@ class ConditionSummary:
 
     `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of
     their probability at confidence 95 %. `ratio` is the mean of senses ÷ (T*.lower kl(δ, 1-δ)) of the
-    set that was sensed, None where it was not asked for, T* is 0 or infinite, or a run is undecided;
+    set that was sensed, None where it was not asked for, T* is 0 or infinite, a run is undecided, or the policy has
+    an accuracy ε or a fixed input, for which this is no bound;
     `tail` the largest 95th percentile ÷ median of one set of channels, None where no set has 20 runs.
     """
 
@@ -108,7 +110,7 @@ def _summary(
     source = study.source_number(condition.number)
     ratios = senses / np.array([times.get((source, int(j)), 0.0) * kl_nats(condition.delta) or math.nan for j in sets])
     undecided = sum(run.best is None for run in runs)
-    bounded = bool(np.all(ratios > 0.0)) and not undecided
+    bounded = bool(np.all(ratios > 0.0)) and not undecided and has_the_bound(condition.policy)
     q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
     return ConditionSummary(
         study=study.spec.name,
@@ -130,6 +132,12 @@ def _summary(
         ratio_standard_error=_standard_error(ratios) if bounded else None,
         tail=_tail(senses, sets),
     )
+
+
+def has_the_bound(policy: PolicyChoice) -> bool:
+    """Whether T* bounds the policy: it must name the best channel, by capacity."""
+    made = policy.make([(2, 2)] * 2, 0.1) if "input_distribution" not in policy.options else None
+    return made is not None and made.epsilon == 0.0
 
 
 def _standard_error(values: Floats) -> float:
