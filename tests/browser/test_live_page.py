@@ -20,6 +20,7 @@ CHANNELS = "\n".join(f"{name} 0,1 0,1" for name in ERRORS)
 SHOWN = """() => {
     const copy = document.querySelector('main').cloneNode(true);
     copy.querySelectorAll('[style]').forEach(e => e.setAttribute('style', e.style.cssText));
+    copy.querySelectorAll('thead button').forEach(b => b.replaceWith(...b.childNodes));  // the offline page sorts
     return copy.innerHTML;
 }"""
 

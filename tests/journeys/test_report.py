@@ -4,6 +4,9 @@ import hashlib
 import json
 import random
 import re
+import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -114,6 +117,21 @@ def test_counts_become_a_report_with_a_title(folder):
     assert "measured on Monday" in words
     assert "bestchannel estimate counts.csv --delta 0.1" in words
     assert "it has none" in refused(target, "-o", folder / "again.html")
+
+
+@pytest.mark.parametrize("source", ["-", "<(cat)"])
+def test_counts_from_a_pipe_are_read_once(folder, source):
+    target = folder / "piped.html"
+    rows = b"channel,x,y,count\na,0,0,95\na,0,1,5\na,1,0,4\na,1,1,96\nb,0,0,7\nb,1,1,7\nb,0,1,3\nb,1,0,3\n"
+    line = f"{shlex.quote(sys.executable)} -m bestchannel report {source} -o {shlex.quote(str(target))}"
+    run = subprocess.run(
+        ["bash", "-c", f"cat | {line}" if source == "-" else f"exec 3<&0; {line.replace('cat', 'cat <&3')}"],
+        input=rows,
+        capture_output=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert "senses 220 " in Page(target.read_text()).words
 
 
 def test_json_says_what_was_written(folder):

@@ -19,6 +19,8 @@ SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"
 
 def record_of(path: Path) -> tuple[Any, Provenance] | None:
     """The record in the file, as JSON, and what the file knows of its origin; None where it holds something else."""
+    if path.is_fifo():  # it gives its content once, to whoever reads counts
+        return None
     with errors_naming(path):
         with opened(path) as source:
             head = source.head(100)
