@@ -1,8 +1,9 @@
-"""A week in miniature: many runs of many small requests, one after the other and some at a time.
+"""A week in miniature: many runs of many small requests.
 
-`python -m tests.service.soak [REQUESTS] [RUNS] [AT ONCE]` has 10^5 requests answered in 20 runs, 4 of them open at a time, and
-prints JSON: the memory of the service in its first and its last tenth, and how far the sizes of the files are from
-a line through zero.
+`python -m tests.service.soak [REQUESTS] [RUNS] [AT ONCE]` has 10^5 requests answered in 20 runs, one after the other or some
+at a time, and prints JSON: the memory of the service in its first and its last tenth, and the least and the most bytes
+of a file for each request in the second half of a run. The memory of a run grows with its log until it ends; one after
+the other, both tenths see whole runs.
 """
 
 import json
@@ -40,7 +41,7 @@ def answered(folder, port, runs, requests, sizes):
             )
 
 
-def main(requests=100_000, runs=20, at_once=4):
+def main(requests=100_000, runs=20, at_once=1):
     each = requests // runs
     Steady.requests = each
     with tempfile.TemporaryDirectory() as name:
