@@ -47,6 +47,8 @@ def fuzzed(service, calls):
         @settings(max_examples=-(-calls // len(strategies)), **quiet)
         @given(case=strategy)
         def one(case):
+            if isinstance(case.body, dict) and isinstance(case.body.get("wait"), float | int):
+                case.body["wait"] = min(case.body["wait"], 0.01)  # waiting for work is no fault
             response = case.call(session=session, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
             made[response.status_code] += 1
             case.validate_response(response, checks=CHECKS)

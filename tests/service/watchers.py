@@ -2,11 +2,13 @@
 
 `python -m tests.service.watchers [WATCHERS] [BLOCKS] [REQUESTS]` lets one run go on by blocks of so many small requests, in
 turns with and without watchers, so that what else the machine does falls on both; and prints JSON: the median of the
-ratios of neighbouring blocks, and how long after an answer was acknowledged each watcher had it.
+ratios of neighbouring blocks, the share of one processor that the watchers cost the service (which a busy machine does
+not blur), and how long after an answer was acknowledged each watcher had it.
 """
 
 import http.client
 import json
+import os
 import selectors
 import statistics
 import sys
@@ -72,6 +74,12 @@ class Sensor:
         return answer
 
 
+def processor_time(pid):
+    """Seconds that a process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def delays(acknowledged, file):
     """For each answer of a block and each watcher, how much later the watcher had it, or a later one."""
     seen = {}
@@ -92,7 +100,7 @@ def delays(acknowledged, file):
 
 def main(watchers=50, blocks=20, requests=150):
     Steady.requests = (2 * blocks + 1) * requests + 1
-    ratios, late = [], []
+    ratios, shares, late = [], [], []
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
         (folder / "runs").mkdir()
@@ -106,14 +114,18 @@ def main(watchers=50, blocks=20, requests=150):
             for i in range(blocks):
                 file = folder / f"seen{i}"
                 child = Child(lambda file=file: watch(port, "run", watchers, file), folder / "stderr")
-                time.sleep(1.0 if i else 6.0)  # the process that draws has to start
+                time.sleep(5.0)  # connections are made, and the first report is drawn
                 sensor.acknowledged.clear()
+                before = processor_time(server.pid)
                 watched = sensor.answer(requests)
+                spent = processor_time(server.pid) - before
                 time.sleep(0.5)
                 child.kill()
                 late += delays(sensor.acknowledged, file)
                 time.sleep(0.5)
+                before = processor_time(server.pid)
                 ratios.append(watched / sensor.answer(requests))
+                shares.append((spent - (processor_time(server.pid) - before)) / watched)
         finally:
             server.kill()
     ratios.sort()
@@ -122,6 +134,7 @@ def main(watchers=50, blocks=20, requests=150):
         "watchers": watchers,
         "pairs of blocks": blocks,
         "median ratio": round(statistics.median(ratios), 3),
+        "share of a processor": round(statistics.median(shares), 4),
         "quartiles": [round(ratios[len(ratios) * q // 4], 3) for q in (1, 3)],
         "95th percentile of the delay, s": round(late[int(0.95 * len(late))], 3),
     }
