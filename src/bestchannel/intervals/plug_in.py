@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats, Integers, distribution
 from bestchannel.capacity import capacities
 from bestchannel.errors import InputError
-from bestchannel.evidence.leader_bets import CAPACITY_SPREAD, information_spread
 from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
 
@@ -50,9 +49,6 @@ class Functional(Protocol):
     def best_inputs(self, stack: Floats) -> Floats:
         """The input distribution [c, x] at which each channel reaches its value, nearly."""
 
-    def spread(self) -> float:
-        """The constant Φ of the evidence against a rival, see `evidence.leader_bets`."""
-
 
 @dataclass(frozen=True)
 class ChannelCapacity:
@@ -70,10 +66,6 @@ class ChannelCapacity:
     def best_inputs(self, stack: Floats) -> Floats:
         """See `Functional`."""
         return capacities(stack, tol=1e-6, workers=1).input
-
-    def spread(self) -> float:
-        """See `Functional`."""
-        return CAPACITY_SPREAD
 
 
 @dataclass(frozen=True)
@@ -95,10 +87,6 @@ class InformationAt:
     def best_inputs(self, stack: Floats) -> Floats:
         """See `Functional`."""
         return np.broadcast_to(np.array(self.P), stack.shape[:2])
-
-    def spread(self) -> float:
-        """See `Functional`."""
-        return information_spread(self.P)
 
 
 def empirical(counts: Integers | Floats) -> Floats:

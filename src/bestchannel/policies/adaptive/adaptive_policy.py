@@ -9,13 +9,13 @@ import numpy as np
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
-from bestchannel.evidence.binary_rival import ANY_INPUT, likelihood_evidence
-from bestchannel.evidence.leader_bets import leader_bets, leader_curve
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.rival_bets import RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
-from bestchannel.policies.adaptive.bet_sizes import HORIZON, Pairing, likelihood_bets, plug_in_bets
-from bestchannel.policies.adaptive.sampling import RULES, Situation, spread_over_inputs
-from bestchannel.policies.adaptive.stakes import Bets, Evidence
+from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
+from bestchannel.policies.adaptive.sampling import RULES, Situation
+from bestchannel.policies.adaptive.stakes import Bets
 from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
@@ -37,10 +37,13 @@ BATCH = 0.12
 """The share of the senses still needed that one request asks for."""
 
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
-"""The least and the most that a request adds to the senses of a channel, relative to those it has."""
+"""The least that a request adds to the senses of the leader, and the most to those of any channel, relatively."""
 
-EVENLY_ON_LEADER, EVENLY_ON_RIVAL = 0.1, 0.2
-"""The share of a channel's senses that is spread evenly over its inputs."""
+EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.8
+"""The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
+
+VARIANCES = 0.4, 40.0
+"""Between which multiples of the variance of a rival's estimate the one that its bets show is taken."""
 
 HOPELESS = -4.0
 """Nats of evidence below which the bets against a rival start anew."""
@@ -49,12 +52,6 @@ FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
 THRESHOLDS = ("proved", "calibrated")
-
-Sizes = dict[int, tuple[float, float]]
-"""θ and weight of the bets against rivals."""
-
-Gaps = dict[int, float]
-"""By how much, cautiously, the leader is ahead of rivals."""
 
 
 class Adaptive(Policy):
@@ -154,42 +151,29 @@ class Adaptive(Policy):
 
     def _rule_out(self, state: State, view: View) -> None:
         """Drop the rivals against which the evidence has reached the threshold."""
-        evidence = self._weigh(state) if self.threshold == "proved" else self._normal_evidence(state, view)
-        thresholds = {channel: self._threshold(state, channel) for channel in evidence}
+        proved = self.threshold == "proved"
+        thresholds = {channel: self._threshold(state, channel) for channel in state.rivals}
+        evidence = self._weigh(state, view, thresholds) if proved else self._normal_evidence(state, view)
         state.candidates = tuple(
             channel
             for channel in state.candidates
             if channel == state.leader or not evidence[channel] >= thresholds[channel]
         )
         state.evidence_nats, state.threshold_nats = evidence, thresholds
-        if self.threshold != "proved":
-            return
-        for channel, nats in evidence.items():
-            if not nats >= HOPELESS:
-                restarts = state.bets[channel].restarts + 1
-                state.bets[channel] = Evidence(np.zeros(self.alphabets[channel]), restarts)
+        for channel in state.rivals:
+            account = state.bets[channel]
+            if proved and account.betting and not account.estimate >= HOPELESS:
+                state.bets[channel] = RivalAccount(account.shape, account.restarts + 1)
 
-    def _weigh(self, state: State) -> dict[int, float]:
-        """The evidence in nats against every candidate but the leader: from below, whatever the leader."""
-        rivals = state.rivals
+    def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
+        """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
         epsilon = self.epsilon * NATS_PER_BIT
-        found = {c: state.bets[c].paid + state.bets[c].weight * epsilon for c in rivals}
-        bet = [c for c in rivals if state.bets[c].weight > 0.0]
-        likely = [c for c in bet if self._by_likelihood(c)]
-        for size in {self.alphabets[c] for c in bet if state.bets[c].total > 0.0}:
-            channels = [c for c in bet if self.alphabets[c] == size and state.bets[c].total > 0.0]
-            stack = np.stack([state.bets[c].counts / state.bets[c].total for c in channels])
-            for channel, value in zip(channels, self.functional.values(stack), strict=True):
-                found[channel] -= state.bets[channel].total * value.upper * NATS_PER_BIT
-        if likely:
-            counts = np.stack([state.counts[c] for c in likely]).astype(np.float64)
-            starts = np.stack([start for c in likely if (start := state.bets[c].start) is not None])
-            weights = np.array([state.bets[c].weight for c in likely])
-            for channel, nats in zip(
-                likely, likelihood_evidence(counts, starts, weights, self._fixed_input()).tolist(), strict=True
-            ):
-                found[channel] += nats
-        return found
+        return {
+            rival: state.bets[rival].evidence(
+                view.rows[rival], view.inputs[rival], epsilon, threshold, self._input_is_fixed
+            )
+            for rival, threshold in thresholds.items()
+        }
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
@@ -199,12 +183,9 @@ class Adaptive(Policy):
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
-    def _by_likelihood(self, channel: int) -> bool:
-        """Whether the rival's own part of the evidence is the likelihood of its rows."""
-        return self.alphabets[channel] == (2, 2)
-
-    def _fixed_input(self) -> float:
-        return self.functional.P[1] if isinstance(self.functional, InformationAt) else ANY_INPUT
+    @property
+    def _input_is_fixed(self) -> bool:
+        return isinstance(self.functional, InformationAt)
 
     def _first_look(self) -> Senses:
         return {j: (FIRST_SENSES,) * n for j, (n, m) in enumerate(self.alphabets) if min(n, m) > 1}
@@ -251,130 +232,88 @@ class Adaptive(Policy):
         gaps, errors = self._gaps(state, view)
         for rival, gap, error in zip(rivals, gaps, errors, strict=True):
             if not state.bets[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
-                state.bets[rival].begin(state.counts[rival], self._answered + 1)
+                state.bets[rival].since = self._answered + 1
         needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
-        own, theirs = np.array([self._unit_variances(state, view, rival) for rival in rivals]).T
         wanted = RULES[self.sampling](
             Situation(
                 gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
                 needed=np.maximum(needed, 0.0) + MARGIN,
-                leader_variances=own,
-                rival_variances=theirs,
+                leader_variances=np.full(len(rivals), view.unit_variance(b, EVENLY_ON_LEADER)),
+                rival_variances=np.array([self._unit_variance(state, view, rival) for rival in rivals]),
                 leader_senses=float(state.counts[b].sum()),
-                rival_senses=np.array([self._senses_that_count(state, rival) for rival in rivals]),
+                rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             )
         )
         self.more_senses = math.ceil(wanted[0] + wanted[1].sum())
         return self._senses(state, view, wanted[0], dict(zip(rivals, wanted[1].tolist(), strict=True)))
 
-    def _senses_that_count(self, state: State, rival: int) -> float:
-        """Of the rival, since its bets began."""
-        start = state.bets[rival].start
-        return float(state.counts[rival].sum() - (0.0 if start is None else start.sum()))
+    def _unit_variance(self, state: State, view: View, rival: int) -> float:
+        """Of the rival's value, of one sense: as far as the bets have shown it."""
+        if self._worthless([rival]):
+            return 0.0
+        return state.variances.get(rival) or view.unit_variance(rival, self._evenly(rival))
 
-    def _unit_variances(self, state: State, view: View, rival: int) -> tuple[float, float]:
-        """Of the leader's value and of the rival's, of one sense: as far as the bets tell them apart."""
-        own = view.unit_variance(state.leader)
-        if min(self.alphabets[rival]) == 1:
-            return own, 0.0
-        if not self._by_likelihood(rival):
-            value = max(view.values[state.leader], 1e-3)
-            return own, self.functional.spread() * value * self.alphabets[rival][0]
-        seen, theirs = state.variances.get(rival, (own, view.unit_variance(rival)))
-        return min(max(seen, 0.4 * own), 2.5 * own), max(theirs, 1e-4)
+    def _evenly(self, rival: int) -> float:
+        return EVENLY_ON_BINARY if self.alphabets[rival][0] == 2 else EVENLY_ON_RIVAL
 
     def _senses(self, state: State, view: View, leader_senses: float, rival_senses: dict[int, float]) -> Senses:
+        """The part of the senses needed that is asked for now: the same of every channel, so that all end together."""
         b = state.leader
-        senses: Senses = {b: spread_over_inputs(self._batch(state, b, leader_senses), view.shares(b), EVENLY_ON_LEADER)}
-        for rival, wanted in rival_senses.items():
-            n_inputs = self.alphabets[rival][0]
-            if wanted == 0.0 or min(self.alphabets[rival]) == 1:
-                continue
-            batch = self._batch(state, rival, wanted)
-            if self._by_likelihood(rival):
-                senses[rival] = spread_over_inputs(batch, view.shares(rival), EVENLY_ON_RIVAL)
-            else:
-                senses[rival] = (max(1, round(batch / n_inputs)),) * n_inputs
+        part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(leader_senses, 1.0)), 1.0)
+        part = min(part, self._most(state, b) / max(leader_senses, 1.0))
+        senses: Senses = {b: _whole(part * leader_senses * view.shares(b, EVENLY_ON_LEADER))}
+        for rival, needed in rival_senses.items():
+            if needed > 0.0 and not self._worthless([rival]):
+                batch = min(part * needed, self._most(state, rival))
+                senses[rival] = _whole(batch * view.shares(rival, self._evenly(rival)))
         return senses
 
-    def _batch(self, state: State, channel: int, wanted: float) -> float:
-        have = float(state.counts[channel].sum())
-        least, most = max(SMALLEST_GROWTH * have, 4.0), max(LARGEST_GROWTH * have, 8.0)
-        return min(max(BATCH * wanted, least), most)
+    def _most(self, state: State, channel: int) -> float:
+        return max(LARGEST_GROWTH * state.senses(channel), 8.0)
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
     def _bets(self, state: State, view: View, senses: Senses) -> Bets | None:
         """Bets against every rival that is far enough behind for them."""
-        b = state.leader
         if self.threshold != "proved":
             return None
-        gaps, errors = self._gaps(state, view)
-        safe = dict(zip(state.rivals, gaps - CAUTION * errors, strict=True))
-        ready = [rival for rival, gap in safe.items() if gap > 0.0 and state.bets[rival].betting]
-        binary, others = ([r for r in ready if self._by_likelihood(r) is kind] for kind in (True, False))
-        chosen = self._likelihood_bets(state, binary, safe, view, senses) | self._plug_in_bets(
-            state, others, safe, view, senses
-        )
-        rivals = [rival for rival, (_, weight) in chosen.items() if weight > 0.0]
-        thetas, weights = (np.array([chosen[rival][i] for rival in rivals]) for i in (0, 1))
+        b, chosen = state.leader, self._chosen_bets(state, view, senses)
+        for rival, bet in chosen.items():
+            if rival in senses:
+                unit = view.unit_variance(rival, self._evenly(rival))
+                state.variances[rival] = min(max(bet.variance, VARIANCES[0] * unit), VARIANCES[1] * unit)
+        weights = np.array([bet.stake.weight for bet in chosen.values()])
         return Bets(
             leader=b,
             inputs=view.inputs[b],
-            rivals=rivals,
-            weights=weights,
-            thetas=thetas,
             on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=np.float64), weights),
-            since=[state.bets[rival].since for rival in rivals],
-            restarts=[state.bets[rival].restarts for rival in rivals],
+            on_rivals={rival: bet.stake for rival, bet in chosen.items()},
+            since={rival: state.bets[rival].since for rival in chosen},
+            restarts={rival: state.bets[rival].restarts for rival in chosen},
         )
 
-    def _likelihood_bets(self, state: State, rivals: list[int], safe: Gaps, view: View, senses: Senses) -> Sizes:
-        if not rivals:
-            return {}
-        pairing = self._pairing(state, rivals, safe, view, senses)
-        curve = leader_curve(pairing.rows, pairing.inputs, pairing.senses)
-        so_far = np.array([state.bets[rival].weight for rival in rivals])
-        future = np.stack([self._expected(state, view, rival, senses.get(rival, (0, 0))) for rival in rivals])
-        balance = likelihood_bets(pairing, curve, self.epsilon * NATS_PER_BIT, future, so_far, self._fixed_input())
-        pairs = zip(balance.leader_variances.tolist(), balance.rival_variances.tolist(), strict=True)
-        state.variances.update(zip(rivals, pairs, strict=True))
-        return {rival: (0.0, weight) for rival, weight in zip(rivals, balance.weights.tolist(), strict=True)}
-
-    def _plug_in_bets(self, state: State, rivals: list[int], safe: Gaps, view: View, senses: Senses) -> Sizes:
-        if not rivals:
-            return {}
-        rounds = np.array([self._rounds(state, rival, senses) for rival in rivals], dtype=np.float64)
-        thetas, weights = plug_in_bets(
-            self._pairing(state, rivals, safe, view, senses),
+    def _chosen_bets(self, state: State, view: View, senses: Senses) -> dict[int, ChosenBet]:
+        gaps, errors = self._gaps(state, view)
+        safe = dict(zip(state.rivals, (gaps - CAUTION * errors).tolist(), strict=True))
+        can_be_bet_on = [r for r in state.rivals if state.bets[r].betting and (r in senses or self._worthless([r]))]
+        ready = [rival for rival in can_be_bet_on if safe[rival] > 0.0]
+        bets = chosen_bets(
+            self._sensed(view, senses, state.leader),
+            [
+                self._sensed(view, senses, rival, state.bets[rival].worst_input) if rival in senses else None
+                for rival in ready
+            ],
+            np.array([safe[rival] for rival in ready]),
             self.epsilon * NATS_PER_BIT,
-            view.deviations[state.leader],
-            rounds,
-            self.functional.spread(),
+            self._input_is_fixed,
         )
-        return dict(zip(rivals, zip(thetas.tolist(), weights.tolist(), strict=True), strict=True))
+        return {rival: bet for rival, bet in zip(ready, bets, strict=True) if bet is not None}
 
-    def _pairing(self, state: State, rivals: list[int], safe: Gaps, view: View, senses: Senses) -> Pairing:
-        b = state.leader
-        return Pairing(
-            rows=view.rows[b],
-            inputs=view.inputs[b],
-            senses=np.array(senses[b], dtype=np.float64),
-            value=view.values[b] + self.epsilon * NATS_PER_BIT,
-            values=view.values[rivals],
-            safe_gaps=np.array([safe[rival] for rival in rivals]),
-        )
+    def _sensed(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
+        N = np.array(senses[channel], dtype=np.float64)
+        return Sensed(view.rows[channel], view.inputs[channel], view.deviations[channel], N, worst)
 
-    def _rounds(self, state: State, rival: int, senses: Senses) -> int:
-        """Senses of each input of the rival; the leader's stand in where its value is 0 by its alphabet."""
-        if min(self.alphabets[rival]) == 1:
-            return sum(senses[state.leader])
-        return senses[rival][0] if rival in senses else 0
 
-    def _expected(self, state: State, view: View, rival: int, senses: tuple[int, ...]) -> Floats:
-        """The rival's counts since its bets began, some requests from now."""
-        start = state.bets[rival].start
-        assert start is not None
-        W = view.rows[rival]
-        total = (state.counts[rival] - start).sum(axis=1) + HORIZON * np.array(senses)
-        return total[:, None] * W
+def _whole(senses: Floats) -> tuple[int, ...]:
+    """Rounded, at least one of each input."""
+    return tuple(max(round(n), 1) for n in senses.tolist())

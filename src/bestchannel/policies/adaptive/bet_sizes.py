@@ -1,86 +1,94 @@
-"""How large the bets should be. Any size is valid; these should win most."""
+"""How large the bets against a rival should be. Any size is valid; these should win most."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.binary_rival import balanced_rates
-from bestchannel.evidence.leader_bets import LeaderCurve, leader_bets, rival_weight
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.rival_bets import rival_bets
+from bestchannel.policies.adaptive.stakes import RivalStake
 
-HORIZON = 4.0
-"""Requests like the present one after which leader and rival should have the same value."""
+SIZES = np.array([0.25, 0.5, 0.75, 1.0])
+"""Weights that are tried, relative to gap / (v_b + v_a), which is best for a small gap."""
 
-BOLDNESS = np.array([1.6, 1.2, 0.8, 0.4, 0.2, 0.1, 0.05])
-"""Bets on the plug-in value that are tried, relative to the best ones for a small gap."""
+MOST_PER_SENSE = 2.0
+"""The largest weight, times the number of inputs, for each sense of the input that is sensed least.
 
-LARGEST_BET = 0.9
-
-
-@dataclass(frozen=True)
-class Pairing:
-    """A leader about to be sensed, and rivals that it is thought to be ahead of; in nats."""
-
-    rows: Floats  # W of the leader
-    inputs: Floats  # P of the leader
-    senses: Floats  # [x] of the leader
-    value: float  # of the leader, with epsilon
-    values: Floats  # [rival]
-    safe_gaps: Floats  # [rival] by which the leader is ahead, cautiously
+Of larger bets most may be lost far from the estimated inputs, at some that are hardly sensed, and no bound is found.
+"""
 
 
 @dataclass(frozen=True)
-class BalancedBets:
-    """Weights of the bets against rivals, and what a single sense of the leader and of each rival is good for.
+class Sensed:
+    """A channel about to be sensed: its rows and best inputs, as they are thought to be, and the senses."""
 
-    The variances are (value - level)² / (2 cost): those of a normal approximation that would cost as much.
+    rows: Floats
+    inputs: Floats
+    deviations: Floats
+    senses: Floats  # [x]
+    worst: Floats | None = None  # of a rival: the input at which most was lost so far
+
+    def variance(self) -> float:
+        """Of the value estimated from these senses: sum_x P_x² V_x / N_x."""
+        return float((self.inputs**2 * self.deviations**2 / self.senses).sum())
+
+
+@dataclass(frozen=True)
+class ChosenBet:
+    """A stake against one rival, and what a single sense of the rival is good for, as the bets show it.
+
+    The variance is that of a normal approximation in which the evidence grows as much:
+    gap² / (2 (v_b + variance/n)) with n senses of the rival.
     """
 
-    weights: Floats
-    leader_variances: Floats
-    rival_variances: Floats
+    stake: RivalStake
+    variance: float
 
 
-def likelihood_bets(
-    pairing: Pairing, curve: LeaderCurve, epsilon: float, future: Floats, weights: Floats, fixed_input: float
-) -> BalancedBets:
-    """Weights with which leader and rival are pushed to the same value, some requests from now.
+def chosen_bets(
+    leader: Sensed, rivals: Sequence[Sensed | None], gaps: Floats, epsilon: float, fixed_input: bool
+) -> list[ChosenBet | None]:
+    """The bet against every rival that should win most, of the weights tried; None where none should win.
 
-    `future` are the counts [rival, x, y] that are expected by then, `weights` those of the bets so far.
+    A rival is None where its value is 0 by its alphabet. `gaps` are those by which the leader is ahead, cautiously.
     """
-    N = pairing.senses.sum()
-    balance = balanced_rates(future, weights, HORIZON * N, curve.rates, curve.levels + epsilon, fixed_input)
-    rates, levels, costs = balance.T
-    own = np.maximum(pairing.value - levels, 1e-9)
-    theirs = np.maximum(levels - pairing.values, 1e-9)
-    leader_costs = np.interp(rates, curve.rates, curve.costs)
-    caution = pairing.safe_gaps / (pairing.value - pairing.values)
-    return BalancedBets(
-        weights=caution * rates * N,
-        leader_variances=own**2 / (2.0 * np.maximum(leader_costs, 1e-12)),
-        rival_variances=theirs**2 * future.sum(axis=(1, 2)) / (2.0 * np.maximum(costs, 1e-12)),
+    own = leader.variance()
+    theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals])
+    largest = np.minimum(gaps / (own + theirs), [_largest_weight(rival) for rival in rivals])
+    weights = largest[:, None] * SIZES
+    paid = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel()).settled(
+        leader.senses[:, None] * leader.rows
     )
+    gained = paid.reshape(weights.shape) + weights * epsilon
+    found = [_best_bet(rival, weights[i], gained[i], fixed_input) for i, rival in enumerate(rivals)]
+    return [
+        None if bet is None else ChosenBet(bet[0], _senses(rival) * (gap**2 / (2.0 * bet[1]) - own))
+        for rival, bet, gap in zip(rivals, found, gaps.tolist(), strict=True)
+    ]
 
 
-def plug_in_bets(
-    pairing: Pairing, epsilon: float, deviations: Floats, rounds: Floats, spread: float
-) -> tuple[Floats, Floats]:
-    """(θ, weight) against every rival: of some multiples of θ = Δ / (Φ C_b + m v_b), those that should win most.
+def _largest_weight(rival: Sensed | None) -> float:
+    return np.inf if rival is None else MOST_PER_SENSE * float(rival.senses.min()) / len(rival.senses)
 
-    The multiple 1 is best for a small gap. `deviations` are the leader's, `rounds` the senses m of each of a
-    rival's inputs, and bets that should lose are 0.
-    """
-    v_b = float((pairing.inputs**2 * deviations**2 / pairing.senses).sum())
-    small_gap = pairing.safe_gaps / (spread * max(pairing.value, 1e-3) + rounds * v_b)
-    thetas = np.clip(small_gap[:, None] * BOLDNESS, 0.0, LARGEST_BET)
-    weights = rival_weight(thetas, rounds[:, None], spread)
-    bets = leader_bets(pairing.rows, pairing.inputs, pairing.senses, weights.ravel())
-    paid = bets.settled(pairing.senses[:, None] * pairing.rows).reshape(weights.shape)
-    rival_values = (pairing.value - pairing.safe_gaps)[:, None]
-    growth = paid + weights * epsilon - rounds[:, None] * thetas * rival_values
-    best = growth.argmax(axis=1)
-    each = np.arange(len(best))
-    wins = growth[each, best] > 0.0
-    return np.where(wins, thetas[each, best], 0.0), np.where(wins, weights[each, best], 0.0)
+
+def _senses(rival: Sensed | None) -> float:
+    return 0.0 if rival is None else float(rival.senses.sum())
+
+
+def _best_bet(
+    rival: Sensed | None, weights: Floats, gained: Floats, fixed_input: bool
+) -> tuple[RivalStake, float] | None:
+    """Of the weights, the one whose bets should win most, and how much, if any should."""
+    if rival is None:
+        tilts, outputs, growths = np.zeros((len(weights), 0)), np.zeros((len(weights), 0)), gained
+    else:
+        bets = rival_bets(rival.rows, rival.inputs, rival.senses, weights, fixed_input, rival.worst)
+        tilts, outputs, growths = bets.tilts, bets.outputs, gained - bets.losses
+    best = int(np.argmax(growths))
+    if not growths[best] > 0.0:
+        return None
+    return RivalStake(float(weights[best]), tilts[best], outputs[best]), float(growths[best])

@@ -98,10 +98,3 @@ RULES: dict[str, Rule] = {
     "track-and-stop": track_and_stop,
 }
 """The rules by name."""
-
-
-def spread_over_inputs(total: float, shares: Floats, evenly: float) -> tuple[int, ...]:
-    """`total` senses in proportion to the shares, a part of them evenly, at least one of each input."""
-    parts: list[float] = shares.tolist()
-    whole, even = max(sum(parts), 1e-300), evenly / len(parts)
-    return tuple(max(round(total * ((1.0 - evenly) * part / whole + even)), 1) for part in parts)

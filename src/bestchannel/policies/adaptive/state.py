@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from bestchannel.arrays import Integers
 from bestchannel.display import text_table
-from bestchannel.policies.adaptive.stakes import Evidence
+from bestchannel.evidence.rival_bets import RivalAccount
 
 
 @dataclass
@@ -23,9 +21,9 @@ class State:
     counts: list[Integers]  # [channel][x, y]
     leader: int
     candidates: tuple[int, ...]
-    bets: dict[int, Evidence]
+    bets: dict[int, RivalAccount]
     leaders: int = 1  # with epsilon, those that were bet on, the present one included
-    variances: dict[int, tuple[float, float]] = field(default_factory=dict)  # of one sense, of leader and rival
+    variances: dict[int, float] = field(default_factory=dict)  # of one sense of a rival, as its bets show it
     evidence_nats: dict[int, float] = field(default_factory=dict)
     threshold_nats: dict[int, float] = field(default_factory=dict)
 
@@ -50,7 +48,7 @@ class State:
 
     def follow(self, leader: int) -> None:
         """Another leader, about whom nothing is proved yet: all bets start anew, with a smaller share of δ."""
-        self.leaders += any(evidence.spent for evidence in self.bets.values())
+        self.leaders += any(account.spent for account in self.bets.values())
         self.leader, self.bets = leader, _no_bets(self.counts)
         self.candidates = tuple(range(len(self.counts)))
 
@@ -70,5 +68,5 @@ class State:
         return f"{self.evidence_nats[channel]:.2f}", f"{self.threshold_nats[channel]:.2f}"
 
 
-def _no_bets(counts: Sequence[Integers]) -> dict[int, Evidence]:
-    return {channel: Evidence(np.zeros(table.shape)) for channel, table in enumerate(counts)}
+def _no_bets(counts: Sequence[Integers]) -> dict[int, RivalAccount]:
+    return {channel: RivalAccount((table.shape[0], table.shape[1])) for channel, table in enumerate(counts)}

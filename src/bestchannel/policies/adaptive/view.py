@@ -21,13 +21,15 @@ class View:
     inputs: list[Floats]  # P
     deviations: list[Floats]  # [x] standard deviation of log(W_x/PW) under W_x
 
-    def shares(self, channel: int) -> Floats:
-        """How the senses of a channel should be spread over its inputs, up to a factor: P_x sqrt(V_x)."""
-        return self.inputs[channel] * self.deviations[channel]
+    def shares(self, channel: int, evenly: float) -> Floats:
+        """How the senses of a channel are spread over its inputs: P_x sqrt(V_x), up to a factor, and a part evenly."""
+        best = self.inputs[channel] * self.deviations[channel]
+        return (1.0 - evenly) * best / max(float(best.sum()), 1e-300) + evenly / len(best)
 
-    def unit_variance(self, channel: int) -> float:
+    def unit_variance(self, channel: int, evenly: float) -> float:
         """The variance of the estimated value times the number of senses, with the senses so spread."""
-        return max(float(np.dot(self.inputs[channel], self.deviations[channel])) ** 2, 1e-4)
+        spread = (self.inputs[channel] * self.deviations[channel]) ** 2 / self.shares(channel, evenly)
+        return max(float(spread.sum()), 1e-4)
 
 
 def view_of(counts: Sequence[Integers], functional: Functional) -> View:
@@ -39,7 +41,7 @@ def view_of(counts: Sequence[Integers], functional: Functional) -> View:
         channels = [j for j, table in enumerate(counts) if table.shape == size]
         tables = np.stack([counts[j] for j in channels]).astype(np.float64)
         totals = tables.sum(axis=2)
-        W = (tables + 0.5) / (totals + 0.5 * size[1])[..., None]
+        W = (tables + 1.0 / size[1]) / (totals + 1.0)[..., None]  # one sense, shared by all outputs
         P = functional.best_inputs(W)
         g = np.log(W / np.einsum("cx,cxy->cy", P, W)[:, None, :])
         D = (W * g).sum(axis=2)

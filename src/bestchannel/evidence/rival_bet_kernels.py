@@ -1,0 +1,143 @@
+# mypy: ignore-errors
+"""How to bet on a rival's senses, compiled: the saddle point between the bets and the rows that they push the rival to.
+
+For a weight s on the leader let W' be the rows near W that minimise sum_x N_x D(W_x‖W'_x) - s C(W'), P' an optimal
+input of W' and Q = P'W'. Bets with t_x = P'_x ω_x such that the tilted row W'^(1-t) Q^t / z has the mean of log(W'/Q)
+under W lose most at (P', W'): there the derivative in every P_x is s D(W'_x‖Q), the same for all inputs, and that in
+the rows vanishes along log(W'/Q).
+"""
+
+import math
+
+import numpy as np
+
+from bestchannel.compiled import entry, inner
+from bestchannel.evidence.rival_bound_kernels import MATRIX, VECTOR, Losses, climb, new_room
+from bestchannel.evidence.rival_row_kernels import row_bound
+
+ROUNDS = 12
+NEWTON_STEPS = 12
+
+LIKELY = 0.05
+"""The probability of an input from which on the saddle point says how it is bet on."""
+
+LEAST_TILT, LARGEST_TILT = 0.8, 1.2
+"""Between which multiples of s/N_x a tilt is taken."""
+
+CLOSE_ENOUGH = 3e-3
+"""Nats to which the loss to be expected is found."""
+
+MOST_PUSH = 0.6
+"""s P_x relative to N_x up to which the rows are pushed; the problem is convex below 1."""
+
+
+@inner
+def _outputs(logw, P, logQ):
+    """log of the output distribution of the rows under the input distribution P."""
+    for y in range(len(logQ)):
+        total = 0.0
+        for x in range(len(P)):
+            total += P[x] * math.exp(logw[x, y])
+        logQ[y] = math.log(total)
+
+
+@inner
+def _towards_capacity(logw, P, logQ, factors):
+    """A step of Blahut and Arimoto: P_x times exp of its divergence, scaled; how far it went."""
+    total = 0.0
+    for x in range(len(P)):
+        divergence = 0.0
+        for y in range(len(logQ)):
+            divergence += math.exp(logw[x, y]) * (logw[x, y] - logQ[y])
+        factors[x] = math.exp(divergence)
+        total += P[x] * factors[x]
+    change = 0.0
+    for x in range(len(P)):
+        new = P[x] * factors[x] / total
+        change = max(change, abs(new - P[x]))
+        P[x] = new
+    return change
+
+
+@inner
+def _tilt(w, logv, logQ, most):
+    """t in [0, most] with the mean of log(v/Q) under v^(1-t) Q^t / z equal to that under w."""
+    wanted, t = 0.0, 0.0
+    for y in range(len(w)):
+        wanted += w[y] * (logv[y] - logQ[y])
+    for _ in range(NEWTON_STEPS):
+        z, mean, square = 0.0, 0.0, 0.0
+        for y in range(len(w)):
+            ratio = logv[y] - logQ[y]
+            part = math.exp(logv[y] - t * ratio)
+            z += part
+            mean += part * ratio
+            square += part * ratio * ratio
+        mean /= z
+        step = (mean - wanted) / max(square / z - mean * mean, 1e-12)
+        t = min(max(t + step, 0.0), most)
+        if abs(step) < 1e-4 * (t + 1e-6):
+            break
+    return t
+
+
+@inner
+def _push(rows, N, s, fixed, P, logw, logQ, factors):
+    """Move logw and P to the saddle point (W', P') for the weight s; `rows` are N_x W_x."""
+    none, no_powers = np.empty(0), np.empty((0, rows.shape[1]))
+    for _ in range(ROUNDS):
+        _outputs(logw, P, logQ)
+        for x in range(len(P)):
+            push = min(s * P[x], MOST_PUSH * N[x])
+            row_bound(rows[x], none, none, no_powers, push, logQ, logw[x], no_powers, none, 1e-6 * N[x])
+        _outputs(logw, P, logQ)
+        if fixed or _towards_capacity(logw, P, logQ, factors) < 1e-4:
+            break
+    _outputs(logw, P, logQ)
+
+
+@inner
+def _expected_loss(W, N, s, tilts, logQ, largest, P, logw, logR, room):
+    """What bets lose on N senses of W as they are expected, where they lose most; P, logw and logR move there."""
+    n_inputs, n_outputs = W.shape
+    counts, charged, logQs = np.empty(W.shape), np.zeros(n_inputs), np.empty((n_inputs, 1, n_outputs))
+    for x in range(n_inputs):
+        for y in range(n_outputs):
+            counts[x, y] = tilts[x] * N[x] * W[x, y]
+            logQs[x, 0, y] = logQ[y]
+            charged[x] += counts[x, y] * logQ[y]
+    losses = Losses(counts, charged, N.reshape((-1, 1)), tilts.reshape((-1, 1)), logQs, s)
+    return climb(losses, P, logw, logR, largest, CLOSE_ENOUGH, room)
+
+
+@entry(f"void({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {MATRIX}, float64, float64, {MATRIX}, {MATRIX}, {VECTOR})")
+def bets(W, P, N, weights, starts, largest, most, tilts, Q, losses):
+    """Fill tilts[i, x], Q[i, y] and the loss to be expected for every weight s = weights[i]; they rise.
+
+    P is a good input of W; it is the fixed one where largest <= 0. Most is thought to be lost near one of the input
+    distributions `starts`, which move there. `most` is the largest tilt.
+    """
+    n_inputs, n_outputs = W.shape
+    logw, pushed, logQ = np.log(W), P.copy(), np.empty(n_outputs)
+    worst, logR = np.empty((len(starts), n_inputs, n_outputs)), np.empty((len(starts), n_outputs))
+    rows, factors, room = np.empty(W.shape), np.empty(n_inputs), new_room(1, n_inputs, n_outputs)
+    for x in range(n_inputs):
+        for y in range(n_outputs):
+            rows[x, y] = N[x] * W[x, y]
+    for start in range(len(starts)):
+        worst[start] = logw
+        _outputs(logw, starts[start], logR[start])
+    for i in range(len(weights)):
+        _push(rows, N, weights[i], largest <= 0.0, pushed, logw, logQ, factors)
+        for x in range(n_inputs):
+            first = weights[i] / N[x]  # what small pushes demand, whatever the input's probability
+            tilt = _tilt(W[x], logw[x], logQ, most * pushed[x]) / pushed[x] if pushed[x] > LIKELY else first
+            tilts[i, x] = min(max(tilt, LEAST_TILT * first), LARGEST_TILT * first, most)
+        for y in range(n_outputs):
+            Q[i, y] = math.exp(logQ[y])
+        losses[i] = -np.inf
+        for start in range(len(starts)):
+            lost = _expected_loss(
+                W, N, weights[i], tilts[i], logQ, largest, starts[start], worst[start], logR[start], room
+            )
+            losses[i] = max(losses[i], lost)

@@ -1,0 +1,180 @@
+"""Evidence against one rival: bets on its senses that win nothing on average, whatever its true rows and inputs are.
+
+Let P be an optimal input of the rival's true rows W, and C their capacity. Before a request is answered, fix the
+senses N_x of its inputs, tilts ω_x >= 0, an output distribution Q > 0, and bets of weight s on the leader's senses
+(`evidence.leader_bets`). With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of x that gives y
+multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose mean is 1. What
+is unknown in this product, W and P, is removed by its least value over all of them. docs/theory/adaptive.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.compiled import Kernels
+
+bet_kernels = Kernels("bestchannel.evidence.rival_bet_kernels", seconds=8)
+bound_kernels = Kernels("bestchannel.evidence.rival_bound_kernels", seconds=8)
+
+LARGEST_INPUT = 1.0 - math.exp(-1.0)
+"""No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
+
+LARGEST_TILT = 1.0
+"""Of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on."""
+
+GROUPS = 2
+"""Groups of requests, each of which is merged to two epochs."""
+
+MOST_BOXES = 200
+"""Boxes with which a bound is looked for before it is given up."""
+
+WORTH_ANOTHER_TRY = 0.6
+"""Nats that the evidence has to grow after a bound was not found."""
+
+ROUNDING = 1e-11
+"""Nats by which a bound is raised, for each sense and each unit of weight."""
+
+
+Losses = tuple[Floats, Floats, Floats, Floats, Floats, float]
+"""n̄ [x, y], c [x], senses [x, e], tilts [x, e], log Q [x, e, y] and S: see `rival_bound_kernels.Losses`."""
+
+
+@dataclass(frozen=True)
+class RivalBets:
+    """Bets on a rival's senses in one request, one for each of several weights."""
+
+    tilts: Floats  # [i, x] ω
+    outputs: Floats  # [i, y] Q
+    losses: Floats  # [i] nats that they are expected to lose, in part to the weight itself
+
+
+def rival_bets(
+    W: Floats, P: Floats, senses: Floats, weights: Floats, fixed_input: bool, worst: Floats | None = None
+) -> RivalBets:
+    """Bets for the weights s = weights[i], which rise, on the rows W, thought to be true, at their best input P.
+
+    `worst` is the input distribution at which the bets so far have lost most.
+    """
+    n, (n_inputs, n_outputs) = len(weights), W.shape
+    bets = RivalBets(np.empty((n, n_inputs)), np.empty((n, n_outputs)), np.empty(n))
+    largest = 0.0 if fixed_input else LARGEST_INPUT
+    near = P if fixed_input else 0.5 * P + 0.5 / n_inputs  # an input that P leaves out may be where most is lost
+    starts = np.stack([near] if worst is None or fixed_input else [near, worst])
+    given = (np.array(array, dtype=np.float64) for array in (W, P, senses, weights, starts))
+    bet_kernels().bets(*given, largest, LARGEST_TILT, bets.tilts, bets.outputs, bets.losses)
+    return bets
+
+
+@dataclass
+class RivalAccount:
+    """All bets against one rival since they began: the state of an e-process, in nats."""
+
+    shape: tuple[int, int]
+    restarts: int = 0
+    since: int = 0  # the request with which the bets began; 0 before
+    paid: float = 0.0  # L, by the bets on leaders, less their price
+    weight: float = 0.0  # S
+    senses: list[Floats] = field(default_factory=list)  # of each request, [x]
+    tilts: list[Floats] = field(default_factory=list)
+    outputs: list[Floats] = field(default_factory=list)
+    counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
+    charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
+    estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
+    given_up: float = -math.inf  # the estimate for which no bound was found
+    _worst: tuple[Floats, Floats, Floats] | None = None  # P, log W, log R where most was lost
+
+    def __post_init__(self) -> None:
+        self.counts, self.charged = np.zeros(self.shape), np.zeros(self.shape[0])
+
+    @property
+    def betting(self) -> bool:
+        """Whether the bets have begun."""
+        return self.since > 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether a share of δ has been used, now or before a restart."""
+        return self.betting or self.restarts > 0
+
+    def settle(self, paid: float, weight: float, tilts: Floats, outputs: Floats, counts: Floats | None) -> None:
+        """Book the answer to a request: what the leader's bets paid, and the rival's counts, if it was sensed."""
+        self.paid += paid
+        self.weight += weight
+        if counts is None:
+            return
+        self.senses.append(counts.sum(axis=1))
+        self.tilts.append(tilts)
+        self.outputs.append(outputs)
+        self.counts += tilts[:, None] * counts
+        self.charged += tilts * (counts @ np.log(outputs))
+
+    def evidence(self, W: Floats, P: Floats, epsilon: float, threshold: float, fixed_input: bool) -> float:
+        """L + Sε less what the rival's senses can have lost at most: proved where it reaches the threshold.
+
+        Below the threshold it is the estimate from where most seems to be lost; `W` and `P` are where to look first.
+        """
+        gained = self.paid + epsilon * self.weight
+        if min(self.shape) == 1 or not self.senses:
+            self.estimate = gained - self.weight * math.log(min(self.shape))  # no capacity is larger
+            return self.estimate
+        losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
+        gained -= ROUNDING * (float(sum(part.sum() for part in self.senses)) + self.weight)
+        self.estimate = gained - self._climb(losses, W, P, largest, gained - threshold)
+        if fixed_input or self.estimate < threshold:
+            return self.estimate
+        if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
+            return math.nextafter(threshold, -math.inf)
+        return self._proved(losses, gained, threshold)
+
+    def _climb(self, losses: Losses, W: Floats, P: Floats, largest: float, target: float) -> float:
+        """The most that seems to be lost, and `worst`, where that is.
+
+        A climb ends at the next top, which may not be the highest: where it stays below the target, another one
+        begins with all inputs alike.
+        """
+        self._worst = worst = self._worst or _start(W, P)
+        lost: float = bound_kernels().climbed(*losses, *worst, largest)
+        if largest > 0.0 and lost <= target:
+            other = _start(W, np.full(len(P), 1.0 / len(P)))
+            lost_there: float = bound_kernels().climbed(*losses, *other, largest)
+            if lost_there > lost:
+                lost, self._worst = lost_there, other
+        return lost
+
+    def _proved(self, losses: Losses, gained: float, threshold: float) -> float:
+        """The evidence with what was lost at most; where that misses the threshold, the estimate is corrected."""
+        assert self._worst is not None
+        proved: float = gained - bound_kernels().bounded(
+            *losses, *self._worst, LARGEST_INPUT, gained - threshold, MOST_BOXES
+        )
+        if proved < threshold:  # `worst` is now where the bound fails
+            lost = bound_kernels().climbed(*losses, *self._worst, LARGEST_INPUT)
+            self.given_up = self.estimate = min(self.estimate, gained - lost)
+        return proved
+
+    @property
+    def worst_input(self) -> Floats | None:
+        """Where most was lost when the evidence was last looked at."""
+        return None if self._worst is None else self._worst[0]
+
+    def _losses(self) -> Losses:
+        """n̄, c, senses [x, e], tilts [x, e], log Q [x, e, y] and S, with requests merged to few epochs."""
+        n_inputs, n_outputs = self.shape
+        senses, tilts, Q = (np.array(part) for part in (self.senses, self.tilts, self.outputs))
+        if len(senses) <= 2 * GROUPS:
+            logQ = np.ascontiguousarray(np.broadcast_to(np.log(Q), (n_inputs, *Q.shape)))
+            return self.counts, self.charged, senses.T.copy(), tilts.T.copy(), logQ, self.weight
+        size = n_inputs, 2 * GROUPS
+        few_senses, few_tilts, few_Q = np.empty(size), np.empty(size), np.empty((*size, n_outputs))
+        bound_kernels().merged(senses, tilts, Q, few_senses, few_tilts, few_Q)
+        return self.counts, self.charged, few_senses, few_tilts, np.log(few_Q), self.weight
+
+
+def _start(W: Floats, P: Floats) -> tuple[Floats, Floats, Floats]:
+    """P, log W and log R from which a climb begins."""
+    inputs = np.array(P, dtype=np.float64)
+    return inputs, np.log(W), np.log(inputs @ W)

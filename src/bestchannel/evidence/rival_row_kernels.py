@@ -1,0 +1,223 @@
+# mypy: ignore-errors
+"""One row of a rival, compiled: how much the bets can lose there at most, over all rows that it may truly have.
+
+For the probability p of the input, with τ_e = p ω_e and z_e(w) = sum_y w_y^(1-τ_e) Q_ey^(τ_e),
+
+    f(w) = sum_y a_y log w_y + sum_e N_e log z_e(w) + s sum_y w_y log(w_y / R_y),   a = p n̄, s = p S,
+
+is the row's part of what the evidence loses. It is bounded from above over all distributions w: log z <= log z0 - 1 +
+z/z0 and a multiplier λ for sum w = 1 separate the letters, and each is the least value over 0 < v <= 1 of a function
+
+    ψ(v) = λ v - a log v - s v log(v/R) - sum_e (N_e/z0_e) v^(1-τ_e) Q_e^(τ_e),
+
+which is convex up to some point and concave beyond, since v ψ''(v) falls. docs/theory/adaptive.md, "One row".
+"""
+
+import math
+
+import numpy as np
+
+from bestchannel.compiled import inner
+
+MOST_STEPS = 40
+LEAST_CHANGE, LARGEST_CHANGE = -0.6, 1.0
+"""By which a letter's probability may change in one step, relatively."""
+
+LEAST_LOG = -690.0
+"""The logarithm of the least probability that a row is given."""
+
+FIRST_PROBABILITY = 1e-12
+"""Of a letter, at least, before the first step."""
+
+HALVINGS = 60
+
+
+@inner
+def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, tolerance):
+    """An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser.
+
+    Steps are Newton's for every letter by itself, with λ such that the changes sum to 0. `powers[e, y]` and
+    `weights[e]` are room to work in; afterwards they hold (Q/w)^τ and N/z.
+    """
+    n_outputs = logQ.shape[1]
+    _lift_letters(a, N, s, logw)
+    for _ in range(MOST_STEPS):
+        value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights)
+        allowance, moved, total = 0.0, 0.0, 0.0
+        for y in range(n_outputs):
+            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
+            w = math.exp(logw[y])
+            allowance += _allowance(multiplier - slope, h, w, s)
+            h = max(h, 0.05 * (h + s) + 1e-300)
+            moved += w * slope / h
+            total += w / h
+        if allowance <= tolerance:
+            beyond = _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, allowance)
+            if beyond < np.inf:
+                return value + beyond
+            break
+        target = moved / total
+        for y in range(n_outputs):
+            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
+            change = (slope - target) / max(h, 0.05 * (h + s) + 1e-300)
+            logw[y] = max(logw[y] + math.log1p(min(max(change, LEAST_CHANGE), LARGEST_CHANGE)), LEAST_LOG)
+    value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights)
+    return _careful_bound(a, N, tau, logQ, s, logR, weights, multiplier)
+
+
+@inner
+def _lift_letters(a, N, s, logw):
+    """A row from earlier counts may have next to nothing where something was counted since: begin with a little."""
+    total = s
+    for y in range(len(a)):
+        total += a[y]
+    for e in range(len(N)):
+        total += N[e]
+    for y in range(len(a)):
+        logw[y] = max(logw[y], math.log(0.1 * a[y] / total + FIRST_PROBABILITY))
+
+
+@inner
+def _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights):
+    """f(w) and λ = sum_y w_y f'_y; fills powers = (Q/w)^τ and weights = N/z. w is scaled to sum to 1."""
+    n_epochs, n_outputs = logQ.shape
+    total = 0.0
+    for y in range(n_outputs):
+        total += math.exp(logw[y])
+    shift = math.log(total)
+    value, divergence, counted, free = 0.0, 0.0, 0.0, 0.0
+    for y in range(n_outputs):
+        logw[y] -= shift
+        value += a[y] * logw[y]
+        counted += a[y]
+        divergence += math.exp(logw[y]) * (logw[y] - logR[y])
+    for e in range(n_epochs):
+        z = 0.0
+        for y in range(n_outputs):
+            powers[e, y] = math.exp(tau[e] * (logQ[e, y] - logw[y]))
+            z += math.exp(logw[y]) * powers[e, y]
+        value += N[e] * math.log(z)
+        weights[e] = N[e] / z
+        free += N[e] * (1.0 - tau[e])
+    return value + s * divergence, counted + free + s * (divergence + 1.0)
+
+
+@inner
+def _slope(y, a, tau, s, logR, logw, powers, weights):
+    """f'_y and h = v ψ''(v) at the letter y."""
+    seen = a[y] * math.exp(-logw[y])
+    slope, h = seen + s * (logw[y] - logR[y] + 1.0), seen - s
+    for e in range(len(tau)):
+        term = weights[e] * (1.0 - tau[e]) * powers[e, y]
+        slope += term
+        h += term * tau[e]
+    return slope, h
+
+
+@inner
+def _allowance(slope, h, w, s):
+    """By how much ψ may fall below ψ(w) where it is convex, from ψ'(w) and h = w ψ''(w), which falls with w."""
+    if not h > 0.0:
+        return np.inf
+    if slope > 0.0:
+        return 0.5 * slope * slope * w / h
+    r = -2.0 * slope / h
+    curvature = (h - r * s) / ((1.0 + r) * (1.0 + r) * w)  # from below on [w, w(1+r)]
+    if not curvature > 0.0 or -slope > curvature * r * w:
+        return np.inf
+    return 0.5 * slope * slope / curvature
+
+
+@inner
+def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, allowance):
+    """The allowance of all letters together, also where ψ is concave and so least at 1.
+
+    Where ψ(1) is less than ψ(w), the difference is lost; or a larger λ lifts it by d, at the price of d in every slope.
+    """
+    lift, lost = 0.0, 0.0
+    for y in range(logQ.shape[1]):
+        w = math.exp(logw[y])
+        at_one, here = multiplier + s * logR[y], multiplier - s * (logw[y] - logR[y])
+        for e in range(len(tau)):
+            at_one -= weights[e] * math.exp(tau[e] * logQ[e, y])
+            here -= weights[e] * powers[e, y]
+        here = w * here - a[y] * logw[y]
+        if at_one < here and w < 1.0:
+            lost += here - at_one
+            lift = max(lift, (here - at_one) / (1.0 - w))
+    if lost == 0.0:
+        return allowance
+    lifted = 0.0
+    for y in range(logQ.shape[1]):
+        slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
+        lifted += _allowance(multiplier + lift - slope, h, math.exp(logw[y]), s)
+    return min(allowance + lost, lifted)
+
+
+@inner
+def _careful_bound(a, N, tau, logQ, s, logR, weights, multiplier):
+    """The bound of `row_bound` with the least value of every letter found by halving; slow, and always right."""
+    bound = multiplier
+    for e in range(len(N)):
+        bound += N[e] * (math.log(N[e] / weights[e]) - 1.0) if N[e] > 0.0 else 0.0
+    for y in range(len(a)):
+        bound -= _least(a[y], tau, logQ[:, y], s, logR[y], weights, multiplier)
+    return bound
+
+
+@inner
+def _least(a, tau, logq, s, logr, weights, multiplier):
+    """The least value of ψ on (0, 1], from below."""
+    at_one, slope, bending = _letter(0.0, a, tau, logq, s, logr, weights, multiplier)
+    end = 0.0 if bending >= 0.0 else _last_convex(a, tau, logq, s, logr, weights, multiplier)
+    start, slope_start, bending = _letter(LEAST_LOG, a, tau, logq, s, logr, weights, multiplier)
+    if bending < 0.0 or slope_start > 0.0:
+        return min(min(start, at_one), _left_end(LEAST_LOG, tau, logq, s, logr, weights, multiplier))
+    value, slope, _ = _letter(end, a, tau, logq, s, logr, weights, multiplier)
+    if slope <= 0.0:
+        return min(value, at_one)
+    low, high = LEAST_LOG, end
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if _letter(middle, a, tau, logq, s, logr, weights, multiplier)[1] <= 0.0:
+            low = middle
+        else:
+            high = middle
+    value, slope, _ = _letter(low, a, tau, logq, s, logr, weights, multiplier)
+    return min(value + slope * (math.exp(high) - math.exp(low)), at_one)
+
+
+@inner
+def _last_convex(a, tau, logq, s, logr, weights, multiplier):
+    """log v up to which ψ is convex, where it is not so at 1."""
+    low, high = LEAST_LOG, 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if _letter(middle, a, tau, logq, s, logr, weights, multiplier)[2] >= 0.0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inner
+def _letter(logv, a, tau, logq, s, logr, weights, multiplier):
+    """ψ, ψ' and v ψ'' at v = e^logv."""
+    v = math.exp(logv)
+    ratio = logv - logr
+    value, slope, bending = v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s
+    for e in range(len(tau)):
+        power = weights[e] * math.exp(tau[e] * (logq[e] - logv))
+        value -= v * power
+        slope -= power * (1.0 - tau[e])
+        bending += power * (1.0 - tau[e]) * tau[e]
+    return value, slope, bending
+
+
+@inner
+def _left_end(logv, tau, logq, s, logr, weights, multiplier):
+    """A lower bound of ψ on (0, v]."""
+    value = -math.exp(logv) * (abs(multiplier) + s * (1.0 + abs(logr)))
+    for e in range(len(tau)):
+        value -= weights[e] * math.exp(tau[e] * logq[e] + (1.0 - tau[e]) * logv)
+    return value
