@@ -4,7 +4,7 @@ Let P be an optimal input of the rival's true rows W, and C their capacity. Befo
 senses N_x of its inputs, tilts ω_x >= 0, an output distribution Q > 0, and bets of weight s on the leader's senses
 (`evidence.leader_bets`). With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of x that gives y
 multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose mean is 1. What
-is unknown in this product, W and P, is removed by its least value over all of them. docs/theory/adaptive.md has the proof.
+is unknown in it, W and P, is removed by the least value over all of them. docs/theory/adaptive.md has the proof.
 """
 
 from __future__ import annotations

@@ -298,9 +298,9 @@ class Adaptive(Policy):
         can_be_bet_on = [r for r in state.rivals if state.bets[r].betting and (r in senses or self._worthless([r]))]
         ready = [rival for rival in can_be_bet_on if safe[rival] > 0.0]
         bets = chosen_bets(
-            self._sensed(view, senses, state.leader),
+            self._about_to_sense(view, senses, state.leader),
             [
-                self._sensed(view, senses, rival, state.bets[rival].worst_input) if rival in senses else None
+                self._about_to_sense(view, senses, rival, state.bets[rival].worst_input) if rival in senses else None
                 for rival in ready
             ],
             np.array([safe[rival] for rival in ready]),
@@ -309,7 +309,7 @@ class Adaptive(Policy):
         )
         return {rival: bet for rival, bet in zip(ready, bets, strict=True) if bet is not None}
 
-    def _sensed(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
+    def _about_to_sense(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
         N = np.array(senses[channel], dtype=np.float64)
         return Sensed(view.rows[channel], view.inputs[channel], view.deviations[channel], N, worst)
 
