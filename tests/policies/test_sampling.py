@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestchannel.policies.adaptive.sampling import RULES, Situation, fewest, spread_over_inputs
+from bestchannel.policies.adaptive.sampling import RULES, Situation, fewest
 
 
 def hostile_plan(seed):
@@ -72,16 +72,3 @@ def test_track_and_stop_keeps_to_the_shares_of_the_fewest_senses(seed):
     # within a tenth, but for the square root of forced senses
     forced = np.sqrt(counts.sum()) / counts.sum()
     assert counts / counts.sum() == pytest.approx(best / best.sum(), rel=0.25, abs=2 * forced)
-
-
-@pytest.mark.parametrize("shares", [[0.5, 0.5], [1.0, 0.0], [0.2, 0.0, 0.8], [0.0, 0.0]], ids=str)
-@pytest.mark.parametrize("total", [0.1, 4.0, 1000.0, 1e15])
-def test_every_input_is_sensed_and_most_go_where_the_shares_are(total, shares):
-    shares = np.array(shares)
-    senses = spread_over_inputs(total, shares, 0.1)
-    assert min(senses) >= 1
-    assert all(isinstance(n, int) for n in senses)
-    for n, share in zip(senses, shares, strict=True):
-        assert n >= np.floor(total * (0.9 * share + 0.1 / len(shares)))
-    if shares.sum() == 1.0:
-        assert abs(sum(senses) - total) <= len(shares) + total * 1e-15

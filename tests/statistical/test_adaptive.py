@@ -1,6 +1,6 @@
 """The promise of `Adaptive`: a wrong answer, ever, with probability at most delta.
 
-Whole runs: 100 per set of channels and delta, each ended after 10^6 senses. Only an answer that was
+Whole runs: 100 per set of channels and delta, each ended after 10^5 senses. Only an answer that was
 given and is wrong is an error, so that sets of nearly equal channels show errors and not patience.
 A policy that keeps its promise errs more than 27 times at delta = 0.1, or more than 8 times at
 delta = 0.01, once in a million. The twin that is content with a fifth of the threshold that is not proved errs on
@@ -12,8 +12,8 @@ twin whose bets pay as if the leader were 0.05 nat better rules the rival out in
 the runs, which is noticed as surely.
 
 Bets without a policy: 4000 sequences of 60 requests to a leader and a rival of equal capacity.
-Evidence ever reaches log 1/delta more than 493 times at delta = 0.1, or more than 73 times at
-delta = 0.01, once in a million. The twin that pays nothing for the variance of the rival gets there
+They ever become 1/delta more than 493 times at delta = 0.1, or more than 73 times at
+delta = 0.01, once in a million. The twin that leaves out the normaliser of the bets on the rival gets there
 in a fifth of the sequences, which is noticed with probability 0.9999.
 """
 
@@ -25,15 +25,15 @@ import pytest
 from scipy.optimize import brentq
 
 from bestchannel import Adaptive, Simulator, capacity, identify, mutual_information
-from bestchannel.capacity import capacities
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
-from bestchannel.evidence.leader_bets import CAPACITY_SPREAD, leader_bets, rival_weight
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.rival_bets import rival_bets
 from bestchannel.information import NATS_PER_BIT
 from tests.statistical.limits import most_failures, power
 
 RUNS = 100
 DELTAS = (0.1, 0.01)
-ENOUGH = 10**6
+ENOUGH = 10**5
 P_X = (0.3, 0.7)
 
 ROWS = np.array([[0.80, 0.15, 0.05], [0.10, 0.70, 0.20], [0.30, 0.30, 0.40]])
@@ -78,8 +78,10 @@ class Misled(Adaptive):
 class Flattered(Misled):
     """A sabotaged policy: every bet pays as if the leader were 0.05 nat better."""
 
-    def _weigh(self, state):
-        return {rival: nats + 0.05 * state.bets[rival].weight for rival, nats in super()._weigh(state).items()}
+    def _weigh(self, state, view, thresholds):
+        weights = {rival: 0.05 * state.bets[rival].weight for rival in thresholds}
+        lower = {rival: nats - weights[rival] for rival, nats in thresholds.items()}
+        return {rival: nats + weights[rival] for rival, nats in super()._weigh(state, view, lower).items()}
 
 
 def values(channels, P=None):
@@ -158,42 +160,43 @@ def test_leader_thought_better_than_it_is_is_noticed():
     assert sum(answer is not None for answer in found) > most_failures(RUNS, 0.1)
 
 
-SEQUENCES, REQUESTS, SENSES = 4000, 60, 200
+SEQUENCES, REQUESTS, SENSES, WEIGHT = 4000, 60, 200, 12.0
 
 
-def highest_evidence(leader, rival, theta, *, spread=CAPACITY_SPREAD):
-    """The highest evidence against the rival that each sequence of bets of size θ ever reaches, in nats."""
-    rng, W, W_rival = np.random.default_rng(2024), leader.W, rival.W
+def highest_evidence(leader, rival, *, normalised=True):
+    """The most that each sequence of bets ever becomes at the true rows and inputs of the rival, in nats.
+
+    No evidence is more than that (tests/evidence/test_rival_bets.py).
+    """
+    rng, W, V = np.random.default_rng(2024), leader.W, rival.W
     senses = np.full(len(W), float(SENSES))
-    weight = rival_weight(np.array([theta]), np.array([float(SENSES)]), spread)
     assumed = (W + 1e-3) / (W + 1e-3).sum(axis=1, keepdims=True)  # any rows may be assumed
-    bets = leader_bets(assumed, capacity(leader).input, senses, weight)
-    paid, counts, highest = np.zeros(SEQUENCES), np.zeros((SEQUENCES, *W_rival.shape)), np.full(SEQUENCES, -np.inf)
-    for request in range(1, REQUESTS + 1):
-        drawn = np.stack([rng.multinomial(SENSES, row, SEQUENCES) for row in W], axis=1)
-        paid += np.einsum("cxy,xy->c", drawn, bets.pays[0]) - bets.price[0]
-        counts += np.stack([rng.multinomial(SENSES, row, SEQUENCES) for row in W_rival], axis=1)
-        worth = capacities(counts / (request * SENSES), workers=1).upper * NATS_PER_BIT
-        highest = np.maximum(highest, paid - request * SENSES * theta * worth)
+    on_leader = leader_bets(assumed, capacity(leader).input, senses, np.array([WEIGHT]))
+    found = capacity(rival, tol=1e-12)
+    guess = (V + 1e-3) / (V + 1e-3).sum(axis=1, keepdims=True)
+    bets = rival_bets(guess, found.input, np.full(len(V), float(SENSES)), np.array([WEIGHT]), False)
+    t = (found.input * bets.tilts[0])[:, None]
+    ratios = np.where(V > 0, np.log(np.where(V > 0, V, 1.0) / bets.outputs[0]), 0.0)
+    log_z = np.log((V ** (1 - t) * bets.outputs[0] ** t).sum(axis=1)).sum() * SENSES if normalised else 0.0
+    wealth, highest = np.zeros(SEQUENCES), np.full(SEQUENCES, -np.inf)
+    for _ in range(REQUESTS):
+        on_b = np.stack([rng.multinomial(SENSES, row, SEQUENCES) for row in W], axis=1)
+        on_a = np.stack([rng.multinomial(SENSES, row, SEQUENCES) for row in V], axis=1)
+        wealth += np.einsum("cxy,xy->c", on_b, on_leader.pays[0]) - on_leader.price[0]
+        wealth -= np.einsum("cxy,xy->c", on_a, t * ratios) + log_z + WEIGHT * found.upper * NATS_PER_BIT
+        highest = np.maximum(highest, wealth)
     return highest
 
 
-def bet_size(channel):
-    """θ for which the bets of a whole sequence have a variance of about 10 nats²."""
-    return math.sqrt(10.0 / (REQUESTS * SENSES * capacity(channel).lower * NATS_PER_BIT))
-
-
 @pytest.mark.parametrize("name", EQUALS)
-def test_evidence_against_an_equal_rival_ever_reaches_log_1_over_delta_with_probability_delta(name):
-    leader, rival = EQUALS[name]
-    highest = highest_evidence(leader, rival, bet_size(leader))
+def test_bets_against_an_equal_rival_ever_reach_1_over_delta_with_probability_delta(name):
+    highest = highest_evidence(*EQUALS[name])
     for delta in DELTAS:
         assert np.sum(highest >= math.log(1 / delta)) <= most_failures(SEQUENCES, delta)
     assert highest.max() > 1.0  # the bets are large enough to be tested
 
 
 @pytest.mark.parametrize("name", ["BSC(0.4)", "Z leads BSC", "relabelled"])
-def test_bets_that_pay_nothing_for_the_variance_of_the_rival_are_noticed(name):
-    leader, rival = EQUALS[name]
-    highest = highest_evidence(leader, rival, bet_size(leader), spread=0.0)
+def test_bets_without_their_normaliser_are_noticed(name):
+    highest = highest_evidence(*EQUALS[name], normalised=False)
     assert np.sum(highest >= math.log(1 / 0.1)) > most_failures(SEQUENCES, 0.1)
