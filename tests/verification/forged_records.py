@@ -19,7 +19,7 @@ from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveCha
 from bestchannel.channels import bsc, random_channel
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.policies.adaptive.sampling import RULES
-from bestchannel.policies.adaptive.stakes import Bets
+from bestchannel.policies.adaptive.stakes import Bets, RivalStake
 from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
 from tests.verification.records import bets_of, falls
@@ -98,8 +98,8 @@ class Hindsight(WrongLeader):
 
     def _bets(self, state, view, senses):
         for rival in state.rivals:
-            if state.bets[rival].weight == 0.0:  # the first bet is in the request since which the bets count
-                state.bets[rival].begin(state.counts[rival], self._answered + 1)
+            if not state.bets[rival].betting:
+                state.bets[rival].since = self._answered + 1
         answer = copy.deepcopy(self.sensor)(Request(1, senses))
         stakes = [self._of_size(size, state, view, senses) for size in (*SIZES, 0.0)]
         return max(stakes, key=lambda bets: self._gain(bets, view, answer))
@@ -110,25 +110,34 @@ class Hindsight(WrongLeader):
         return Bets(
             leader=b,
             inputs=view.inputs[b],
-            rivals=rivals,
-            weights=weights,
-            thetas=np.zeros(len(rivals)),
             on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=float), weights),
-            since=[state.bets[rival].since for rival in rivals],
-            restarts=[state.bets[rival].restarts for rival in rivals],
+            on_rivals={r: self._stake(weights[i], view, senses[r], r) for i, r in enumerate(rivals)},
+            since={rival: state.bets[rival].since for rival in rivals},
+            restarts={rival: state.bets[rival].restarts for rival in rivals},
         )
 
+    def _stake(self, weight, view, senses, rival):
+        tilts = np.minimum(weight / np.maximum(senses, 1.0), 0.5)
+        return RivalStake(float(weight), tilts, view.inputs[rival] @ view.rows[rival])
+
     def _gain(self, bets, view, answer):
-        """What the bets on the leader bring, less what they cost if the rival is as good as it looks."""
+        """What the bets bring if the rival's rows are as they look."""
         paid = bets.on_leader.settled(answer[bets.leader].astype(float))
-        return float((paid - bets.weights * view.values[bets.rivals]).sum())
+        return float(sum(paid)) + sum(self._own(bets.on_rivals[r], view, answer[r], r) for r in bets.on_rivals)
+
+    def _own(self, stake, view, counts, rival):
+        t = (view.inputs[rival] * stake.tilts)[:, None]
+        W, Q = view.rows[rival], stake.outputs
+        z = (W ** (1.0 - t) * Q**t).sum(axis=1)
+        lost = (counts * t * np.log(W / Q)).sum() + (counts.sum(axis=1) * np.log(z)).sum()
+        return float(-lost - stake.weight * view.values[rival])
 
     def _gaps(self, state, view):
         gaps, errors = super()._gaps(state, view)
         return np.abs(gaps) + 2.0 * errors, errors
 
-    def _batch(self, state, channel, wanted):
-        return 40.0  # many small requests, each of which can be polished
+    def _senses(self, state, view, leader_senses, rival_senses):
+        return dict.fromkeys((state.leader, *rival_senses), (20, 20))  # small requests, each to be polished
 
 
 def pretended(kind, rng, delta=0.3):

@@ -150,7 +150,7 @@ def remove_the_evidence_against_one(result):
 
 def overstate_the_evidence(result):
     step, rival = list(falls(result))[-1]
-    step["status"]["evidence_nats"][rival] += 0.2
+    step["status"]["evidence_nats"][rival] += 3.0
 
 
 def rule_out_sooner(result):
@@ -179,15 +179,53 @@ def say_that_another_led(result):
     step["status"]["leader"] = next(iter(bets_of(later)))
 
 
-def begin_earlier(result):
+def begin_later(result):
+    for step in steps(result):
+        for bet in bets_of(step).values():
+            bet["since"] = step["request"] + 1
+
+
+def raise_tilts(result):
+    """To what the counts would have favoured, had they been known."""
     for bet in itertools.chain.from_iterable(bets_of(step).values() for step in steps(result)):
-        bet["since"] -= 1
+        bet["tilts"] = [1.4 * tilt for tilt in bet["tilts"]]
+
+
+def first_bet(result):
+    return next(bet for step in steps(result) for bet in bets_of(step).values())
+
+
+def negative_tilt(result):
+    first_bet(result)["tilts"][0] = -0.1
+
+
+def tilt_that_a_probable_input_makes_a_likelihood(result):
+    first_bet(result)["tilts"][0] = 4.0
+
+
+def one_tilt_too_many(result):
+    first_bet(result)["tilts"].append(0.1)
+
+
+def output_without_probability(result):
+    outputs = first_bet(result)["outputs"]
+    outputs[:2] = [outputs[0] + outputs[1], 0.0]
+
+
+def outputs_above_one(result):
+    first_bet(result)["outputs"][0] += 0.01
 
 
 TAMPERED = {
-    move_a_count: "the multiplier of input x=0 is not the one that the counts before the request lead to",
+    move_a_count: "is not the one that the counts before the request lead to",
     move_between_inputs: "its counts add up to",
     raise_weights: "",
+    begin_later: "bets must not begin after their own request",
+    negative_tilt: "tilts must be >= 0",
+    tilt_that_a_probable_input_makes_a_likelihood: "and below 1 times any P",
+    one_tilt_too_many: "a tilt for every input of the rival",
+    output_without_probability: "a distribution without zeros",
+    outputs_above_one: "a distribution without zeros",
     raise_multipliers: "is not the one that the counts before the request lead to",
     remove_a_step: "requests must be numbered",
     remove_a_step_and_its_traces: "",
@@ -216,16 +254,11 @@ def test_tampered_record_fails(tamper, name):
     assert_fails(result, TAMPERED[tamper])
 
 
-def test_weight_beyond_what_theta_allows_fails():
-    result = record("3x3")
-    raise_weights(result)
-    assert_fails(result, "the weight must not exceed")
-
-
-def test_bets_that_claim_to_have_begun_earlier_fail():
-    result = record("binary")
-    begin_earlier(result)
-    assert_fails(result, "must count since its own request")
+@pytest.mark.parametrize("name", ["binary", "3x3", "fixed input"])
+def test_evidence_is_that_of_the_tilts(name):
+    result = record(name)
+    raise_tilts(result)
+    assert not verify(result).valid
 
 
 def test_rival_that_comes_back_fails():
@@ -360,26 +393,6 @@ def test_hasty_policy_does_not_verify(channels, epsilon, seed):
         thresholds = step["status"]["threshold_nats"]
         thresholds.update({name: 5.0 * nats for name, nats in thresholds.items()})
     assert_fails(honest, "does not reach")
-
-
-class Unsensed(Pretending):
-    """Bets against rivals without sensing them."""
-
-    def _plan(self, state, view):
-        senses = super()._plan(state, view)
-        self.held_back = {channel: each for channel, each in senses.items() if channel != state.leader}
-        return senses
-
-    def _bets(self, state, view, senses):
-        bets = super()._bets(state, view, senses)
-        for channel in self.held_back:
-            del senses[channel]
-        return bets
-
-
-def test_policy_that_bets_on_senses_it_does_not_make_does_not_verify():
-    result = document(Unsensed, random_3x3(1, 2, 5), {}, max_senses=10**5)
-    assert_fails(result, "the weight must not exceed 0")
 
 
 # --- what is no record ------------------------------------------------------------------------

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bestchannel.verification import likelihood, plug_in_check
+from bestchannel.verification import rival_check
 from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Floats, Integers, NotValidError, Record, StatedBets, StatedStep
+from bestchannel.verification.record import MOST, Bet, Integers, NotValidError, Record, StatedBets, StatedStep
+from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
 """Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""
 
-SHARE_OF_ALL = 0.1
-"""Of the stake, held against all senses of a binary rival; the rest against those since the bets began."""
-
 STATED = 0.01
-"""Nats by which the evidence that a record states may exceed what is proved again."""
+"""Nats by which the evidence that a record states may exceed what an input distribution and rows leave of it."""
+
+LEAST_OUTPUT = 1e-200
+"""No output distribution of a bet may have a smaller entry: its logarithm would lose its digits."""
 
 NATS = math.log(2.0)
 """Nats in a bit."""
@@ -33,11 +34,9 @@ class Account:
     """One e-process against one rival: the bets with one leader (with ε) and one number of restarts."""
 
     since: int
-    start: Integers  # the rival's counts when the bets began
-    weighted: Floats  # its counts since, each sense weighted with its θ
+    sensed: list[Sensed] = field(default_factory=list)  # of the rival, request by request
     paid: float = 0.0
     weight: float = 0.0  # S
-    total: float = 0.0  # G
 
 
 @dataclass
@@ -45,7 +44,6 @@ class Books:
     """All that the steps up to some request have brought."""
 
     record: Record
-    phi: float
     counts: list[Integers]
     accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
@@ -65,7 +63,7 @@ def check_adaptive(record: Record) -> None:
             "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
         )
     counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets]
-    books = Books(record, plug_in_check.spread(record.fixed_input), counts)
+    books = Books(record, counts)
     candidates, leader = frozenset(range(len(record.names))), None
     for step in record.steps:
         _check_size(books, step)
@@ -123,8 +121,9 @@ def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: B
     account = _account(books, step, rival, bet, where)
     account.paid += paid_nats(bet, stakes.inputs, step.counts[stakes.leader], where)
     account.weight += bet.weight
-    if not books.record.worthless(rival) and books.record.alphabets[rival] != (2, 2):
-        _book_plug_in(books, account, step, rival, bet, where)
+    if rival in step.counts and not books.record.worthless(rival):
+        _check_tilts(books.record, rival, bet, where)
+        account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
     check_origin(bet, stakes.inputs, books.counts[stakes.leader], step.senses[stakes.leader], where)
 
 
@@ -134,34 +133,29 @@ def _account(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -
         raise NotValidError(f"restarts must not become fewer; they do {where}")
     books.latest[rival] = bet.restarts
     key = (rival, bet.restarts)
-    if key not in books.accounts:
-        _check_since(books, step, rival, bet, where)
-        start = books.counts[rival]
-        books.accounts[key] = Account(bet.since, start, np.zeros(start.shape))
-    if books.accounts[key].since != bet.since:
+    if bet.since > step.request:
+        raise NotValidError(f"bets must not begin after their own request; they begin with {bet.since} {where}")
+    account = books.accounts.setdefault(key, Account(bet.since))
+    if account.since != bet.since:
         raise NotValidError(f"bets with the same restarts must have begun with the same request; they differ {where}")
-    return books.accounts[key]
+    return account
 
 
-def _check_since(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> None:
-    """The likelihood of a binary rival counts since the first bet; elsewhere no sense counts without a bet."""
-    binary = books.record.alphabets[rival] == (2, 2)
-    if bet.since > step.request or (binary and bet.since != step.request):
-        raise NotValidError(f"the first of some bets must count since its own request; it has {bet.since} {where}")
-
-
-def _book_plug_in(books: Books, account: Account, step: StatedStep, rival: int, bet: Bet, where: str) -> None:
-    """Weigh the rival's senses with θ; the weight on the leader must be one that they allow."""
-    senses = step.senses.get(rival, (0,))
-    if min(senses) != max(senses) or not 0.0 <= bet.theta <= 1.0:
-        raise NotValidError(f"every input must have as many senses, and 0 <= theta <= 1 must hold; this fails {where}")
-    allowed = plug_in_check.allowed_weight(bet.theta, senses[0], books.phi)
-    if bet.weight > allowed:
+def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
+    """0 <= P_x ω_x < 1 for every P that can be optimal, and an output distribution without zeros."""
+    shapes = bet.tilts.shape + bet.outputs.shape
+    if shapes != record.alphabets[rival]:
         raise NotValidError(
-            f"the weight must not exceed {allowed:.6g}, which theta allows; it is {bet.weight:.6g} {where}"
+            f"a bet must have a tilt for every input of the rival and a probability for every output;"
+            f" it has {bet.tilts.tolist()} and {bet.outputs.tolist()} {where}"
         )
-    account.weighted = account.weighted + bet.theta * step.counts[rival]
-    account.total += bet.theta * senses[0]
+    most = rival_check.LARGEST if record.fixed_input is None else record.fixed_input / record.fixed_input.sum()
+    if (bet.tilts < 0.0).any() or (bet.tilts * most >= 1.0).any():
+        raise NotValidError(f"tilts must be >= 0, and below 1 times any P; they are {bet.tilts.tolist()} {where}")
+    if (bet.outputs < LEAST_OUTPUT).any() or abs(bet.outputs.sum() - 1.0) > 1e-9:
+        raise NotValidError(
+            f"the outputs of a bet must be a distribution without zeros; they are {bet.outputs.tolist()} {where}"
+        )
 
 
 def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
@@ -175,11 +169,13 @@ def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
     needed = threshold_nats(record, restarts, books.leaders)
     _check_stated_threshold(books, restarts, step.thresholds[rival], where)
     gained = account.paid + account.weight * record.epsilon * NATS
-    if not _reached(books, account, rival, needed - gained):
+    stated = step.evidence[rival] - STATED
+    if _reached(record, account, rival, max(needed, stated) - gained):
+        return
+    if not _reached(record, account, rival, needed - gained):
         raise NotValidError(f"{where}, but the evidence against it does not reach {needed:.6g} nats")
-    stated = step.evidence[rival]
-    if not _reached(books, account, rival, stated - STATED - gained):
-        raise NotValidError(f"{where} by evidence of {stated:.6g} nats, but stakes and answers give less")
+    if gained + _most(record, account, rival) < stated:
+        raise NotValidError(f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less")
 
 
 def _check_stated_threshold(books: Books, restarts: int, stated: float, where: str) -> None:
@@ -198,24 +194,19 @@ def threshold_nats(record: Record, restarts: int, leaders: int) -> float:
     return -share - math.log(record.delta)
 
 
-def _reached(books: Books, account: Account, rival: int, needed: float) -> bool:
+def _reached(record: Record, account: Account, rival: int, needed: float) -> bool:
     """Whether the rival's part is proved to be at least `needed`."""
-    record = books.record
     if record.worthless(rival):
         return needed <= 0.0
-    if record.alphabets[rival] == (2, 2):
-        return _by_likelihood(books, account, rival, needed)
-    slack = 2.0 * plug_in_check.SLACK * account.weight * math.log(min(record.alphabets[rival]))
-    return plug_in_check.exceeds(account.weighted, account.total, record.fixed_input, -needed - slack)
+    return rival_check.exceeds(_sensed_rival(record, account, rival), record.fixed_input, needed)
 
 
-def _by_likelihood(books: Books, account: Account, rival: int, needed: float) -> bool:
-    fixed = books.record.fixed_input
-    p = None if fixed is None else float(fixed[1])
-    n, start = books.counts[rival].astype(np.float64), account.start.astype(np.float64)
-    whole = likelihood.log_kt(n)
-    # the difference is rounded like the logarithms of all counts, not like those of the senses since
-    fresh = whole - likelihood.log_kt(start) - likelihood.ROUNDING * float(start.sum()) + math.log1p(-SHARE_OF_ALL)
-    return likelihood.exceeds(n - start, account.weight, p, needed - fresh) or likelihood.exceeds(
-        n, account.weight, p, needed - whole - math.log(SHARE_OF_ALL)
-    )
+def _most(record: Record, account: Account, rival: int) -> float:
+    """More than this the rival's part is not."""
+    if record.worthless(rival):
+        return 0.0
+    return rival_check.least_found(_sensed_rival(record, account, rival), record.fixed_input)
+
+
+def _sensed_rival(record: Record, account: Account, rival: int) -> SensedRival:
+    return SensedRival.of(record.alphabets[rival], account.sensed, account.weight)

@@ -65,9 +65,10 @@ def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, 
     """The multipliers follow from what was known before the request: they are not fitted to its answer.
 
     ν_x is the root of sum_y W_x(y) N_x / (ν_x + s P_x g_x(y)) = 1, with W the leader's rows estimated from the counts
-    before: (n + 1/2) / sum (n + 1/2).
+    before: (n + 1/Y) / sum (n + 1/Y) with Y outputs.
     """
-    W = (before + 0.5) / (before + 0.5).sum(axis=1, keepdims=True)
+    smooth = before + 1.0 / before.shape[1]
+    W = smooth / smooth.sum(axis=1, keepdims=True)
     N = np.array(senses, dtype=np.float64)[:, None]
     sums = (W * N / (bet.multipliers[:, None] + _stakes(bet, inputs))).sum(axis=1)
     for x in np.flatnonzero((np.abs(sums - 1.0) > AGREEMENT) & (N[:, 0] > 0.0)):

@@ -29,12 +29,13 @@ class NotValidError(BestChannelError, ValueError):
 
 @dataclass(frozen=True)
 class Bet:
-    """What was staked on the leader's senses in one request, against one rival."""
+    """What was staked against one rival in one request: on its own senses and on the leader's."""
 
     since: int  # the request with which these bets began
     restarts: int
     weight: float  # s
-    theta: float  # on the rival's plug-in value; 0 where its likelihood counts
+    tilts: Floats  # ω[x] of the rival
+    outputs: Floats  # Q[y] of the rival
     auxiliary: Floats  # V[x, y]
     multipliers: Floats  # ν[x]
 
@@ -183,7 +184,8 @@ def _bet(bet: Any) -> Bet:
         since=whole(bet["since"]),
         restarts=whole(bet["restarts"]),
         weight=number(bet["weight"]),
-        theta=number(bet["theta"]),
+        tilts=floats(bet["tilts"]),
+        outputs=floats(bet["outputs"]),
         auxiliary=floats(bet["auxiliary"]),
         multipliers=floats(bet["multipliers"]),
     )

@@ -63,25 +63,3 @@ def information(P: Floats, W: Floats) -> float:
     """I(P; W) = sum_x P_x D(W_x‖PW)."""
     used = P > 0.0
     return max(float(P[used] @ divergences(W[used], P[used] @ W[used])), 0.0)
-
-
-def binary_value(a: Floats, b: Floats, fixed: float | None) -> Floats:
-    """The value of rows (1-a, a) and (1-b, b), elementwise and from above.
-
-    `fixed` is the probability of input 1 for I(P; ·). The capacity is bounded by the larger divergence from
-    that Q from which both rows are equally far: log(Q_1/Q_0) = (H(b) - H(a)) / (a - b).
-    """
-    if fixed is not None:
-        return np.maximum(_entropy((1 - fixed) * a + fixed * b) - (1 - fixed) * _entropy(a) - fixed * _entropy(b), 0.0)
-    apart = np.abs(a - b) > 1e-9
-    odds = (_entropy(b) - _entropy(a)) / np.where(apart, a - b, 1.0)
-    log_one, log_zero = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
-    far = np.maximum(*(-_entropy(v) - v * log_one - (1.0 - v) * log_zero for v in (a, b)))
-    # C <= log sum_y max_x W(y|x) = log(1 + |a-b|), for rows that are too close to divide by their difference
-    return np.where(apart, np.maximum(far, 0.0), 1e-9)
-
-
-def _entropy(v: Floats) -> Floats:
-    inside = (v > 0.0) & (v < 1.0)
-    u = np.where(inside, v, 0.5)
-    return np.where(inside, -u * np.log(u) - (1.0 - u) * np.log1p(-u), 0.0)
