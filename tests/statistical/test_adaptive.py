@@ -114,7 +114,9 @@ def test_limits_and_power_are_those_of_the_docstring():
 
 
 # 0.01 is the harder promise to keep; that 0.1 is heard as well is seen on two of the sets
-@pytest.mark.parametrize(("name", "delta"), [*((name, 0.01) for name in CHANNELS), ("noiseless rival", 0.1), ("Z and BSC", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "delta"), [*((name, 0.01) for name in CHANNELS), ("noiseless rival", 0.1), ("Z and BSC", 0.1)]
+)
 def test_wrong_answers_are_no_more_frequent_than_delta(name, delta):
     assert errors(partial(Adaptive, delta=delta), CHANNELS[name]) <= most_failures(RUNS, delta)
 
