@@ -45,8 +45,8 @@ class Losses(NamedTuple):
     weight: float  # S
 
 
-class InputBoxes(NamedTuple):
-    """InputBoxes of input distributions, each with its R and the rows at its ends."""
+class CoveringBoxes(NamedTuple):
+    """CoveringBoxes of input distributions, each with its R and the rows at its ends."""
 
     ends: Floats  # [box, side, x]
     logR: Floats  # [box, y]
@@ -70,7 +70,7 @@ class Room(NamedTuple):
 
 @inner
 def _new_boxes(most, n_inputs, n_outputs):
-    return InputBoxes(
+    return CoveringBoxes(
         np.zeros((most, 2, n_inputs)),
         np.zeros((most, n_outputs)),
         np.zeros((most, 2, n_inputs, n_outputs)),
