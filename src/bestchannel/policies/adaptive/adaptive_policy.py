@@ -185,6 +185,7 @@ class Adaptive(Policy):
 
     @property
     def _input_is_fixed(self) -> bool:
+        """Whether I(P;W) at a fixed P is compared, not the capacity."""
         return isinstance(self.functional, InformationAt)
 
     def _first_look(self) -> Senses:
