@@ -136,8 +136,8 @@ class Hindsight(WrongLeader):
         gaps, errors = super()._gaps(state, view)
         return np.abs(gaps) + 2.0 * errors, errors
 
-    def _senses(self, state, view, leader_senses, rival_senses):
-        return dict.fromkeys((state.leader, *rival_senses), (20, 20))  # small requests, each to be polished
+    def _senses(self, state, view, needed, left):
+        return dict.fromkeys(needed, (20, 20))  # small requests, each to be polished
 
 
 def pretended(kind, rng, delta=0.3):

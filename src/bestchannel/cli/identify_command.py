@@ -46,7 +46,8 @@ def identify_verb(
     """Name the channel of largest capacity, sensing one input of one channel at a time.
 
     The policy says how often to sense which input of which channel; a simulator or a recording answers.
-    Exit code 3 where the limit of senses, or the end of the recording, came first and nothing was decided.
+    The policy adaptive uses the limit of senses, or a recording, to its end; the others stop before a request that
+    is too large. Exit code 3 where that came first and nothing was decided.
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
     with terminal.resumable(run):

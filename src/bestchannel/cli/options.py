@@ -24,7 +24,7 @@ FILE: dict[str, Any] = {"readable": False, "show_default": False}
 Channels = Annotated[Path, typer.Argument(help="A file of channels, or - for standard input.", **FILE)]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
-MaxSenses = Annotated[int | None, typer.Option(help="Stop undecided rather than pass this many senses.")]
+MaxSenses = Annotated[int | None, typer.Option(help="Take no more senses than this.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
 Transpose = Annotated[bool, typer.Option("--transpose", help="The columns of the matrices are the inputs.")]

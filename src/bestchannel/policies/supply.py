@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,10 @@ class Supply:
     def has(self, channel: int) -> bool:
         """Whether there is something left of every input of a channel."""
         return self.total != 0 and (self.each is None or all(self.each[channel]))
+
+    def of(self, channel: int) -> float:
+        """How many senses are left of a channel, whichever inputs; infinity where nothing limits them."""
+        return math.inf if self.each is None else float(sum(self.each[channel]))
 
     def within(self, channel: int, wanted: Floats) -> Floats:
         """The senses wanted of every input of a channel, as far as there are as many."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
+from bestchannel.policies.supply import Supply
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -92,6 +94,8 @@ class Adaptive(Policy):
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
 
+    stakes: Bets | None = None
+
     def __init__(
         self,
         alphabets: Iterable[Sequence[int]],
@@ -118,7 +122,7 @@ class Adaptive(Policy):
     def _script(self) -> Script:
         if len(self.candidates) == 1 or self._worthless(self.candidates):
             return self.candidates[0]
-        self.state = state = self._begun((yield self._first_look()))
+        self.state = state = self._begun((yield self._first_look))
         while True:
             view = view_of(state.counts, self.functional)
             self._choose_leader(state, view)
@@ -127,11 +131,9 @@ class Adaptive(Policy):
             if not state.rivals:
                 self.stakes, self.more_senses = None, 0
                 return state.leader
-            senses = self._plan(state, view)
-            self.stakes = bets = self._bets(state, view, senses)
-            counts = yield self._fits(state, senses)
-            if bets is not None:
-                bets.settle({channel: table.astype(np.float64) for channel, table in counts.items()}, state.bets)
+            counts = yield partial(self._request_for, state, view, dict(state.variances))
+            if self.stakes is not None:
+                self.stakes.settle({c: table.astype(np.float64) for c, table in counts.items()}, state.bets)
             state.learn(counts)
 
     # --- the stop: everything that enters it is certified ------------------------------------
@@ -188,8 +190,22 @@ class Adaptive(Policy):
         """Whether I(P;W) at a fixed P is compared, not the capacity."""
         return isinstance(self.functional, InformationAt)
 
-    def _first_look(self) -> Senses:
-        return {j: (FIRST_SENSES,) * n for j, (n, m) in enumerate(self.alphabets) if min(n, m) > 1}
+    def _first_look(self, left: Supply) -> Senses | None:
+        """Some senses of everything; none where so few are allowed that nothing could be learned from them."""
+        look = {j: (FIRST_SENSES,) * n for j, (n, m) in enumerate(self.alphabets) if min(n, m) > 1}
+        enough = left.total is None or left.total >= sum(map(sum, look.values()))
+        return left.cut(look) or None if enough else None
+
+    def _request_for(self, state: State, view: View, variances: Mapping[int, float], left: Supply) -> Senses | None:
+        """What to sense next of what is left, and the bets on it; None where no bet could be made any more.
+
+        It may be asked again for other limits, and starts from the same `variances` then.
+        """
+        state.variances = dict(variances)
+        can_be_bet_on = left.has(state.leader) and any(self._worthless([r]) or left.has(r) for r in state.rivals)
+        senses = left.cut(self._plan(state, view, left)) if can_be_bet_on else {}
+        self.stakes = self._bets(state, view, {channel: each for channel, each in senses.items() if all(each)})
+        return self._fits(state, senses) or None
 
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
@@ -227,7 +243,7 @@ class Adaptive(Policy):
         gaps = view.values[b] + self.epsilon * NATS_PER_BIT - view.values[rivals]
         return gaps, np.sqrt(view.variances[b] + view.variances[rivals])
 
-    def _plan(self, state: State, view: View) -> Senses:
+    def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """What to sense next."""
         b, rivals = state.leader, state.rivals
         gaps, errors = self._gaps(state, view)
@@ -243,10 +259,11 @@ class Adaptive(Policy):
                 rival_variances=np.array([self._unit_variance(state, view, rival) for rival in rivals]),
                 leader_senses=float(state.counts[b].sum()),
                 rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
+                leader_left=left.of(b),
             )
         )
-        self.more_senses = math.ceil(wanted[0] + wanted[1].sum())
-        return self._senses(state, view, wanted[0], dict(zip(rivals, wanted[1].tolist(), strict=True)))
+        self.more_senses = math.ceil(min(wanted[0] + wanted[1].sum(), MOST_SENSES))
+        return self._senses(state, view, dict(zip([b, *rivals], [wanted[0], *wanted[1].tolist()], strict=True)), left)
 
     def _unit_variance(self, state: State, view: View, rival: int) -> float:
         """Of the rival's value, of one sense: as far as the bets have shown it."""
@@ -257,26 +274,25 @@ class Adaptive(Policy):
     def _evenly(self, rival: int) -> float:
         return EVENLY_ON_BINARY if self.alphabets[rival][0] == 2 else EVENLY_ON_RIVAL
 
-    def _senses(self, state: State, view: View, leader_senses: float, rival_senses: dict[int, float]) -> Senses:
-        """The part of the senses needed that is asked for now: the same of every channel, so that all end together."""
-        b = state.leader
-        part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(leader_senses, 1.0)), 1.0)
-        part = min(part, self._most(state, b) / max(leader_senses, 1.0))
-        senses: Senses = {b: _whole(part * leader_senses * view.shares(b, EVENLY_ON_LEADER))}
-        for rival, needed in rival_senses.items():
-            if needed > 0.0 and not self._worthless([rival]):
-                batch = min(part * needed, self._most(state, rival))
-                senses[rival] = _whole(batch * view.shares(rival, self._evenly(rival)))
-        return senses
+    def _senses(self, state: State, view: View, needed: Mapping[int, float], left: Supply) -> Senses:
+        """The part of the senses needed, or left, that is asked for now: the same of every channel and input."""
+        b, wanted = state.leader, dict[int, Floats]()
+        for channel, senses in needed.items():
+            if channel == b or (senses > 0.0 and not self._worthless([channel])):
+                evenly = EVENLY_ON_LEADER if channel == b else self._evenly(channel)
+                wanted[channel] = left.within(channel, senses * view.shares(channel, evenly))
+        most = {channel: self._largest_part(state, channel, senses) for channel, senses in wanted.items()}
+        part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(float(wanted[b].sum()), 1.0)), 1.0, most[b])
+        return {channel: _whole(min(part, most[channel]) * senses) for channel, senses in wanted.items()}
 
-    def _most(self, state: State, channel: int) -> float:
-        return max(LARGEST_GROWTH * state.senses(channel), 8.0)
+    def _largest_part(self, state: State, channel: int, wanted: Floats) -> float:
+        return max(LARGEST_GROWTH * state.senses(channel), 8.0) / max(float(wanted.sum()), 1.0)
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
     def _bets(self, state: State, view: View, senses: Senses) -> Bets | None:
         """Bets against every rival that is far enough behind for them."""
-        if self.threshold != "proved":
+        if self.threshold != "proved" or state.leader not in senses:
             return None
         b, chosen = state.leader, self._chosen_bets(state, view, senses)
         for rival, bet in chosen.items():

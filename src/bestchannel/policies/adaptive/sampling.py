@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ class Situation:
     rival_variances: Floats  # [rival]
     leader_senses: float  # so far
     rival_senses: Floats  # [rival] so far, as far as they count as evidence
+    leader_left: float = math.inf  # that can still be had of the leader
 
 
 SensesNeeded = tuple[float, Floats]
@@ -35,16 +37,21 @@ Rule = Callable[[Situation], SensesNeeded]
 GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
 """Senses of the leader that are tried, relative to the fewest possible."""
 
+OUT_OF_REACH = 1e-4
+"""The part of the evidence that a rival is to bring alone where the leader cannot: more senses than there are."""
+
 
 def fewest(now: Situation) -> SensesNeeded:
     """The fewest further senses after which every rival should be ruled out.
 
-    Given n senses of the leader, each n_a follows; the best n is looked for on a grid.
+    Given n senses of the leader, each n_a follows; the best n is looked for on a grid. Where too few are left of the
+    leader, as many of the rivals as there are.
     """
     evidence = now.gaps**2 / (2.0 * now.needed)
     least = float((now.leader_variances / evidence).max())
-    leader = least * GRID
-    rivals = now.rival_variances / (evidence - now.leader_variances / leader[:, None])
+    leader = np.clip(least * GRID, 1.0, max(now.leader_left, 1.0))
+    missing = evidence - now.leader_variances / leader[:, None]
+    rivals = now.rival_variances / np.maximum(missing, OUT_OF_REACH * evidence)
     best = int(np.argmin(leader + rivals.sum(axis=1)))
     return float(leader[best]), rivals[best]
 
