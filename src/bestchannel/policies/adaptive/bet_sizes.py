@@ -58,7 +58,7 @@ def chosen_bets(
     """
     own = leader.variance()
     theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals])
-    largest = np.minimum(gaps / (own + theirs), [_largest_weight(rival) for rival in rivals])
+    largest = np.minimum(gaps / np.maximum(own + theirs, 1e-12), [_largest_weight(rival) for rival in rivals])
     weights = largest[:, None] * SIZES
     paid = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel()).settled(
         leader.senses[:, None] * leader.rows
