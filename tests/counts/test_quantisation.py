@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
 from scipy.stats import norm
 
 import bestchannel as bc
@@ -166,7 +167,8 @@ def test_a_second_column_has_the_other_coordinate(tmp_path):
     pd.DataFrame(columns).to_csv(tmp_path / "log.csv", index=False)
     pd.DataFrame(columns).to_parquet(tmp_path / "log.parquet")
     np.savez(tmp_path / "log.npz", **columns)
-    for ending in ("csv", "parquet", "npz"):
+    savemat(tmp_path / "log.mat", columns)
+    for ending in ("csv", "parquet", "npz", "mat"):
         names = {"x": "sent", "y": "i", "y2": "q"}
         other = bc.read_trials(tmp_path / f"log.{ending}", columns=names, bins=8)
         assert other.binnings == trials.binnings
@@ -234,6 +236,9 @@ def test_a_text_among_measured_outputs_is_refused_with_its_line(tmp_path):
     path.write_text("x,y,count\n0,0.5,3\n")
     with pytest.raises(InputError, match="bins are made from measured outputs with one row per sense"):
         bc.read_counts(path, bins=[0])
+    path.write_text("x,y\n0,0.5\n1,0.7\n")
+    with pytest.raises(InputError, match="only a matrix can be transposed"):
+        bc.read_counts(path, bins=[0], transpose=True)
     path.write_text("9,1\n2,8\n")
     with pytest.raises(InputError, match="leave bins"):
         bc.read_counts(path, bins=[0])

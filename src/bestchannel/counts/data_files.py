@@ -227,6 +227,8 @@ def read_counts(
     [[9, 1], [0, 10]]
     """
     if _to_be_cut(bins):
+        if transpose:
+            raise InputError(NOT_A_MATRIX)
         trials = read_trials(
             path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, form=form, progress=progress
         )

@@ -160,8 +160,12 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
         return _objects([_member(parts, depth) for _ in range(math.prod(shape))], shape)
     if kind == _STRUCT:
         return _structs(parts, shape, depth)
-    what = "sparse" if kind == _SPARSE else "complex" if kind in _NUMERIC_CLASSES else "of another kind than numbers"
-    raise InputError(f"the variable {name} must be a full matrix of real numbers; it is {what} (full() makes it so)")
+    what = "of another kind than numbers"
+    if kind == _SPARSE:
+        what = "sparse (full() makes it so)"
+    elif kind in _NUMERIC_CLASSES:
+        what = "complex (save real() and imag() as two vectors, and name them as --columns y=re,y2=im)"
+    raise InputError(f"the variable {name} must be a full matrix of real numbers; it is {what}")
 
 
 def _of_class(stored: _Array, kind: str, name: str) -> _Array:
