@@ -25,7 +25,7 @@ from bestchannel.progress import Progress
 UNKNOWN = 2**31
 """Stands for the number of channels where Dask does not know it."""
 
-PORTION = 2**16
+PORTION = 2**13
 """Channels of a chunk that are solved at a time."""
 
 
@@ -50,10 +50,8 @@ def solve_lazily(
         workers or 1,
         UNKNOWN if math.isnan(count) else int(count),
         dtype=np.float64,
-        chunks=(*whole.chunks[:-2], (3 + n + m,)),
-        drop_axis=[whole.ndim - 2, whole.ndim - 1],
-        new_axis=[whole.ndim - 2],
-        meta=np.empty((0,) * (whole.ndim - 1)),
+        chunks=(*whole.chunks[:-2], (1,), (3 + n + m,)),  # as many axes as before, or Dask would not join the tasks
+        meta=np.empty((0,) * whole.ndim),
     )
     return _unpacked(packed, n)
 
@@ -75,7 +73,7 @@ def _solve_chunk(
         answer = solve_stack(part, tolerance, name=named, normalize=normalize, workers=workers, of=of)
         columns = (answer.lower[:, None], answer.upper[:, None], answer.converged[:, None], answer.input, answer.output)
         np.concatenate(columns, axis=1, out=packed[first : first + PORTION])
-    return packed.reshape(*leading, -1)
+    return packed.reshape(*leading, 1, -1)
 
 
 def _later(name: Callable[[int], str], first: int, c: int) -> str:
@@ -87,21 +85,15 @@ def _unpacked(packed: Any, n: int) -> Capacities:
     """The fields, each copied out of a chunk's answers: a view would keep all of them in memory."""
 
     def field(first: int, last: int) -> Any:
-        return packed.map_blocks(_columns, first, last, dtype=float, chunks=(*packed.chunks[:-1], (last - first,)))
+        chunks = (*packed.chunks[:-1], (last - first,))
+        return packed.map_blocks(_columns, first, last, dtype=float, chunks=chunks)[..., 0, :]
 
-    def bound(column: int) -> Any:
-        return packed.map_blocks(_column, column, dtype=float, drop_axis=packed.ndim - 1)
-
-    outputs = packed.shape[-1]
-    return Capacities(bound(0), bound(1), bound(2).astype(bool), field(3, 3 + n), field(3 + n, outputs))
+    lower, upper, converged = (field(i, i + 1)[..., 0] for i in range(3))
+    return Capacities(lower, upper, converged.astype(bool), field(3, 3 + n), field(3 + n, packed.shape[-1]))
 
 
 def _columns(packed: Floats, first: int, last: int) -> Floats:
     return packed[..., first:last].copy()
-
-
-def _column(packed: Floats, column: int) -> Floats:
-    return packed[..., column].copy()
 
 
 def solve_named(stack: Any, solve: Callable[[Any], Capacities]) -> Capacities:
