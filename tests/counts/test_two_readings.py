@@ -52,6 +52,7 @@ def test_probabilities_of_classes_x_and_y_are_a_matrix(tmp_path):
         ",x,y\n0,90,10\n1,20,80\n2,30,70\n",
         "sent,x,y\nlow,9,1\nhigh,2,8\n",
         "channel,x,y\nx,90,10\ny,20,80\n",
+        "x,y\na,90\nb,10\n",
         "v,w,x,y\n5,1,2,3\n6,7,1,1\n8,8,8,1\n1,1,1,9\n",
     ],
 )

@@ -115,7 +115,8 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     start = 1 if _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
-    _refuse_other_columns(table, above, counts)
+    if hints.form is None:
+        _refuse_other_columns(table, above, counts)
     column = [row[0] for row in table.rows[start:]]
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)

@@ -42,7 +42,8 @@ def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool])
     if len(set(map(str.casefold, titles))) < len(titles):
         return None if beside else "rows"
     is_corner = titles[0].casefold() == "x" or not _is_role(titles[0])
-    if beside and is_corner and not all(map(_is_role, titles)) and not _is_index_of_log(header, rows, labels):
+    named = len(titles) > 2 and all(map(_is_role, titles))
+    if beside and is_corner and not named and not _is_index_of_log(header, rows, labels):
         return None
     letters = all(len(title) == 1 and title.casefold() != "p" for title in titles)
     return None if letters and _fit(rows, len(header), 0, fits) and not _repeats(header, rows) else "rows"
