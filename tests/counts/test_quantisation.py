@@ -179,7 +179,7 @@ def test_a_second_column_has_the_other_coordinate(tmp_path):
 
 
 def test_a_column_called_y2_is_passed_over_unless_it_is_asked_for(tmp_path):
-    (tmp_path / "log.csv").write_text("x,y,y2\n0,0,5\n1,1,6\n")
+    (tmp_path / "log.csv").write_text("x,y,y2\n0,0,5\n1,1,6\n0,1,7\n1,1,8\n")
     assert bc.read_counts(tmp_path / "log.csv")["log"].outputs == ("0", "1")
 
 

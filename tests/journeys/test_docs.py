@@ -265,7 +265,7 @@ def test_nothing_that_touches_a_formula_is_lost(site, name):
     lines = (DOCS / f"theory/{name}.md").read_text(encoding="utf-8").splitlines()
     page = text_of((site / f"theory/{name}.html").read_text(encoding="utf-8"))
     sentences = [
-        re.sub(r"^\d\.", "", text_of(line)) for line in lines if "$" in line and not re.search(r"\$\$|[|[#<]", line)
+        re.sub(r"^(\d\.|-)", "", text_of(line)) for line in lines if "$" in line and not re.search(r"\$\$|[|[#<]", line)
     ]
     assert len(sentences) > 5
     assert [sentence for sentence in sentences if sentence not in page] == []

@@ -91,6 +91,7 @@ def test_recording_is_replayed_to_a_verdict_within_its_condition(trials):
 def test_replayed_run_goes_on_to_the_same_verdict_and_refuses_another_recording(trials, tmp_path):
     whole, run = result_of("identify", "--replay", trials), tmp_path / "run.db"
     assert result_of("identify", "--replay", trials, "--run", run, "--max-senses", 40)[0] == 3
+    del whole[1]["source"]  # a run says it itself
     assert result_of("run", "resume", run, "--max-senses", 10**6) == whole
     with trials.open("a") as file:
         file.write("bad,0,0\n")

@@ -158,7 +158,7 @@ def test_looser_bracket_contains_the_tighter_one_in_part_and_is_as_wide_as_asked
 def test_progress_counts_the_rivals_proved():
     seen = []
     solved(bsc(0.1), bsc(0.2), bsc(0.3), progress=lambda done, total: seen.append((done, total)))
-    assert seen[:2] == [(1, 2), (2, 2)]
+    assert [step for step in seen if step[0] > 0][:2] == [(1, 2), (2, 2)]
 
 
 def test_accuracy_out_of_range_is_refused():

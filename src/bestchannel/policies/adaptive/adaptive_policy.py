@@ -275,7 +275,10 @@ class Adaptive(Policy):
         return EVENLY_ON_BINARY if self.alphabets[rival][0] == 2 else EVENLY_ON_RIVAL
 
     def _senses(self, state: State, view: View, needed: Mapping[int, float], left: Supply) -> Senses:
-        """The part of the senses needed, or left, that is asked for now: the same of every channel and input."""
+        """The part of the senses needed, or left, that is asked for now: the same of every channel and input.
+
+        Where the leader needs more than its senses may grow by, as at a near tie, far rivals do not wait for it.
+        """
         b, wanted = state.leader, dict[int, Floats]()
         for channel, senses in needed.items():
             if channel == b or (senses > 0.0 and not self._worthless([channel])):
@@ -283,7 +286,8 @@ class Adaptive(Policy):
                 wanted[channel] = left.within(channel, senses * view.shares(channel, evenly))
         most = {channel: self._largest_part(state, channel, senses) for channel, senses in wanted.items()}
         part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(float(wanted[b].sum()), 1.0)), 1.0, most[b])
-        return {channel: _whole(min(part, most[channel]) * senses) for channel, senses in wanted.items()}
+        parts = {channel: part if channel == b else min(max(part, BATCH), most[channel]) for channel in wanted}
+        return {channel: _whole(parts[channel] * senses) for channel, senses in wanted.items()}
 
     def _largest_part(self, state: State, channel: int, wanted: Floats) -> float:
         return max(LARGEST_GROWTH * state.senses(channel), 8.0) / max(float(wanted.sum()), 1.0)
