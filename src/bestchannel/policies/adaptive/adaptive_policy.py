@@ -41,6 +41,9 @@ BATCH = 0.12
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 """The least that a request adds to the senses of the leader, and the most to those of any channel, relatively."""
 
+FEWEST = 8.0
+"""Senses of a channel that a request asks for, at least."""
+
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.8
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
 
@@ -287,7 +290,15 @@ class Adaptive(Policy):
         most = {channel: self._largest_part(state, channel, senses) for channel, senses in wanted.items()}
         part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(float(wanted[b].sum()), 1.0)), 1.0, most[b])
         parts = {channel: part if channel == b else min(max(part, BATCH), most[channel]) for channel in wanted}
-        return {channel: _whole(parts[channel] * senses) for channel, senses in wanted.items()}
+        return {
+            channel: _whole(
+                left.within(channel, max(parts[channel], self._least_part(state, channel, senses)) * senses)
+            )
+            for channel, senses in wanted.items()
+        }
+
+    def _least_part(self, state: State, channel: int, wanted: Floats) -> float:
+        return max(SMALLEST_GROWTH * state.senses(channel), FEWEST) / max(float(wanted.sum()), 1e-9)
 
     def _largest_part(self, state: State, channel: int, wanted: Floats) -> float:
         return max(LARGEST_GROWTH * state.senses(channel), 8.0) / max(float(wanted.sum()), 1.0)
