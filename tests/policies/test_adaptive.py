@@ -246,7 +246,7 @@ def test_state_shows_leader_rivals_senses_and_evidence():
     policy = Adaptive([(2, 2)] * 3, delta=0.1)
     assert policy.state is None
     while len(policy.candidates) == 3:
-        tell(policy, [bsc(0.3).W, bsc(0.05).W, bsc(0.2).W])
+        tell(policy, [bsc(0.3).W, bsc(0.05).W, bsc(0.08).W])
     head, *rows = (line.split() for line in str(policy.state).splitlines())
     assert head[:3] == ["channel", "role", "senses"]
     out, rival = (0, 2) if 2 in policy.candidates else (2, 0)
