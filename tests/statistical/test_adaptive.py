@@ -8,7 +8,7 @@ nearly equal channels in a quarter of the runs and more, which is noticed with p
 delta = 0.01.
 
 The theorem allows any leader, also one that is no better than its rival: as hostile as can be. The
-twin whose bets pay as if the leader were 0.05 nat better rules the rival out in more than half of
+twin whose bets pay as if the leader were 0.15 nat better rules the rival out in more than half of
 the runs, which is noticed as surely.
 
 Bets without a policy: 4000 sequences of 60 requests to a leader and a rival of equal capacity.
@@ -76,10 +76,10 @@ class Misled(Adaptive):
 
 
 class Flattered(Misled):
-    """A sabotaged policy: every bet pays as if the leader were 0.05 nat better."""
+    """A sabotaged policy: every bet pays as if the leader were 0.15 nat better."""
 
     def _weigh(self, state, view, thresholds):
-        weights = {rival: 0.05 * state.bets[rival].weight for rival in thresholds}
+        weights = {rival: 0.15 * state.bets[rival].weight for rival in thresholds}
         lower = {rival: nats - weights[rival] for rival, nats in thresholds.items()}
         return {rival: nats + weights[rival] for rival, nats in super()._weigh(state, view, lower).items()}
 
