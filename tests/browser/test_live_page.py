@@ -153,3 +153,14 @@ def test_what_a_reader_has_unfolded_stays_so_when_the_report_is_drawn_again(brow
         )
         assert window.evaluate("[...document.querySelectorAll('#report details')].every(d => d.open)")
         assert window.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_a_token_can_be_typed_and_a_wrong_one_is_refused(browser, service):
+    with visited(browser) as window:
+        window.goto(service.address)
+        window.keyboard.type("wrong")
+        window.keyboard.press("Enter")
+        until(window, "main", "not valid here")
+        window.keyboard.type("0123456789abcdefghij")
+        window.keyboard.press("Enter")
+        until(window, "h1", "Runs")

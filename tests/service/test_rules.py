@@ -104,6 +104,14 @@ def test_another_site_can_not_make_a_browser_change_anything(service, origin):
     refused(service, "origin")
 
 
+@pytest.mark.parametrize(
+    ("site", "status"), [("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("none", 403)]
+)
+def test_a_form_without_a_referer_is_heard_where_the_browser_says_that_it_is_ours(service, site, status):
+    own = {"Cookie": f"bestchannel-{service.port}={TOKEN}", "Origin": "null", "Sec-Fetch-Site": site}
+    assert service.call("PATCH", "/api/runs/lab", {"paused": False}, token=None, headers=own)[0] == status
+
+
 def test_a_cookie_without_an_origin_changes_nothing(service):
     cookie = {"Cookie": f"bestchannel-{service.port}={TOKEN}"}
     assert service.call("GET", "/api/runs", token=None, headers=cookie)[0] == 200

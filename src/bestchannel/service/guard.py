@@ -63,12 +63,17 @@ class Guard:
             raise RefusedError(403, "host", "this service has another name; start it with --allow-host to be called so")
 
     def check_origin(self, method: str, headers: Mapping[str, str], by_cookie: bool) -> None:
-        """Refuse what another site makes a browser send."""
+        """Refuse what another site makes a browser send.
+
+        Pages without a Referer send their forms with the origin "null"; the browser then says itself whose form it was.
+        """
         if method in SAFE:
             return
         origin = headers.get("origin")
         if origin is None and not by_cookie:
             return  # no browser
+        if origin == "null" and headers.get("sec-fetch-site") == "same-origin":
+            return
         if origin is None or urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
             raise RefusedError(403, "origin", "only pages of this service may send this")
 
