@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from bestchannel.compiled import entry, inner
-from bestchannel.evidence.rival_bound_kernels import MATRIX, VECTOR, Losses, climb, new_room
+from bestchannel.evidence.rival_bound_kernels import MATRIX, VECTOR
+from bestchannel.evidence.rival_loss_kernels import Losses, climb, new_room
 from bestchannel.evidence.rival_row_kernels import row_bound
 
 ROUNDS = 12

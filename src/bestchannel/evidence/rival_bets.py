@@ -40,7 +40,7 @@ ROUNDING = 1e-11
 
 
 Losses = tuple[Floats, Floats, Floats, Floats, Floats, float]
-"""n̄ [x, y], c [x], senses [x, e], tilts [x, e], log Q [x, e, y] and S: see `rival_bound_kernels.Losses`."""
+"""n̄ [x, y], c [x], senses [x, e], tilts [x, e], log Q [x, e, y] and S: see `rival_loss_kernels.Losses`."""
 
 
 @dataclass(frozen=True)

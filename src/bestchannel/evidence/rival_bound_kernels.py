@@ -14,58 +14,33 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.compiled import entry, inner
-from bestchannel.evidence.rival_row_kernels import row_bound
+from bestchannel.evidence.rival_loss_kernels import Losses, balance, climb, loss, new_room
 
-TOLERANCE = 1e-4
-"""Nats by which the bound of a row may exceed the row's largest loss."""
-
-CLIMBS = 60
 SETTLED = 1e-4
-MIXINGS = 8
-"""How often, at most, the R of a box is moved."""
+SWEEPS = 6
+"""How often, at most, the rows at the ends of a box are computed, each time for another R."""
 
-PEELS = (0.6, 0.3, 0.12)
-"""How much of the way from a face of the box to P is cut off at a time."""
+FIRST_PART, LATER_PART = 0.6, 0.4
+"""How much of the way to the R that is best for the present rows is gone; and of that, where it led up."""
 
-THIN = 0.02
-"""Of an entry of P, by which a face is near enough to it."""
+WORTH_IT = 0.05
+"""Of what a bound is too large, by which it has to fall to be looked at again."""
+
+TOWARDS_KNAPSACK = 0.3
+"""How far P goes to the solution of the knapsack before it is balanced."""
 
 CUT = 0.6
 """How far from a face of its box towards the point where most is lost a box is cut."""
 
 
-class Losses(NamedTuple):
-    """The bets on a rival's senses: what was counted, and under which tilts and output distributions."""
-
-    counts: Floats  # [x, y] n̄: every sense weighted with its ω
-    charged: Floats  # [x] c: the sum over the senses of ω log Q
-    senses: Floats  # [x, e]
-    tilts: Floats  # [x, e] ω
-    logQ: Floats  # [x, e, y]
-    weight: float  # S
-
-
 class CoveringBoxes(NamedTuple):
-    """CoveringBoxes of input distributions, each with its R and the rows at its ends."""
+    """Boxes of input distributions, each with its R, the rows at its ends and the P where most is lost."""
 
     ends: Floats  # [box, side, x]
     logR: Floats  # [box, y]
     logw: Floats  # [box, side, x, y]
+    P: Floats  # [box, x]
     bound: Floats  # [box]
-
-
-class Room(NamedTuple):
-    """Arrays to work in."""
-
-    a: Floats  # [y]
-    tau: Floats  # [e]
-    powers: Floats  # [e, y]
-    weights: Floats  # [e]
-    at_ends: Floats  # [side, x]
-    P: Floats  # [x]
-    R: Floats  # [y]
-    slopes: Floats  # [x]
-    logw: Floats  # [y]
 
 
 @inner
@@ -74,134 +49,21 @@ def _new_boxes(most, n_inputs, n_outputs):
         np.zeros((most, 2, n_inputs)),
         np.zeros((most, n_outputs)),
         np.zeros((most, 2, n_inputs, n_outputs)),
+        np.zeros((most, n_inputs)),
         np.zeros(most),
     )
-
-
-@inner
-def new_room(n_epochs, n_inputs, n_outputs):
-    """Space for the rows of one rival."""
-    return Room(
-        np.zeros(n_outputs),
-        np.zeros(n_epochs),
-        np.zeros((n_epochs, n_outputs)),
-        np.zeros(n_epochs),
-        np.zeros((2, n_inputs)),
-        np.zeros(n_inputs),
-        np.zeros(n_outputs),
-        np.zeros(n_inputs),
-        np.zeros(n_outputs),
-    )
-
-
-@inner
-def _loss(losses, x, p, logR, logw, room):
-    """u_x(p; R), from above; `logw` moves to the row at which it is reached."""
-    if p <= 0.0:
-        return 0.0
-    for y in range(len(room.a)):
-        room.a[y] = p * losses.counts[x, y]
-    for e in range(len(room.tau)):
-        room.tau[e] = p * losses.tilts[x, e]
-    bound = row_bound(
-        room.a, losses.senses[x], room.tau, losses.logQ[x], p * losses.weight, logR, logw, room.powers, room.weights,
-        TOLERANCE,
-    )  # fmt: skip
-    return bound - p * losses.charged[x]
-
-
-# --- where most is lost ------------------------------------------------------------------------------------
-
-
-@inner
-def climb(losses, P, logW, logR, largest, settled, room):
-    """F(P) at a P where it is about largest; P, the rows and R move there. With largest <= 0, P stays."""
-    n_inputs, n_outputs = logW.shape
-    before = -np.inf
-    for step in range(CLIMBS):
-        value = 0.0
-        room.R[:] = 0.0
-        for x in range(n_inputs):
-            value += _loss(losses, x, P[x], logR, logW[x], room)
-            for y in range(n_outputs):
-                room.R[y] += P[x] * math.exp(logW[x, y])
-            room.slopes[x] = _derivative(losses, x, P[x], logR, logW[x], room)
-        change = _move(P, room.slopes, losses.weight, largest) if largest > 0.0 else 0.0
-        for y in range(n_outputs):
-            new = math.log(0.5 * (room.R[y] + math.exp(logR[y])))  # undamped it oscillates
-            change = max(change, abs(new - logR[y]))
-            logR[y] = new
-        if change < settled or (step > 3 and abs(value - before) < settled):
-            break
-        before = value
-    value = 0.0
-    for x in range(n_inputs):
-        value += _loss(losses, x, P[x], logR, logW[x], room)
-    return value
-
-
-@inner
-def _derivative(losses, x, p, logR, logw, room):
-    """du_x/dp at the row w, by the envelope theorem; `room` is as `_loss` left it."""
-    slope = -losses.charged[x]
-    for y in range(len(logw)):
-        slope += losses.counts[x, y] * logw[y] + losses.weight * math.exp(logw[y]) * (logw[y] - logR[y])
-    if p > 0.0:
-        for e in range(len(room.tau)):
-            mean = 0.0
-            for y in range(len(logw)):
-                mean += math.exp(logw[y]) * room.powers[e, y] * (losses.logQ[x, e, y] - logw[y])
-            slope += losses.tilts[x, e] * room.weights[e] * mean
-    return slope
-
-
-@inner
-def _move(P, slopes, weight, largest):
-    """A multiplicative step of P up the slopes, within the largest entry allowed; how far it went."""
-    top = slopes[0]
-    for x in range(len(P)):
-        top = max(top, slopes[x])
-    total = 0.0
-    for x in range(len(P)):
-        slopes[x] = max(P[x], 1e-12) * math.exp(max((slopes[x] - top) / weight, -5.0))
-        total += slopes[x]
-    for x in range(len(P)):
-        slopes[x] /= total
-    _cap(slopes, largest)
-    change = 0.0
-    for x in range(len(P)):
-        change = max(change, abs(slopes[x] - P[x]))
-        P[x] = slopes[x]
-    return change
-
-
-@inner
-def _cap(P, largest):
-    """Cut the one entry that exceeds the largest, and share what is cut off among the others."""
-    for x in range(len(P)):
-        if P[x] > largest:
-            rest = 1.0 - P[x]
-            for other in range(len(P)):
-                if other != x:
-                    P[other] *= (1.0 - largest) / max(rest, 1e-300)
-            P[x] = largest
-
-
-# --- nowhere is more lost ----------------------------------------------------------------------------------
 
 
 @inner
 def _search(losses, P, logW, logR, largest, target, boxes, room):
     """An upper bound of F over all P, at most `target` where that can be shown.
 
-    P is where F is about largest. What is far from it is cut off first; the rest is divided. Where nothing can be
-    shown, P, the rows and R move to the box with the largest bound.
+    P is where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound.
     """
     boxes.ends[0, 0], boxes.ends[0, 1] = 0.0, min(largest, 1.0)
     boxes.logw[0, 0], boxes.logw[0, 1] = logW, logW
-    boxes.logR[0] = logR
+    boxes.logR[0], boxes.P[0] = logR, P
     _bound_box(losses, boxes, 0, target, room)
-    _peel(losses, P, target, boxes, room)
     used = 1
     while True:
         worst = 0
@@ -211,10 +73,11 @@ def _search(losses, P, logW, logR, largest, target, boxes, room):
         if not boxes.bound[worst] > target:
             return boxes.bound[worst]
         if used == len(boxes.bound):
-            _go_to(boxes, worst, P, logW, logR)
+            P[:], logW[:], logR[:] = boxes.P[worst], boxes.logw[worst, 1], boxes.logR[worst]
             return boxes.bound[worst]
-        x, cut = _cut(losses, boxes, worst, P, room)
-        _copy(boxes, worst, used)
+        x, cut = _cut(losses, boxes, worst, room)
+        boxes.ends[used], boxes.logw[used] = boxes.ends[worst], boxes.logw[worst]
+        boxes.logR[used], boxes.P[used] = boxes.logR[worst], boxes.P[worst]
         boxes.ends[worst, 1, x] = boxes.ends[used, 0, x] = cut
         before = boxes.bound[worst]
         for box in (worst, used):
@@ -224,76 +87,66 @@ def _search(losses, P, logW, logR, largest, target, boxes, room):
 
 
 @inner
-def _peel(losses, P, target, boxes, room):
-    """Shrink the first box: slabs at its faces in which at most `target` is lost are cut off, ever thinner ones."""
-    for part in PEELS:
-        going_on = True
-        while going_on and boxes.bound[0] > target:
-            going_on = False
-            for x in range(len(P)):
-                for side in range(2):
-                    face = boxes.ends[0, side, x]
-                    if abs(P[x] - face) > THIN * max(P[x], THIN):
-                        cut = face + part * (P[x] - face)
-                        _copy(boxes, 0, 1)
-                        boxes.ends[1, 1 - side, x] = cut
-                        _bound_box(losses, boxes, 1, target, room)
-                        if boxes.bound[1] <= target:
-                            boxes.ends[0, side, x] = cut
-                            going_on = True
-            if going_on:
-                _bound_box(losses, boxes, 0, target, room)
-
-
-@inner
-def _copy(boxes, box, to):
-    """Make one box like another."""
-    boxes.ends[to] = boxes.ends[box]
-    boxes.logw[to] = boxes.logw[box]
-    boxes.logR[to] = boxes.logR[box]
-
-
-@inner
-def _go_to(boxes, box, P, logW, logR):
-    """Move P, the rows and R to the middle of a box."""
-    total = 0.0
-    for x in range(len(P)):
-        P[x] = 0.5 * (boxes.ends[box, 0, x] + boxes.ends[box, 1, x])
-        total += P[x]
-    for x in range(len(P)):
-        P[x] /= total
-    logW[:] = boxes.logw[box, 1]
-    logR[:] = boxes.logR[box]
-
-
-@inner
 def _bound_box(losses, boxes, box, target, room):
-    """Bound F on one box; R moves to where the bound is least."""
-    ends, logR, logw = boxes.ends[box], boxes.logR[box], boxes.logw[box]
-    n_inputs, n_outputs = logw.shape[1:]
-    best = np.inf
+    """Bound F on one box; R moves to where the bound is least, as far as the target demands and allows.
+
+    With the rows as they are the best R belongs to a saddle point that is found at once (`_saddle`); for it the
+    rows are computed anew. Where the bound grows, since the rows have moved far, R goes a part of the way only.
+    """
+    ends, logR, logw, P = boxes.ends[box], boxes.logR[box], boxes.logw[box], boxes.P[box]
+    boxes.bound[box] = -np.inf
     if not _tighten(ends):
-        boxes.bound[box] = -np.inf
         return
-    for _ in range(MIXINGS):
-        for side in range(2):
-            for x in range(n_inputs):
-                room.at_ends[side, x] = _loss(losses, x, ends[side, x], logR, logw[side, x], room)
+    best, saddle, part = np.inf, -np.inf, FIRST_PART
+    for _ in range(SWEEPS):
+        _fill_ends(losses, ends, logR, logw, room)
         value = _knapsack(ends, room)
-        improved = best - value
-        best = min(best, value)
-        if best <= target or improved < 0.01 * (best - target):
-            break
-        room.R[:] = 0.0
-        for x in range(n_inputs):
-            width = ends[1, x] - ends[0, x]
-            upper = (room.P[x] - ends[0, x]) / width if width > 0.0 else 0.0
-            for y in range(n_outputs):
-                room.R[y] += (1.0 - upper) * ends[0, x] * math.exp(logw[0, x, y])
-                room.R[y] += upper * ends[1, x] * math.exp(logw[1, x, y])
-        for y in range(n_outputs):
-            logR[y] = math.log(0.5 * (room.R[y] + math.exp(logR[y])))
+        if value < best:
+            worth_it = best - value > WORTH_IT * (value - target)
+            best = value
+            if best <= target or saddle > target or not worth_it:
+                break
+            for y in range(len(logR)):
+                room.R[0, y] = math.exp(logR[y])
+            saddle = _saddle(losses.weight, ends, logR, logw, P, room)
+        else:
+            part *= LATER_PART
+        for y in range(len(logR)):
+            logR[y] = math.log((1.0 - part) * room.R[0, y] + part * room.R[1, y])
     boxes.bound[box] = best
+
+
+@inner
+def _fill_ends(losses, ends, logR, logw, room):
+    """u_x at both ends of every input."""
+    for side in range(2):
+        for x in range(ends.shape[1]):
+            room.at_ends[side, x] = loss(losses, x, ends[side, x], logR, logw[side, x], room)
+
+
+@inner
+def _saddle(weight, ends, logR, logw, P, room):
+    """The least sum of chords over all R, largest in P, with the rows as they are, from below; P moves there.
+
+    The output at that P, which is the best R, is left in `room.R[1]`.
+    """
+    n_inputs, n_outputs = room.parts.shape
+    room.ends[:], room.rest[:] = ends, 0.0
+    constant = 0.0
+    for x in range(n_inputs):
+        P[x] += TOWARDS_KNAPSACK * (room.P[x] - P[x])
+        low, high = ends[0, x], ends[1, x]
+        width = max(high - low, 1e-12)
+        lower, upper = room.at_ends[0, x], room.at_ends[1, x]
+        for y in range(n_outputs):
+            at_low, at_high = low * math.exp(logw[0, x, y]), high * math.exp(logw[1, x, y])
+            lower += weight * at_low * logR[y]
+            upper += weight * at_high * logR[y]
+            room.parts[x, y] = (at_high - at_low) / width
+            room.rest[y] += at_low
+        constant += lower
+        room.rises[x] = (upper - lower) / width
+    return constant + balance(weight, P, room)
 
 
 @inner
@@ -338,15 +191,12 @@ def _knapsack(ends, room):
 
 
 @inner
-def _cut(losses, boxes, box, P, room):
-    """Where to cut a box: at the input whose chord is furthest above u_x at P, or in its middle where P is outside."""
-    ends, logR, logw = boxes.ends[box], boxes.logR[box], boxes.logw[box]
-    n_inputs = len(P)
-    for side in range(2):
-        for x in range(n_inputs):
-            room.at_ends[side, x] = _loss(losses, x, ends[side, x], logR, logw[side, x], room)
+def _cut(losses, boxes, box, room):
+    """Which input to cut a box at, and where: that whose chord is furthest above u_x at P, or in the middle."""
+    ends, logR, logw, P = boxes.ends[box], boxes.logR[box], boxes.logw[box], boxes.P[box]
+    _fill_ends(losses, ends, logR, logw, room)
     widest, where, most = 0, 0.5 * (ends[0, 0] + ends[1, 0]), -1.0
-    for x in range(n_inputs):
+    for x in range(len(P)):
         low, high = ends[0, x], ends[1, x]
         width = high - low
         if width <= 1e-9:
@@ -354,7 +204,7 @@ def _cut(losses, boxes, box, P, room):
         middle = P[x] if low + 0.02 * width < P[x] < high - 0.02 * width else 0.5 * (low + high)
         room.logw[:] = logw[1, x]
         chord = room.at_ends[0, x] + (middle - low) / width * (room.at_ends[1, x] - room.at_ends[0, x])
-        gap = chord - _loss(losses, x, middle, logR, room.logw, room)
+        gap = chord - loss(losses, x, middle, logR, room.logw, room)
         if gap > most:
             widest, most = x, gap
             if middle != P[x]:

@@ -1,0 +1,207 @@
+# mypy: ignore-errors
+"""What the bets against a rival have lost on its own senses if an input distribution P is the truth, compiled.
+
+F(P) = min_R sum_x u_x(P_x; R), with u_x the bound of a row (`rival_row_kernels`), and where it is about largest; that
+it is not larger elsewhere is shown in `rival_bound_kernels`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.compiled import inner
+from bestchannel.evidence.rival_row_kernels import row_bound
+
+TOLERANCE = 1e-4
+"""Nats by which the bound of a row may exceed the row's largest loss."""
+
+CLIMBS = 30
+BALANCINGS = 30
+BALANCED = 1e-3
+"""By which the entries of P still change when it is left as it is."""
+
+BOLDER = 1.3
+"""The factor by which steps of P grow while they lead up."""
+
+HALVINGS = 44
+
+
+class Losses(NamedTuple):
+    """The bets on a rival's senses: what was counted, and under which tilts and output distributions."""
+
+    counts: Floats  # [x, y] n̄: every sense weighted with its ω
+    charged: Floats  # [x] c: the sum over the senses of ω log Q
+    senses: Floats  # [x, e]
+    tilts: Floats  # [x, e] ω
+    logQ: Floats  # [x, e, y]
+    weight: float  # S
+
+
+class Room(NamedTuple):
+    """Arrays to work in."""
+
+    a: Floats  # [y]
+    tau: Floats  # [e]
+    powers: Floats  # [e, y]
+    weights: Floats  # [e]
+    logw: Floats  # [y]
+    at_ends: Floats  # [side, x]
+    ends: Floats  # [side, x]
+    P: Floats  # [x]
+    slopes: Floats  # [x]
+    rises: Floats  # [x]
+    parts: Floats  # [x, y]
+    rest: Floats  # [y]
+    R: Floats  # [side, y]
+
+
+@inner
+def new_room(n_epochs, n_inputs, n_outputs):
+    """Space for the rows of one rival."""
+    return Room(
+        np.zeros(n_outputs),
+        np.zeros(n_epochs),
+        np.zeros((n_epochs, n_outputs)),
+        np.zeros(n_epochs),
+        np.zeros(n_outputs),
+        np.zeros((2, n_inputs)),
+        np.zeros((2, n_inputs)),
+        np.zeros(n_inputs),
+        np.zeros(n_inputs),
+        np.zeros(n_inputs),
+        np.zeros((n_inputs, n_outputs)),
+        np.zeros(n_outputs),
+        np.zeros((2, n_outputs)),
+    )
+
+
+@inner
+def loss(losses, x, p, logR, logw, room):
+    """u_x(p; R), from above; `logw` moves to the row at which it is reached."""
+    if p <= 0.0:
+        return 0.0
+    for y in range(len(room.a)):
+        room.a[y] = p * losses.counts[x, y]
+    for e in range(len(room.tau)):
+        room.tau[e] = p * losses.tilts[x, e]
+    bound = row_bound(
+        room.a, losses.senses[x], room.tau, losses.logQ[x], p * losses.weight, logR, logw, room.powers, room.weights,
+        TOLERANCE,
+    )  # fmt: skip
+    return bound - p * losses.charged[x]
+
+
+@inner
+def climb(losses, P, logW, logR, largest, settled, room):
+    """F(P) at a P where it is about largest; P, the rows and R move there. With largest <= 0, P stays."""
+    n_inputs, n_outputs = logW.shape
+    room.ends[0], room.ends[1] = 0.0, min(largest, 1.0)
+    room.rest[:] = 0.0
+    before = -np.inf
+    for _ in range(CLIMBS):
+        value = 0.0
+        for x in range(n_inputs):
+            value += loss(losses, x, P[x], logR, logW[x], room)
+            room.rises[x] = _rise(losses, x, P[x], logW[x], room)
+            for y in range(n_outputs):
+                room.parts[x, y] = math.exp(logW[x, y])
+        if abs(value - before) < settled:
+            return value
+        before = value
+        if largest > 0.0:
+            balance(losses.weight, P, room)
+        else:
+            _output(P, room)
+        for y in range(n_outputs):
+            logR[y] = math.log(0.5 * (room.R[1, y] + math.exp(logR[y])))  # undamped it oscillates
+    return before
+
+
+@inner
+def _rise(losses, x, p, logw, room):
+    """du_x/dp at the row w but for the part -S sum_y w_y log R_y of R; `room` is as `loss` left it."""
+    rise = -losses.charged[x]
+    for y in range(len(logw)):
+        rise += (losses.counts[x, y] + losses.weight * math.exp(logw[y])) * logw[y]
+    if p > 0.0:
+        for e in range(len(room.tau)):
+            mean = 0.0
+            for y in range(len(logw)):
+                mean += math.exp(logw[y]) * room.powers[e, y] * (losses.logQ[x, e, y] - logw[y])
+            rise += losses.tilts[x, e] * room.weights[e] * mean
+    return rise
+
+
+@inner
+def balance(weight, P, room):
+    """Move P, within `room.ends`, to the largest value of rises·P - weight sum_y R_y log R_y, R the output at P.
+
+    It is also the least value over all R of rises·P - weight sum_y output_y log R_y, largest in P. The output
+    `room.R[1]` is rest + sum_x (P_x - ends_0x) parts_x. Steps multiply P_x by exp(step slope_x / weight): with the step
+    1 they always lead up, as in Blahut's and Arimoto's algorithm, and with larger ones mostly.
+    """
+    value, step = -np.inf, 2.0
+    _fit(P, room.ends)
+    for _ in range(BALANCINGS):
+        before, value = value, _output(P, room) * weight
+        for x in range(len(P)):
+            value += (P[x] - room.ends[0, x]) * room.rises[x]
+        step = step * BOLDER if value >= before else max(1.0, 0.5 * step)
+        top = _slopes(weight, room)
+        for x in range(len(P)):
+            room.P[x] = max(P[x], 1e-9) * math.exp(max(step * (room.slopes[x] - top) / weight, -5.0))
+        _fit(room.P, room.ends)
+        change = 0.0
+        for x in range(len(P)):
+            change = max(change, abs(room.P[x] - P[x]))
+            P[x] = room.P[x]
+        if change < BALANCED:
+            break
+    return value
+
+
+@inner
+def _output(P, room):
+    """Fill the output at P; its entropy."""
+    entropy = 0.0
+    for y in range(len(room.rest)):
+        output = room.rest[y]
+        for x in range(len(P)):
+            output += (P[x] - room.ends[0, x]) * room.parts[x, y]
+        room.R[1, y] = max(output, 1e-300)
+        entropy -= room.R[1, y] * math.log(room.R[1, y])
+    return entropy
+
+
+@inner
+def _slopes(weight, room):
+    """The slope of the value in every P_x, but for a constant; the largest of them."""
+    for y in range(room.parts.shape[1]):
+        room.logw[y] = math.log(room.R[1, y])
+    top = -np.inf
+    for x in range(room.parts.shape[0]):
+        slope = room.rises[x]
+        for y in range(room.parts.shape[1]):
+            slope -= weight * room.parts[x, y] * room.logw[y]
+        room.slopes[x] = slope
+        top = max(top, slope)
+    return top
+
+
+@inner
+def _fit(P, ends):
+    """Scale P, cut off at the ends of its box, until it sums to 1."""
+    low, high = -30.0, 30.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        factor, total = math.exp(middle), 0.0
+        for x in range(len(P)):
+            total += min(max(P[x] * factor, ends[0, x]), ends[1, x])
+        if total > 1.0:
+            high = middle
+        else:
+            low = middle
+    for x in range(len(P)):
+        P[x] = min(max(P[x] * math.exp(low), ends[0, x]), ends[1, x])
