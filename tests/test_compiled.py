@@ -27,22 +27,24 @@ def twice(x):
 """
 
 INNER = """
-from bestchannel.compiled import inlined
+from bestchannel.compiled import {part}
 
 OFFSET = {offset}
 
-@inlined
+@{part}
 def shifted(x):
+    if x < 0.0:
+        raise ValueError("x must be at least 0")
     return x + {shift}
 """
 
 
-def write_kernels(folder, *, shift=1.0, offset=0.0, how="jit", signature=""):
+def write_kernels(folder, *, shift=1.0, offset=0.0, how="jit", signature="", part="inlined"):
     """A package of kernels: `entry.twice` contains what `inner` has."""
     package = folder / f"kernels_of_{abs(hash(folder))}"
     package.mkdir(exist_ok=True)
     (package / "__init__.py").write_text("")
-    (package / "inner.py").write_text(INNER.format(shift=shift, offset=offset))
+    (package / "inner.py").write_text(INNER.format(shift=shift, offset=offset, part=part))
     (package / "entry.py").write_text(ENTRY.format(package=package.name, how=how, signature=signature))
     return package
 
@@ -84,6 +86,7 @@ def fresh_process(package, **environment):
 
 CHANGES = {
     "an inlined function": ({}, {"shift": 5.0}, 16.0),
+    "an inner function": ({"part": "inner"}, {"shift": 5.0}, 16.0),
     "a constant": ({"how": "entry", "signature": '("float64(float64)")'}, {"offset": 0.5}, 8.5),
 }
 
@@ -114,7 +117,10 @@ def modules_where(pattern):
 
 
 def test_toolchain_alone_touches_numba():
-    assert set(modules_where(r"^\s*(import|from) (numba|llvmlite)")) == {"bestchannel.kernel_cache"}
+    assert set(modules_where(r"^\s*(import|from) (numba|llvmlite)")) == {
+        "bestchannel.kernel_cache",
+        "bestchannel.kernel_linking",
+    }
 
 
 def test_every_kernel_is_registered_or_part_of_one_that_is():
@@ -124,6 +130,28 @@ def test_every_kernel_is_registered_or_part_of_one_that_is():
     assert {"bestchannel.capacity.lanes", "bestchannel.counts.scan_kernels"} <= decorated
     assert decorated <= behind
     assert set(compiled.REGISTRY) <= decorated
+
+
+# Functions that only compiled ones call.
+
+
+def test_inner_function_becomes_part_of_its_caller_and_has_no_machine_code(kernels):
+    write_kernels(kernels.package.parent, part="inner")
+    module = kernels()
+    assert module.twice(3.0) == 8.0
+    inside, caller = (next(iter(f.overloads.values())).library for f in (module.shifted, module.twice))
+    name = next(iter(module.shifted.overloads.values())).fndesc.llvm_func_name
+    assert inside.get_pointer_to_function(name) == 0
+    assert caller.get_pointer_to_function(module.twice.overloads[module.twice.signatures[0]].fndesc.llvm_func_name) != 0
+
+
+def test_error_of_an_inner_function_reaches_the_caller_also_from_the_cache(kernels):
+    write_kernels(kernels.package.parent, part="inner")
+    for found in (0, 1):
+        module = kernels()
+        with pytest.raises(ValueError, match="x must be at least 0"):
+            module.twice(-1.0)
+        assert hits(module) == found
 
 
 # No file or folder that stops it.

@@ -13,7 +13,7 @@ import bestchannel
 SOURCE = Path(bestchannel.__file__).parent
 
 LAYERS = [
-    {"errors", "arrays", "compiled", "kernel_cache", "display", "progress", "promises", "release"},
+    {"errors", "arrays", "compiled", "kernel_cache", "kernel_linking", "display", "progress", "promises", "release"},
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
     {"policies", "lower_bound"},

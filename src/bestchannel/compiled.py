@@ -4,6 +4,8 @@ A module of kernels decorates its functions with `entry`, `jit`, `inner`, `inlin
 them holds it as `Kernels("package.module", seconds)`. numba is imported with the first kernel and not before; no
 other module imports it.
 
+No kernel assigns an array to a slice, `a[:] = b`: numba would compile the making of an error message, for seconds.
+
 Machine code contains the functions and the constants that it takes from other modules, and numba looks at the
 defining file alone to see whether its cache is stale. Here every kernel is stamped with all that it is made of.
 """
@@ -120,8 +122,15 @@ def jit(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """A function that only compiled ones call, and that is quicker to compile for that."""
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    """A function that only compiled ones call, and that is quicker to compile for that: see `kernel_linking`."""
+    numba: Any = importlib.import_module("numba")
+    if numba.config.DISABLE_JIT:
+        return function
+    from bestchannel.kernel_linking import LinkedCompiler
+
+    return numba.njit(**OPTIONS, pipeline_class=LinkedCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)(
+        function
+    )
 
 
 def inlined(function: Callable[..., Any]) -> Any:

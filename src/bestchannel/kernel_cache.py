@@ -14,6 +14,8 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps, loads
 
+from bestchannel.kernel_linking import set_environments
+
 
 class _Sealed(CompileResultCacheImpl):
     """Machine code with its checksum: a flipped bit in it would go unnoticed otherwise."""
@@ -62,7 +64,8 @@ class KernelCache:
         return found
 
     def save_overload(self, sig, cres):
-        """Keep a compiled function, if that is possible."""
+        """Keep a function that has just been compiled, if that is possible."""
+        set_environments(cres)
         if self._files is not None:
             try:
                 self._files.save_overload(sig, cres)

@@ -8,5 +8,5 @@ OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
 MAX_ITERATIONS = 50
 FIRST_MARGIN = 1.02
 
-lanes = Kernels("bestchannel.capacity.lanes", seconds=13)
-single = Kernels("bestchannel.capacity.single", seconds=10)
+lanes = Kernels("bestchannel.capacity.lanes", seconds=8)
+single = Kernels("bestchannel.capacity.single", seconds=7)

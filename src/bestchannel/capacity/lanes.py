@@ -38,7 +38,7 @@ from bestchannel.arrays import ROW_SUM_TOLERANCE, Floats
 from bestchannel.capacity import logarithm
 from bestchannel.capacity.capacity_kernels import BAD_ENTRY, BAD_SUM, FIRST_MARGIN, MAX_ITERATIONS, OK, STALLED
 from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY
-from bestchannel.compiled import entry, inlined, jit
+from bestchannel.compiled import entry, inlined, inner
 
 log = inlined(logarithm.log)
 
@@ -71,7 +71,7 @@ class Lanes(NamedTuple):
     scratch: Floats  # [2, lane] sums that no function leaves to another
 
 
-@jit
+@inner
 def _read(block, staged, status, normalize):
     """Lay a block of channels out in lanes with their rows summing to 1; set `status` to OK or why one is refused."""
     count, n, m = block.shape
@@ -100,7 +100,7 @@ def _read(block, staged, status, normalize):
         status[l] = int(trouble[l])
 
 
-@jit
+@inner
 def _neg_entropies(W, neg_entropy):
     """sum_y W log W in every lane."""
     n, m, lanes = W.shape
@@ -112,7 +112,7 @@ def _neg_entropies(W, neg_entropy):
                 neg_entropy[x, l] += W[x, y, l] * log(max(W[x, y, l], TINY))
 
 
-@jit
+@inner
 def _stage(block, staged, status, normalize, precise):
     """Prepare a block of channels at the uniform input; set `status` to OK or why one is refused."""
     n, _, lanes = staged.W.shape
@@ -146,7 +146,7 @@ def _take(staged, source, state, lane):
     state.low[lane] = staged.low[source]
 
 
-@jit
+@inner
 def _divergences(state, precise):
     """q = pW, r = 1/q, U = W - 1q' and D_x = D(W_x || q) in nats, in every lane.
 
@@ -196,7 +196,7 @@ def _divergences(state, precise):
             high[l] = max(high[l], D[x, l])
 
 
-@jit
+@inner
 def _psi(u):
     """(1+u) log(1+u) - u without cancellation for u near 0."""
     if u <= -1.0:
@@ -209,7 +209,7 @@ def _psi(u):
     return u * u * total
 
 
-@jit
+@inner
 def _factor(state):
     """L D L' factors of K + theta 11' + diag(s/p): L below the diagonal of A, 1/D on it."""
     n, m, lanes = state.U.shape
@@ -245,7 +245,7 @@ def _factor(state):
                 A[i, j, l] *= A[j, j, l]
 
 
-@jit
+@inner
 def _solve(A, b):
     """Overwrite b with A^-1 b in every lane, by the factors in A."""
     n, lanes = b.shape
@@ -261,7 +261,7 @@ def _solve(A, b):
                 b[i, l] -= A[j, i, l] * b[j, l]
 
 
-@jit
+@inner
 def _solve_within_simplex(state):
     """Overwrite dp = b with the solution of A dp + c 1 = b, 1' dp = 0 in every lane."""
     A, v, dp, top, bottom = state.A, state.v, state.dp, state.scratch[0], state.scratch[1]
@@ -281,7 +281,7 @@ def _solve_within_simplex(state):
             dp[x, l] -= top[l] * v[x, l]
 
 
-@jit
+@inner
 def _longest_step(value, change, step):
     """The largest step <= 1 that keeps value + step * change >= 0, in every lane."""
     n, lanes = value.shape
@@ -292,7 +292,7 @@ def _longest_step(value, change, step):
             step[l] = min(step[l], value[x, l] / max(-change[x, l], value[x, l]))
 
 
-@jit
+@inner
 def _predict(state):
     """dp, ds straight to mu = 0, and the mu that the corrector should aim at."""
     n, lanes = state.p.shape
@@ -321,7 +321,7 @@ def _predict(state):
         state.mu[l] = max(ratio * ratio * ratio * now[l], 0.1 * state.goal[l]) / n
 
 
-@jit
+@inner
 def _correct(state):
     """dp, ds towards mu, with the second-order terms that the predictor shows."""
     n, m, lanes = state.W.shape
@@ -354,7 +354,7 @@ def _correct(state):
             ds[x, l] = aim[x, l] - s[x, l] - state.weight[x, l] * dp[x, l]
 
 
-@jit
+@inner
 def _move(state):
     """Step along (dp, ds), stopping short of the boundary."""
     n, lanes = state.p.shape
@@ -369,7 +369,7 @@ def _move(state):
             state.s[x, l] += state.step_s[l] * state.ds[x, l]
 
 
-@jit
+@inner
 def _idle(n, m, lanes):
     """Lanes that hold the useless channel, which no step disturbs."""
     return Lanes(

@@ -15,7 +15,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import logarithm
 from bestchannel.capacity.logarithm import LEAST_SLACK, SHORT_OF_BOUNDARY, TINY
-from bestchannel.compiled import entry, inlined, jit, regrouping
+from bestchannel.compiled import entry, inlined, inner, regrouping
 
 log = inlined(logarithm.log)
 
@@ -65,13 +65,13 @@ def _dot(a, b):
     return total
 
 
-@jit
+@inner
 def _copy(values, out):
     for k in range(len(out)):
         out[k] = values[k]
 
 
-@jit
+@inner
 def _scale_to_one(p):
     total = p.sum()
     for x in range(len(p)):
@@ -111,7 +111,7 @@ def _add_block(A, F, rows, first):
             out[k] += (a * r[k] + b * s[k]) + (c * t[k] + d * u[k])
 
 
-@jit
+@inner
 def _laid_out(W, neg_entropy):
     n, m = W.shape
     by_output = np.ascontiguousarray(W.T)
@@ -134,7 +134,7 @@ def _laid_out(W, neg_entropy):
     return ChannelLayout(W, by_output, neg_entropy, starts, inputs, entries)
 
 
-@jit
+@inner
 def _evaluate(channel, state):
     """q, D and the certificate low <= C <= high of p."""
     p, D, q, log_q = state.p, state.D, state.q, state.log_q
@@ -147,7 +147,7 @@ def _evaluate(channel, state):
     return _dot(p, D) / p.sum(), D.max()
 
 
-@jit
+@inner
 def _add_products(channel, state):
     """A = K, or K + 11' where the non-zero entries are listed: one as good as the other, as 1' dp = 0."""
     A, q, U = state.A, state.q, state.U
@@ -170,7 +170,7 @@ def _add_products(channel, state):
                 row[inputs[j]] += f * entries[j]
 
 
-@jit
+@inner
 def _factor(channel, state):
     """The factors of K + theta 11' + diag(s/p)."""
     A, pivots, F, weight = state.A, state.pivots, state.F, state.weight
@@ -197,7 +197,7 @@ def _factor(channel, state):
             _add_block(A, F, A[first:last], last)
 
 
-@jit
+@inner
 def _solve(state, b):
     """Overwrite b with A^-1 b."""
     A, pivots = state.A, state.pivots
@@ -208,14 +208,14 @@ def _solve(state, b):
         b[j] = pivots[j] * (b[j] - _dot(b[j + 1 :], A[j, j + 1 :]))
 
 
-@jit
+@inner
 def _solve_within_simplex(state, b):
     """Overwrite b with the dp of A dp + c 1 = b, 1' dp = 0."""
     _solve(state, b)
     _add_row(b, -b.sum() / state.v.sum(), state.v)
 
 
-@jit
+@inner
 def _longest_step(value, change):
     """The largest step <= 1 that keeps value + step * change >= 0."""
     step = 1.0
@@ -224,13 +224,13 @@ def _longest_step(value, change):
     return step
 
 
-@jit
+@inner
 def _short_of_boundary(value, change):
     step = _longest_step(value, change)
     return step if step >= 1.0 else SHORT_OF_BOUNDARY * step
 
 
-@jit
+@inner
 def _newton(channel, state, high, goal):
     """The step (dp, ds) of Mehrotra's predictor and corrector."""
     p, s, q, weight = state.p, state.s, state.q, state.weight
@@ -254,7 +254,7 @@ def _newton(channel, state, high, goal):
     return dp, aim - s - weight * dp
 
 
-@jit
+@inner
 def _first(channel, p, goal):
     """A state at p, lifted off the boundary in proportion to its gap."""
     n, m = channel.W.shape
@@ -274,7 +274,7 @@ def _first(channel, p, goal):
     return state, low, high
 
 
-@jit
+@inner
 def _divergences(W, neg_entropy, p):
     """D(W_x || pW) in nats."""
     q, D = np.full(W.shape[1], TINY), np.empty(len(W))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from bestchannel.compiled import entry, jit
+from bestchannel.compiled import entry, inner
 
 NEWTON_STEPS = 60
 CLOSE = 1e-12
@@ -15,7 +15,7 @@ SETTLED = 1e-3
 """The relative change of V below which it is left as it is."""
 
 
-@jit
+@inner
 def _move(W, P, senses, weight, V, target, Q, trial):
     """Move V towards the target to about where sum_x N_x D(W_x‖V_x) + s I(P; V), which is convex, is least."""
     low, high = 0.0, 1.0
@@ -36,7 +36,7 @@ def _move(W, P, senses, weight, V, target, Q, trial):
             V[x, y] = (1.0 - t) * V[x, y] + t * target[x, y]
 
 
-@jit
+@inner
 def _slope(W, P, senses, weight, V, target, t, Q, trial):
     """The slope of sum_x N_x D(W_x‖V_x) + s I(P; V) from V to the target, a part t of the way."""
     n_inputs, n_outputs = V.shape
@@ -53,7 +53,7 @@ def _slope(W, P, senses, weight, V, target, t, Q, trial):
     return slope
 
 
-@jit
+@inner
 def _stake(V, P, weight, Q, stakes):
     """s P_x log(V_x / PV)."""
     n_inputs, n_outputs = V.shape
@@ -66,7 +66,7 @@ def _stake(V, P, weight, Q, stakes):
             stakes[x, y] = weight * P[x] * math.log(V[x, y] / Q[y])
 
 
-@jit
+@inner
 def _multiply(W, n, stakes, wealth):
     """ν with sum_y W n / (ν + stakes) = 1, and the wealth (ν + stakes) / n.
 
@@ -95,7 +95,7 @@ def _multiply(W, n, stakes, wealth):
     return nu - least
 
 
-@jit
+@inner
 def _price(senses, stakes, wealth, pays):
     """sum_x max_y (N_x (e^pays - 1) - stakes), and the pays themselves."""
     price = 0.0
@@ -119,7 +119,9 @@ def bets(W, P, senses, weights, refinements, pays, price, auxiliary, multipliers
     wealth = np.empty(shape)
     for r in range(len(weights)):
         V, nu = auxiliary[r], multipliers[r]
-        V[:] = W
+        for x in range(shape[0]):
+            for y in range(shape[1]):  # an assignment of arrays takes seconds to compile, for its error message
+                V[x, y] = W[x, y]
         for left in range(refinements, 0, -1):
             _stake(V, P, weights[r], Q, stakes)
             change = 0.0

@@ -198,7 +198,8 @@ def solve_model(answers, curve, count, newest, Q, goal):
             break
         if step == 0:
             floor = least - 0.5 * (mean - least)
-            slack[:] = gradient - floor
+            for i in range(count):
+                slack[i] = gradient[i] - floor
         _fill_newton(answers, count, s, bend, information, gain, Q, A)
         gradient -= floor
         d_floor = _direction(answers.share, slack, gradient, A, d_share, d_slack)
