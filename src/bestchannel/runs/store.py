@@ -79,6 +79,13 @@ def read(path: str | os.PathLike[str]) -> History:
         return _history(connection)
 
 
+def copied(path: str | os.PathLike[str]) -> bytes:
+    """The file of the run as it stands at one moment, whoever writes to it."""
+    with _reading(Path(path)) as connection:
+        _settings(connection)  # refuses what is no run
+        return connection.serialize()
+
+
 @contextmanager
 def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A new run; a file that is there already is left alone."""

@@ -15,6 +15,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.runs.settings import Settings
 from bestchannel.service.hosted_run import Snapshot, judged_late
 from bestchannel.service.letters import Dictionary, Placed
+from bestchannel.service.memory import give_back
 from bestchannel.service.messages import KEPT, Change, LeaseWish, Lent, Offer, PieceOutcome, Received
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.run_folder import RunFolder
@@ -193,11 +194,18 @@ class Desk:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            for hosted in list(self.folder.hosted.values()):
-                for lease in hosted.expire(time.monotonic()):
-                    self.metrics.expired += 1
-                    log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor}})
-            await asyncio.to_thread(self.folder.let_go_of_ended)
+            try:
+                self._expire()
+                if await asyncio.to_thread(self.folder.let_go_of_ended):
+                    give_back()
+            except Exception:  # whatever one run has met with, the others need the next tick
+                log.exception("fault", extra={"fields": {"what": "tick"}})
+
+    def _expire(self) -> None:
+        for hosted in list(self.folder.hosted.values()):
+            for lease in hosted.expire(time.monotonic()):
+                self.metrics.expired += 1
+                log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor}})
 
 
 async def happened(event: asyncio.Event, seconds: float) -> bool:

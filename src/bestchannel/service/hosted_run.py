@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from bestchannel import runs
-from bestchannel.errors import BestChannelError
+from bestchannel.errors import BestChannelError, MissingFileError
 from bestchannel.policies import Status
 from bestchannel.runs import LaboratoryRun
 from bestchannel.runs.history import History
@@ -38,6 +38,9 @@ RECENT_S = 60.0
 
 FAILED = "failed"
 """The state of a run whose file or policy cannot go on; the log says why."""
+
+Identity = tuple[int, int]
+"""By which a system knows a file, whatever it is called: its device and its number there."""
 
 T = TypeVar("T")
 
@@ -121,6 +124,7 @@ class HostedRun:
         self.settings: Settings
         self.letters: Dictionary
         self._changed = changed
+        self._identity: Identity | None = None
         self._ledger: Ledger | None = None
         self._lock = threading.Lock()
         self._tasks: SimpleQueue[Task] = SimpleQueue()
@@ -138,6 +142,10 @@ class HostedRun:
         self._thread.join()
         self._closed = True
         self._turn_away()
+
+    def in_place(self) -> bool:
+        """Whether its file is still the one that its path leads to."""
+        return _identity(self.path) == self._identity
 
     def offer(self, request: int, pieces: Iterable[Placed]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
@@ -228,6 +236,7 @@ class HostedRun:
     def _work(self) -> None:
         try:
             with runs.open_run(self.path) as run:
+                self._identity = _identity(self.path)
                 self.settings, self.letters = run.settings, Dictionary(run.settings)
                 self._stand(run)
                 self._started.set_result(None)
@@ -268,6 +277,8 @@ class HostedRun:
             if judgement.outcome == KEPT
         ]
         try:
+            if not self.in_place():  # what is written now would be lost with the file that was here
+                raise MissingFileError(f"the file of the run {self.name} was moved or deleted")
             moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
         except BaseException as error:
             for offer in offers:
@@ -315,6 +326,14 @@ class HostedRun:
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:
             task.answer.set_exception(failure)
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def judged_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:

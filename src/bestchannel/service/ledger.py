@@ -100,11 +100,6 @@ class Ledger:
             self._place(piece)
 
     @property
-    def free_senses(self) -> int:
-        """Senses that are neither answered nor lent."""
-        return sum(part.count for parts in self._free.values() for part in parts)
-
-    @property
     def asked_senses(self) -> int:
         """All senses of the request."""
         return sum(self._asked.values())

@@ -9,7 +9,6 @@ import random
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -143,6 +142,8 @@ def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
                 kind = value
             elif word == "data" and kind == "status":
                 yield json.loads(value)
+            elif word == "data" and kind == "trouble":
+                raise OSError(json.loads(value)["error"])
     finally:
         connection.close()
 
@@ -174,8 +175,3 @@ def refuse(status: int, answer: Any) -> None:
 def without_token(url: str) -> str:
     """An address as messages may show it."""
     return url.partition("?")[0]
-
-
-def pause_until(moment: float, stop: threading.Event) -> bool:
-    """Wait until a moment of the monotonic clock; whether to stop."""
-    return stop.wait(max(0.0, moment - time.monotonic()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -193,9 +194,19 @@ Message = TypeVar("Message")
 def parsed(body: bytes, kind: type[Message]) -> Message:
     """The message in a body, or an `InputError` that says what is wrong where."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        message = msgspec.json.decode(body, type=kind)
+        json.loads(body, object_pairs_hook=_refuse_repeated)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(f"the body must be JSON as /openapi.json describes it; {error}") from None
+    return message
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object that has a name twice: readers of JSON take the last, and an output would be counted in part."""
+    names = [name for name, _ in pairs]
+    for name in names if len(set(names)) < len(names) else ():
+        if names.count(name) > 1:
+            raise InputError(f"a name must occur once in an object of the body; {name[:60]!r} occurs twice")
 
 
 def encoded(message: Any) -> bytes:

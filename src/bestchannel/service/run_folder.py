@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,11 +68,11 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{folder}: the folder of the runs cannot be made ({error.strerror})") from None
         self._paused_file = folder / ".paused.json"
-        self._paused: set[str] = set(json.loads(read_bytes(self._paused_file))) if self._paused_file.exists() else set()
+        self._paused = _names_in(self._paused_file)
 
     def names(self) -> list[str]:
         """The runs that there are, in the order of their names."""
-        return sorted(path.stem for path in self.folder.glob("*.db") if NAME.fullmatch(path.stem))
+        return sorted(path.stem for path in self.folder.glob("*.db") if NAME.fullmatch(path.stem) and path.is_file())
 
     def path(self, name: str) -> Path:
         """The file of a run, which must be there."""
@@ -93,6 +94,8 @@ class RunFolder:
 
     def create(self, wish: NewRun) -> None:
         """Begin a run; on return it is on disk and hosted."""
+        if not NAME.fullmatch(wish.name):
+            raise InputError("the name of a run must have letters, digits, '.', '_' and '-' alone, 64 at most")
         if wish.policy not in POLICIES:
             raise InputError(f"the policy must be one of {', '.join(POLICIES)}; it is {wish.policy!r}")
         if len(self.names()) >= MOST_RUNS:
@@ -100,9 +103,14 @@ class RunFolder:
         parties = _parties(wish)
         alphabets = [labels.alphabet for labels in parties]
         policy = make_policy(wish.policy, alphabets, delta=wish.delta, epsilon=wish.epsilon)
+        path = self.folder / f"{wish.name}.db"
         with self._lock:
-            with runs.begin(self.folder / f"{wish.name}.db", policy, parties, max_senses=wish.max_senses):
+            self.let_go_of_ended()  # also of a run whose file, and with it the name, is gone
+            if os.path.lexists(path):
+                raise InputError(f"there is a run {wish.name!r} already; choose another name")
+            with runs.begin(path, policy, parties, max_senses=wish.max_senses):
                 pass
+            self._note_paused(wish.name, False)  # as an earlier run of this name may have been
             self.look(wish.name)
 
     def look(self, name: str) -> tuple[Settings | None, Snapshot]:
@@ -116,15 +124,21 @@ class RunFolder:
                 pass
         if hosted := self.hosted.get(name):
             return hosted.settings, hosted.snapshot
-        known = self._resting[name]
-        return known.settings, known.snapshot
+        if known := self._resting.get(name):
+            return known.settings, known.snapshot
+        raise MissingFileError(f"there is no run {name!r} any more")
 
-    def let_go_of_ended(self) -> None:
-        """Close the files of hosted runs that have nothing more to ask."""
+    def let_go_of_ended(self) -> int:
+        """Close the files of hosted runs that have nothing more to ask, or are no longer where they were; how many."""
         with self._lock:
-            for name, hosted in list(self.hosted.items()):
-                if hosted.snapshot.state not in (OPEN, FAILED):
-                    self._let_go(name, hosted)
+            ended = {
+                name: hosted
+                for name, hosted in self.hosted.items()
+                if hosted.snapshot.state not in (OPEN, FAILED) or not hosted.in_place()
+            }
+            for name, hosted in ended.items():
+                self._let_go(name, hosted)
+            return len(ended)
 
     def limit(self, name: str, max_senses: int) -> None:
         """Let a run spend at most so many senses; it goes on where it may."""
@@ -138,8 +152,7 @@ class RunFolder:
         """Lend nothing more of a run, or go on; on return that is on disk."""
         self.path(name)
         with self._lock:
-            (self._paused.add if paused else self._paused.discard)(name)
-            write_bytes(self._paused_file, json.dumps(sorted(self._paused)).encode())
+            self._note_paused(name, paused)
             if name in self.hosted:
                 self.hosted[name].paused = paused
         self._changed()
@@ -151,7 +164,14 @@ class RunFolder:
     def last_activity(self, name: str) -> float:
         """When its file was last written to, in seconds since 1970."""
         path = self.path(name)
-        return max(f.stat().st_mtime for f in (path, path.with_name(f"{path.name}-wal")) if f.exists())
+        with suppress(FileNotFoundError):  # there is a log beside it while it is written to
+            return max(path.stat().st_mtime, path.with_name(f"{path.name}-wal").stat().st_mtime)
+        return _stamp(path)[0] / 1e9
+
+    def _note_paused(self, name: str, paused: bool) -> None:
+        if paused != self.is_paused(name):
+            self._paused ^= {name}
+            write_bytes(self._paused_file, json.dumps(sorted(self._paused)).encode())
 
     def _change(self, name: str, change: Callable[[runs.LaboratoryRun], None]) -> None:
         self.path(name)
@@ -183,15 +203,18 @@ class RunFolder:
             hosted.paused = self.is_paused(name)
             hosted.start().result()
         except BestChannelError as error:
-            self._resting[name] = Resting(stamp, None, Snapshot.failed(str(error)), time.monotonic() + RETRY_S)
+            said = str(error).replace(f"{self.folder}{os.sep}", "")  # where the folder is, is nobody's business
+            self._resting[name] = Resting(stamp, None, Snapshot.failed(said), time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
         return hosted
 
     def _let_go(self, name: str, hosted: HostedRun) -> None:
         hosted.stop()
-        self._resting[name] = Resting(_stamp(hosted.path), hosted.settings, hosted.snapshot)
         del self.hosted[name]
+        self._resting.pop(name, None)
+        if hosted.in_place():
+            self._resting[name] = Resting(_stamp(hosted.path), hosted.settings, hosted.snapshot)
 
 
 def _parties(wish: NewRun) -> list[ChannelLabels]:
@@ -203,6 +226,24 @@ def _parties(wish: NewRun) -> list[ChannelLabels]:
     ]
 
 
+def _names_in(path: Path) -> set[str]:
+    """The names of runs that a file lists; none where there is no file."""
+    if not path.exists():
+        return set()
+    try:
+        names = json.loads(read_bytes(path))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{path}: the file must hold the names of the paused runs as a list in JSON; mend or delete it"
+        )
+    return set(names)
+
+
 def _stamp(path: Path) -> Stamp:
-    found = path.stat()
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no run {path.stem!r} any more") from None
     return found.st_mtime_ns, found.st_size
