@@ -21,14 +21,13 @@ TOKEN = "0123456789abcdefghij"
 class Running:
     """`bestchannel serve`, which can be killed and started again at the same port."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, program=("-m", "bestchannel")):
         self.folder, self.port, self.tokens = Path(folder), free_port(), Tokens(TOKEN)
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = self.folder / "stderr"
         self._command = [
             sys.executable,
-            "-m",
-            "bestchannel",
+            *program,
             "serve",
             str(self.folder / "runs"),
             "--port",
@@ -79,8 +78,8 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(folder, *options):
-    service = Running(folder, *options).start()
+def running(folder, *options, **others):
+    service = Running(folder, *options, **others).start()
     try:
         yield service
     finally:

@@ -242,6 +242,16 @@ def test_what_is_out_of_bounds_is_refused_in_a_sentence(service, path, content):
     refused(service, "input")
 
 
+def test_an_output_that_is_counted_twice_is_refused_and_not_counted_in_part(service):
+    service.create("twice")
+    piece = '{"channel": "cable", "x": "0", "start": 0, "counts": {"0": 1, "1": 1, "0": 3}}'
+    body = f'{{"request": 1, "pieces": [{piece}]}}'
+    kind = {"Content-Type": "application/json"}
+    status, answer, _ = service.call("POST", "/api/runs/twice/pieces", body=body, headers=kind)
+    assert (status, answer) == (400, {"error": "a name must occur once in an object of the body; '0' occurs twice"})
+    assert service.call("GET", "/api/runs/twice")[1]["answered"] == 0
+
+
 def test_no_path_leads_out_of_the_folder(service):
     for name in ("..%2f..%2fetc%2fpasswd", "%2e%2e", "lab%00", "lab.db", ".paused.json"):
         for path in (f"/api/runs/{name}", f"/api/runs/{name}/file", f"/runs/{name}"):
@@ -264,12 +274,46 @@ def test_rates_are_limited_and_recover():
     assert rates.take("a") == 0.0
 
 
-def test_a_connection_that_says_nothing_or_never_ends_its_head_is_closed(service, monkeypatch):
-    silent, slow = (socket.create_connection(("127.0.0.1", service.port)) for _ in range(2))
+def test_a_head_that_is_too_long_is_cut_off_before_it_is_kept(service):
+    with socket.create_connection(("127.0.0.1", service.port)) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        with pytest.raises(OSError, match=r"reset|[Bb]roken"):
+            line.sendall(b"X-A: xxxxxxxxxxxxx\r\n" * 10_000_000)
+    assert service.call("GET", "/healthz")[0] == 200
+
+
+STERN = """
+from bestchannel.service import server
+server.IDLE_S, server.MOST_CONNECTIONS = 1.0, 20
+from bestchannel.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def stern(tmp_path_factory):
+    """A service with less patience and fewer connections."""
+    with running(tmp_path_factory.mktemp("stern"), program=["-c", STERN]) as service:
+        yield service
+
+
+def test_a_connection_that_says_nothing_or_never_ends_its_head_is_closed(stern):
+    silent, slow = (socket.create_connection(("127.0.0.1", stern.port)) for _ in range(2))
     slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-")
     assert silent.recv(1) == b""
     assert slow.recv(1) == b""
-    assert service.call("GET", "/healthz")[0] == 200
+    assert stern.call("GET", "/healthz")[0] == 200
+
+
+def test_whoever_holds_all_connections_keeps_nobody_out(stern):
+    stern.create("lab")
+    held = []
+    for _ in range(60):
+        held.append(socket.create_connection(("127.0.0.1", stern.port)))
+        held[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert stern.call("GET", "/api/runs/lab")[0] == 200
+    for line in held:
+        line.close()
 
 
 def test_other_methods_and_addresses_are_refused(service):

@@ -54,7 +54,8 @@ class Guard:
     def __init__(self, tokens: Tokens, names: Collection[str], *, any_address: bool, cookie: str, secure: bool) -> None:
         self.tokens, self._cookie, self._secure = tokens, cookie, secure
         self._names, self._any_address = LOOPBACK | {name.lower() for name in names}, any_address
-        self._calls, self._strangers, self._failures = Rates(2000, 4000), Rates(100, 400), Rates(1, 20)
+        self._owner, self._others = Rates(10_000, 20_000), Rates(2000, 4000)
+        self._strangers, self._failures = Rates(100, 400), Rates(1, 20)
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse a name that the service does not have: another site may have been made to point here."""
@@ -84,7 +85,7 @@ class Guard:
         token = self._cookie_token(headers) if by_cookie else bearer.removeprefix("Bearer ").strip()
         scope = self.tokens.scope(token) if token and len(token) <= LONGEST and token.isascii() else None
         if scope is not None:
-            self._limit(self._calls, f"{peer} {hash(token)}", "rate")
+            self._limit(self._owner if scope.owns else self._others, f"{peer} {hash(token)}", "rate")
             return scope, by_cookie
         if token and not by_cookie:
             self._limit(self._failures, peer, "token rate")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import resource
 import socket
 import ssl
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bestchannel.errors import InputError
+from bestchannel.service import memory
 from bestchannel.service.application import Application
 from bestchannel.service.boards import Boards
 from bestchannel.service.desk import Desk
@@ -25,6 +24,7 @@ from bestchannel.service.drawing_office import DrawingOffice
 from bestchannel.service.endpoints import Endpoints
 from bestchannel.service.guard import Guard
 from bestchannel.service.metrics import Metrics
+from bestchannel.service.pages import run_list
 from bestchannel.service.run_folder import RunFolder
 from bestchannel.service.scopes import Tokens
 
@@ -32,11 +32,11 @@ IDLE_S = 10.0
 """Seconds after which a connection that has not sent a whole head of a call is closed."""
 
 MOST_CONNECTIONS, BACKLOG = 4000, 1024
+MOST_HEAD = 2**14
+"""Bytes of what precedes the body of a call."""
+
 GRACE_S = 5
 """Seconds that calls have to end when the service ends."""
-
-M_ARENA_MAX = -8
-"""Of glibc's malloc.h."""
 
 log = logging.getLogger(__name__)
 
@@ -74,40 +74,68 @@ class Place:
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """HTTP that does not wait for ever: a connection without a whole head of a call is closed after `IDLE_S`."""
+    """HTTP that does not wait for ever: a connection without a whole head of a call is closed after `IDLE_S`.
 
+    A head is short, too. When there are too many connections, the one that has waited for a call longest is closed for
+    the newest: whoever only holds connections keeps nobody out.
+    """
+
+    waiting: ClassVar[dict[ImpatientProtocol, None]] = {}
     _deadline: asyncio.TimerHandle | None = None
+    _head = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait; when there are too many connections, this one is closed at once."""
+        """Begin to wait, in the place of another where there are too many."""
         if len(self.connections) >= MOST_CONNECTIONS:
-            transport.abort()
-            return
+            if not self.waiting:
+                transport.abort()
+                return
+            next(iter(self.waiting))._give_up()
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(IDLE_S, self._give_up)
+        self._wait()
 
-    def on_headers_complete(self) -> None:
-        """The head is there."""
-        if self._deadline:
-            self._deadline.cancel()
-        super().on_headers_complete()
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head that is too long ends the connection."""
+        self._head += len(data)
+        super().data_received(data)
+        if self in self.waiting and self._head > MOST_HEAD:
+            self._give_up()
 
     def on_message_begin(self) -> None:
         """A call begins."""
-        if self._deadline:
-            self._deadline.cancel()
-        self._deadline = self.loop.call_later(IDLE_S, self._give_up)
+        self._wait()
         super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """The next call may come; uvicorn itself closes a connection on which none does."""
+        self.waiting[self] = None
+        self._head = 0
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for."""
-        if self._deadline:
-            self._deadline.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self.waiting[self] = None
+        self._deadline = self.loop.call_later(IDLE_S, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        self.waiting.pop(self, None)
+        if self._deadline:
+            self._deadline.cancel()
+
     def _give_up(self) -> None:
+        self._stop_waiting()
         if not self.transport.is_closing():
-            self.transport.close()
+            self.transport.abort()
 
 
 class Service:
@@ -121,7 +149,7 @@ class Service:
         self._folder = RunFolder(folder, lease_s, lambda: self._desk.changed())
         self._desk = Desk(self._folder, self.metrics)
         self._office = DrawingOffice()
-        self._boards = Boards(self._desk, self._office)
+        self._boards = Boards(self._desk, self._office, run_list)
         guard = Guard(
             tokens,
             {place.host, socket.gethostname(), *place.names},
@@ -129,7 +157,6 @@ class Service:
             cookie=f"bestchannel-{self.port}",
             secure=place.certificate is not None,
         )
-        self._server: _Server | None = None
         self.endpoints = Endpoints(self._desk, self._boards, self._office, guard)
         self._application = Application(self.endpoints.table, guard, self.metrics)
 
@@ -143,18 +170,13 @@ class Service:
     def run(self, started: Any = None) -> None:
         """Serve until SIGTERM or Ctrl-C; then end calls and streams, and close the files."""
         _allow_many_connections()
-        _keep_memory_together()
+        memory.keep_together()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._serve(started))
 
-    def stop(self) -> None:
-        """Let `run` end soon; any thread may call it."""
-        if self._server:
-            self._server.should_exit = True
-
     async def _serve(self, started: Any) -> None:
         await self._desk.open()
-        self._server = server = _Server(self._config())
+        server = _Server(self._config())
         server.before_end = self._boards.close
         try:
             if started:
@@ -204,16 +226,6 @@ class _Server(uvicorn.Server):
         if self.before_end:
             self.before_end()
         await super().shutdown(sockets)
-
-
-def _keep_memory_together() -> None:
-    """Let all threads take memory from one place, where the C library is glibc and would give each its own.
-
-    A run has a thread, and what it frees at its end could be used by none of the others: memory would grow with every
-    run.
-    """
-    with suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def _allow_many_connections() -> None:
