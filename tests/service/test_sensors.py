@@ -180,6 +180,14 @@ def test_an_output_that_is_no_letter_ends_the_sensor_with_a_sentence(service):
         Instrument(service.url("letters"), ["relay"], lambda batch: [["0"] * (batch.count - 1)]).run()
 
 
+def test_counts_that_are_no_whole_numbers_are_refused_and_not_rounded(service):
+    service.create("rounded")
+    for counts in ({"0": 2.7, "1": 3.4}, {"0": "6"}, {"0": 6.0}):
+        with pytest.raises(InputError, match="in whole numbers"):
+            Instrument(service.url("rounded"), ["cable"], lambda batch, given=counts: [given]).run()
+    assert service.call("GET", "/api/runs/rounded")[1]["answered"] == 0
+
+
 def test_functions_are_instruments(service):
     service.create("functions", channels={name: CHANNELS[name] for name in ("cable", "radio")})
 

@@ -55,6 +55,11 @@ Form = Annotated[str | None, typer.Option(help="rows or matrix, where a text may
 ChannelAxis = Annotated[
     str | None, typer.Option(help="first or last: the axis of a stack along which the channels are.")
 ]
+Token = Annotated[
+    str | None,
+    typer.Option(help="The token, in place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
+]
+"""Of a service, for its clients."""
 
 
 def parse_columns(text: str | None) -> dict[str, str] | None:

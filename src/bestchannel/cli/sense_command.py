@@ -25,10 +25,7 @@ def sense(
     channel: Annotated[list[str], typer.Option(help="A channel that the program reaches; may be repeated.")],
     name: Annotated[str | None, typer.Option(help="What pages call this sensor.", show_default=False)] = None,
     most: Annotated[int, typer.Option(help="Lease at most so many senses at once.", min=1)] = 10_000,
-    token: Annotated[
-        str | None,
-        typer.Option(help="In place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
-    ] = None,
+    token: options.Token = None,
     json: options.Json = False,
 ) -> None:
     """Let a program sense for a service, until the run has ended; at the address of the whole service, for ever.

@@ -20,10 +20,7 @@ ENDED = {"decided", "undecided", "limited", "failed"}
 @terminal.verb
 def watch(
     url: Annotated[str, typer.Argument(help="The address of a run, with a token.")],
-    token: Annotated[
-        str | None,
-        typer.Option(help="In place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
-    ] = None,
+    token: options.Token = None,
     json: options.Json = False,
 ) -> None:
     """Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.

@@ -13,6 +13,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -190,15 +192,17 @@ class SendingInstrument(Instrument):
         return self._function(channel, given)
 
 
-def sender(
-    url: str, channels: Sequence[str], **options: Any
-) -> Callable[[Callable[[str, str], Any]], SendingInstrument]:
+Decorator = Callable[[Callable[..., Any]], SendingInstrument]
+"""Makes an instrument of a function."""
+
+
+def sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
     """Make an `Instrument` of a function `send(channel, symbol)` that sends one symbol and returns the one received.
 
     Parameters
     ----------
     url, channels
-        See `Instrument`.
+        See `Instrument`, as for the errors.
     options
         Further arguments of `Instrument`.
 
@@ -206,11 +210,6 @@ def sender(
     -------
     callable
         The decorator.
-
-    Raises
-    ------
-    InputError
-        Where the address has no token, or is none.
 
     Examples
     --------
@@ -220,34 +219,13 @@ def sender(
     >>> send("loop", "1")
     '1'
     """
-
-    def decorated(send: Callable[[str, str], Any]) -> SendingInstrument:
-        return SendingInstrument(send, lambda batch: _one_by_one(batch, send), url, channels, **options)
-
-    return decorated
+    return _instruments_by(_one_by_one, url, channels, options)
 
 
-def vector_sender(
-    url: str, channels: Sequence[str], **options: Any
-) -> Callable[[Callable[[str, list[str]], Chunk]], SendingInstrument]:
+def vector_sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
     """Make an `Instrument` of a function `sense(channel, inputs)` that returns the outputs, or how often each came.
 
-    Parameters
-    ----------
-    url, channels
-        See `Instrument`.
-    options
-        Further arguments of `Instrument`.
-
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Raises
-    ------
-    InputError
-        Where the address has no token, or is none.
+    See `sender` for the parameters and what is returned.
 
     Examples
     --------
@@ -257,14 +235,24 @@ def vector_sender(
     >>> sense("loop", ["0", "1"])
     ['0', '1']
     """
-
-    def decorated(sense: Callable[[str, list[str]], Chunk]) -> SendingInstrument:
-        return SendingInstrument(sense, lambda batch: [sense(batch.channel, batch.inputs)], url, channels, **options)
-
-    return decorated
+    return _instruments_by(_all_at_once, url, channels, options)
 
 
-def _one_by_one(batch: Batch, send: Callable[[str, str], Any]) -> Iterator[list[Any]]:
+def _instruments_by(
+    way: Callable[[Callable[..., Any], Batch], Iterable[Chunk]],
+    url: str,
+    channels: Sequence[str],
+    options: Mapping[str, Any],
+) -> Decorator:
+    """The decorator that makes instruments of functions, which are called in a way."""
+    return lambda function: SendingInstrument(function, partial(way, function), url, channels, **options)
+
+
+def _all_at_once(sense: Callable[[str, list[str]], Chunk], batch: Batch) -> list[Chunk]:
+    return [sense(batch.channel, batch.inputs)]
+
+
+def _one_by_one(send: Callable[[str, str], Any], batch: Batch) -> Iterator[list[Any]]:
     """The outputs of symbols sent one by one, as many at a time as `PIECE_S` permits."""
     outputs, began = [], time.monotonic()
     for _ in range(batch.count):
@@ -280,7 +268,7 @@ def _pieces(batch: Batch, chunks: Iterable[Chunk]) -> Iterator[tuple[int, dict[s
     """Where each piece begins, and its counts; outputs must be letters of the channel, and as many as asked for."""
     done = 0
     for chunk in chunks:
-        counts = _counted(chunk)
+        counts = _counted(chunk, batch)
         if unknown := counts.keys() - set(batch.outputs):
             shown = ", ".join(batch.outputs[:20])
             raise InputError(f"channel {batch.channel!r} has the outputs {shown}; it gave {min(unknown)[:60]!r}")
@@ -293,9 +281,14 @@ def _pieces(batch: Batch, chunks: Iterable[Chunk]) -> Iterator[tuple[int, dict[s
         raise InputError(f"channel {batch.channel!r} must give {wanted}; it gave {done:,}")
 
 
-def _counted(chunk: Chunk) -> dict[str, int]:
+def _counted(chunk: Chunk, batch: Batch) -> dict[str, int]:
     if isinstance(chunk, Mapping):
-        return {str(y): int(count) for y, count in chunk.items() if count}
+        try:
+            return {str(y): index(count) for y, count in chunk.items() if count}
+        except TypeError:
+            raise InputError(
+                f"channel {batch.channel!r} must count its outputs in whole numbers; it gave {dict(chunk)}"
+            ) from None
     if isinstance(chunk, np.ndarray):
         values, counts = np.unique(chunk, return_counts=True)
         return {str(y): int(count) for y, count in zip(values, counts, strict=True)}
