@@ -1,6 +1,8 @@
 """The page of a service in Chromium: a run is begun, watched, paused, survives its server, and ends as the report."""
 
+import http.server
 import signal
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -20,7 +22,6 @@ CHANNELS = "\n".join(f"{name} 0,1 0,1" for name in ERRORS)
 SHOWN = """() => {
     const copy = document.querySelector('main').cloneNode(true);
     copy.querySelectorAll('[style]').forEach(e => e.setAttribute('style', e.style.cssText));
-    copy.querySelectorAll('thead button').forEach(b => b.replaceWith(...b.childNodes));  // the offline page sorts
     return copy.innerHTML;
 }"""
 
@@ -153,6 +154,89 @@ def test_what_a_reader_has_unfolded_stays_so_when_the_report_is_drawn_again(brow
         )
         assert window.evaluate("[...document.querySelectorAll('#report details')].every(d => d.open)")
         assert window.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def answer(service, run, channels):
+    """Answer the open request of a run: every channel is without error."""
+    wish = {"sensor": "bench", "channels": channels, "run": run}
+    lent = service.call("POST", "/api/leases", {**wish, "most": 10**6, "wait": 30})[1]
+    pieces = [
+        {"channel": part["channel"], "x": part["x"], "start": part["start"], "counts": {part["x"]: part["count"]}}
+        for part in lent["parts"]
+    ]
+    status, answered, _ = service.call(
+        "POST", f"/api/runs/{run}/pieces", {"request": lent["request"], "pieces": pieces}
+    )
+    assert status == 200, answered
+
+
+def test_what_a_reader_searches_and_sorts_stays_so_when_the_report_is_drawn_again(browser, service):
+    channels = {f"q{i}": {"inputs": ["0", "1"], "outputs": ["0", "1"]} for i in range(30)}
+    service.create("crowd", channels=channels)
+    answer(service, "crowd", list(channels))
+    rows = "() => [...document.querySelector('table.sortable').tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[0].textContent)"
+    with visited(browser) as window:
+        window.goto(service.url("crowd"))
+        until(window, "#report", "Table of capacities")
+        window.locator("summary", has_text="Table of capacities").click()
+        window.get_by_role("button", name="channel", exact=True).first.click()
+        window.get_by_role("searchbox").fill("Q2")
+        found = window.evaluate(rows)
+        assert found == [*(f"q{i}" for i in range(29, 19, -1)), "q2"]
+        window.evaluate("document.querySelector('#report').firstChild.seen = true")
+        answer(service, "crowd", list(channels))
+        window.wait_for_function("() => !document.querySelector('#report').firstChild.seen")
+        assert window.evaluate(rows) == found
+        assert window.evaluate("document.activeElement.type") == "search"
+        assert window.locator("#search output").inner_text() == "11 found"
+
+
+def test_the_list_of_runs_is_kept_current(browser, service):
+    with visited(browser) as window:
+        window.goto(service.url())
+        until(window, "#connection", "live")
+        service.create("newcomer")
+        until(window, "#list", "newcomer")
+        tab_to(window, "#list a[href='/runs/newcomer']")
+        service.call("PATCH", "/api/runs/newcomer", {"paused": True})
+        until(window, "tr:has(a[href='/runs/newcomer'])", "paused")
+        assert window.evaluate("document.activeElement.textContent") == "newcomer"
+
+
+def test_the_page_of_a_run_that_was_deleted_says_so(browser, service):
+    service.create("deleted")
+    with visited(browser) as window:
+        window.goto(service.url("deleted"))
+        until(window, "#connection", "live")
+        for path in (service.folder / "runs").glob("deleted.db*"):
+            path.unlink()
+        until(window, "#connection", "there is no run 'deleted'")
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A page of another site with a link."""
+
+    link = ""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f'<a href="{self.link}">watch</a>'.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+def test_an_address_with_a_token_opens_from_a_message_on_another_site(browser, service):
+    Elsewhere.link = service.url()
+    with http.server.HTTPServer(("localhost", 0), Elsewhere) as other, visited(browser) as window:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        window.goto(f"http://localhost:{other.server_port}/")
+        window.get_by_text("watch").click()
+        until(window, "h1", "Runs")
+        assert "token" not in window.url
+        other.shutdown()
 
 
 def test_a_token_can_be_typed_and_a_wrong_one_is_refused(browser, service):

@@ -1,9 +1,9 @@
 """A week in miniature: many runs of many small requests.
 
 `python -m tests.service.soak [REQUESTS] [RUNS] [AT ONCE]` has 10^5 requests answered in 20 runs, one after the other or some
-at a time, and prints JSON: the memory of the service in its first and its last tenth, and the least and the most bytes
-of a file for each request in the second half of a run. The memory of a run grows with its log until it ends; one after
-the other, both tenths see whole runs.
+at a time, and prints JSON: the memory of the service in the first and in the last tenth of the requests, and the least
+and the most bytes of a file for each request in the second half of a run. The memory of a run grows with its log until it
+ends; one after the other, both tenths see whole runs.
 """
 
 import json
@@ -20,25 +20,24 @@ from tests.service.faults import Child, free_port, serve
 from tests.service.throughput import wait_for
 from tests.service.watchers import Sensor
 
+LOOKS = 50
+"""At each run, along its way."""
+
 
 def resident(pid):
     """Bytes of memory that a process holds."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def answered(folder, port, runs, requests, sizes):
-    """Answer the runs that are left, one after the other; the sizes of the file of each along the way."""
+def answered(folder, port, pid, runs, requests, seen):
+    """Answer the runs that are left, one after the other; the size of the file of each, and the memory, along the way."""
     while runs:
         run = runs.pop()
         sensor, path = Sensor(port, run), folder / "runs" / f"{run}.db"
-        for done in range(10):
-            sensor.answer(requests // 10)
-            sizes.append(
-                (
-                    requests // 10 * (done + 1),
-                    sum(f.stat().st_size for f in path.parent.glob(f"{run}.db*") if "shm" not in f.name),
-                )
-            )
+        for done in range(LOOKS):
+            sensor.answer(requests // LOOKS)
+            size = sum(f.stat().st_size for f in path.parent.glob(f"{run}.db*") if "shm" not in f.name)
+            seen.append((requests // LOOKS * (done + 1), size, resident(pid)))
 
 
 def main(requests=100_000, runs=20, at_once=1):
@@ -56,20 +55,18 @@ def main(requests=100_000, runs=20, at_once=1):
         server = Child(lambda: serve(folder / "runs", port), folder / "stderr")
         try:
             wait_for(port)
-            sizes, memory, began = [], [], time.monotonic()
-            threads = [
-                threading.Thread(target=answered, args=(folder, port, names, each, sizes)) for _ in range(at_once)
-            ]
+            seen, began = [], time.monotonic()
+            work = (folder, port, server.pid, names, each, seen)
+            threads = [threading.Thread(target=answered, args=work) for _ in range(at_once)]
             for thread in threads:
                 thread.start()
-            while any(thread.is_alive() for thread in threads):
-                memory.append(resident(server.pid))
-                time.sleep(0.5)
+            for thread in threads:
+                thread.join()
         finally:
             server.kill()
-    tenth = max(1, len(memory) // 10)
+    memory, tenth = [bytes_held for _, _, bytes_held in seen], len(seen) // 10
     first, last = (sum(part) / tenth for part in (memory[:tenth], memory[-tenth:]))
-    per_request = [size / done for done, size in sizes if done >= each // 2]
+    per_request = [size / done for done, size, _ in seen if done >= each // 2]
     return {
         "requests": requests,
         "runs": runs,
@@ -77,6 +74,7 @@ def main(requests=100_000, runs=20, at_once=1):
         "MB, first tenth": round(first / 1e6, 1),
         "MB, last tenth": round(last / 1e6, 1),
         "ratio": round(last / first, 3),
+        "MB, most in each tenth": [round(max(memory[i * tenth : (i + 1) * tenth]) / 1e6, 1) for i in range(10)],
         "bytes a request": [round(min(per_request)), round(max(per_request))],
     }
 

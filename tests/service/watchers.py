@@ -1,14 +1,14 @@
 """What 50 watching pages cost a run, and how soon they show an answer.
 
-`python -m tests.service.watchers [WATCHERS] [BLOCKS] [REQUESTS]` lets one run go on by blocks of so many small requests, in
-turns with and without watchers, so that what else the machine does falls on both; and prints JSON: the median of the
-ratios of neighbouring blocks, the share of one processor that the watchers cost the service (which a busy machine does
-not blur), and how long after an answer was acknowledged each watcher had it.
+`python -m tests.service.watchers [WATCHERS] [BLOCKS] [REQUESTS] [FOLDER]` lets two equal services answer equal runs of small
+requests, a few requests here and a few there in turns, so that what else the machine and its disk do falls on both; one
+of them is watched. Prints JSON: the median over blocks of so many requests of the ratio of the times that they took, the
+processor time that the watchers cost (of the service, and of the process that draws, which stands back for all others),
+and how long after an answer was acknowledged each watcher had it.
 """
 
 import http.client
 import json
-import os
 import selectors
 import statistics
 import sys
@@ -19,7 +19,10 @@ from pathlib import Path
 from bestchannel.runs import begin
 from tests.runs.steady import PARTIES, Steady
 from tests.service.faults import Child, free_port, serve
-from tests.service.throughput import HEADERS, wait_for
+from tests.service.throughput import HEADERS, processor_time, wait_for
+
+TOGETHER = 5
+"""Requests that one side answers before it is the other's turn."""
 
 
 def watch(port, run, watchers, file):
@@ -74,12 +77,6 @@ class Sensor:
         return answer
 
 
-def processor_time(pid):
-    """Seconds that a process has computed."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def delays(acknowledged, file):
     """For each answer of a block and each watcher, how much later the watcher had it, or a later one."""
     seen = {}
@@ -98,47 +95,67 @@ def delays(acknowledged, file):
     return found
 
 
-def main(watchers=50, blocks=20, requests=150):
-    Steady.requests = (2 * blocks + 1) * requests + 1
-    ratios, shares, late = [], [], []
-    with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), free_port()
-        (folder / "runs").mkdir()
+class Side:
+    """A service with a run of its own, and the sensor that answers it."""
+
+    def __init__(self, folder):
+        self.folder, self.port, self.took = folder, free_port(), []
+        (folder / "runs").mkdir(parents=True)
         with begin(folder / "runs" / "run.db", Steady([party.alphabet for party in PARTIES], delta=0.1), PARTIES):
             pass
-        server = Child(lambda: serve(folder / "runs", port), folder / "stderr")
+        self.server = Child(lambda: serve(folder / "runs", self.port), folder / "stderr")
+        wait_for(self.port)
+        self.sensor = Sensor(self.port, "run")
+
+    def spent(self):
+        """Processor time of the service, and of the processes that it has started."""
+        children = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split()
+        return processor_time(self.server.pid), sum(map(processor_time, children))
+
+
+def block(sides, requests):
+    """Let each side answer so many requests in turns; the seconds that each took."""
+    took = [0.0, 0.0]
+    for turn in range(requests // TOGETHER):
+        for i in (0, 1) if turn % 2 else (1, 0):
+            took[i] += sides[i].sensor.answer(TOGETHER)
+    return took
+
+
+def main(watchers=50, blocks=20, requests=150, where=None):
+    blocks, requests = int(blocks), int(requests)
+    Steady.requests = (blocks + 1) * requests + 1
+    with tempfile.TemporaryDirectory(dir=where) as name:
+        folder = Path(name)
+        watched, _ = sides = [Side(folder / each) for each in ("watched", "alone")]
+        file = folder / "seen"
+        block(sides, requests)  # whatever is slow only once is over
+        audience = Child(lambda: watch(watched.port, "run", int(watchers), file), folder / "stderr")
         try:
-            wait_for(port)
-            sensor = Sensor(port, "run")
-            sensor.answer(requests)
-            for i in range(blocks):
-                file = folder / f"seen{i}"
-                child = Child(lambda file=file: watch(port, "run", watchers, file), folder / "stderr")
-                time.sleep(5.0)  # connections are made, and the first report is drawn
-                sensor.acknowledged.clear()
-                before = processor_time(server.pid)
-                watched = sensor.answer(requests)
-                spent = processor_time(server.pid) - before
-                time.sleep(0.5)
-                child.kill()
-                late += delays(sensor.acknowledged, file)
-                time.sleep(0.5)
-                before = processor_time(server.pid)
-                ratios.append(watched / sensor.answer(requests))
-                shares.append((spent - (processor_time(server.pid) - before)) / watched)
+            time.sleep(5.0)  # connections are made, and the first report is drawn
+            watched.sensor.acknowledged.clear()
+            before = [side.spent() for side in sides]
+            took = [block(sides, requests) for _ in range(blocks)]
+            after = [side.spent() for side in sides]
+            time.sleep(0.5)
         finally:
-            server.kill()
-    ratios.sort()
-    late.sort()
+            for child in (audience, *(side.server for side in sides)):
+                child.kill()
+        late = sorted(delays(watched.sensor.acknowledged, file))
+    ratios = sorted(ours / others for ours, others in took)
+    wall = sum(map(sum, took))
+    cost = [(a1 - a0) - (b1 - b0) for a0, a1, b0, b1 in zip(before[0], after[0], before[1], after[1], strict=True)]
     return {
-        "watchers": watchers,
-        "pairs of blocks": blocks,
-        "median ratio": round(statistics.median(ratios), 3),
-        "share of a processor": round(statistics.median(shares), 4),
+        "watchers": int(watchers),
+        "requests/s": round(2 * blocks * requests / wall),
+        "median ratio of times": round(statistics.median(ratios), 3),
         "quartiles": [round(ratios[len(ratios) * q // 4], 3) for q in (1, 3)],
+        "ratio of all time": round(sum(t[0] for t in took) / sum(t[1] for t in took), 3),
+        "processor, service": round(cost[0] / wall, 4),
+        "processor, drawing": round(cost[1] / wall, 4),
         "95th percentile of the delay, s": round(late[int(0.95 * len(late))], 3),
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*map(int, sys.argv[1:]))))
+    print(json.dumps(main(*sys.argv[1:])))

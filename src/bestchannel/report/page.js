@@ -50,43 +50,61 @@
     table.tBodies[0].append(...rows);
   };
 
-  for (const table of document.querySelectorAll("table.sortable")) {
+  const sortable = (table, chosen) => {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") !== "descending";
-        heads.forEach(other => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        sort(table, column, down);
-      });
+      button.addEventListener("click", () => order(column, head.getAttribute("aria-sort") !== "descending"));
     });
-  }
-
-  const search = document.querySelector("#search");
-  if (!search) return;
-  search.hidden = false;
-  const box = search.querySelector("input"), found = search.querySelector("output");
-  const named = [...document.querySelectorAll("[data-name]")];
-  const unfolded = new Set();
-  const find = () => {
-    const words = box.value.trim().toLowerCase();
-    const names = new Set();
-    for (const element of named) {
-      const fits = element.dataset.name.toLowerCase().includes(words);
-      if (element instanceof SVGElement) element.classList.toggle("dim", !fits);
-      else element.hidden = !fits;
-      if (!fits) continue;
-      names.add(element.dataset.name);
-      const fold = element.closest("details");
-      if (words && fold && !fold.open) { fold.open = true; unfolded.add(fold); }
-    }
-    if (!words) { unfolded.forEach(fold => { fold.open = false; }); unfolded.clear(); }
-    found.textContent = words ? `${names.size} found` : "";
+    const order = (column, down) => {
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      heads[column].setAttribute("aria-sort", down ? "descending" : "ascending");
+      sort(table, column, down);
+    };
+    if (chosen) order(...chosen);
   };
-  box.addEventListener("input", find);
-  find();
+
+  const searchable = (report, search, words) => {
+    search.hidden = false;
+    const box = search.querySelector("input"), found = search.querySelector("output");
+    const named = [...report.querySelectorAll("[data-name]")];
+    const unfolded = new Set();
+    const find = () => {
+      const words = box.value.trim().toLowerCase();
+      const names = new Set();
+      for (const element of named) {
+        const fits = element.dataset.name.toLowerCase().includes(words);
+        if (element instanceof SVGElement) element.classList.toggle("dim", !fits);
+        else element.hidden = !fits;
+        if (!fits) continue;
+        names.add(element.dataset.name);
+        const fold = element.closest("details");
+        if (words && fold && !fold.open) { fold.open = true; unfolded.add(fold); }
+      }
+      if (!words) { unfolded.forEach(fold => { fold.open = false; }); unfolded.clear(); }
+      found.textContent = words ? `${names.size} found` : "";
+    };
+    box.addEventListener("input", find);
+    box.value = words;
+    find();
+  };
+
+  // What a reader has chosen, to be kept where a report is drawn again.
+  page.choices = report => ({
+    words: report.querySelector("#search input")?.value ?? "",
+    orders: [...report.querySelectorAll("table.sortable")].map(table => {
+      const column = [...table.tHead.rows[0].cells].findIndex(head => head.hasAttribute("aria-sort"));
+      return column < 0 ? null : [column, table.tHead.rows[0].cells[column].getAttribute("aria-sort") === "descending"];
+    }),
+  });
+
+  page.liven = (report, { words, orders } = { words: "", orders: [] }) => {
+    [...report.querySelectorAll("table.sortable")].forEach((table, i) => sortable(table, orders[i]));
+    const search = report.querySelector("#search");
+    if (search) searchable(report, search, words);
+  };
+  page.liven(document);
 })();

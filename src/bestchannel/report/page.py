@@ -51,7 +51,7 @@ def title_and_body(result: Identification, origin: Provenance) -> tuple[str, Htm
 def _document(summary: Summary, origin: Provenance, findings: Iterable[Html], record: Html | None = None) -> str:
     title, shown = tag("title", _title(summary, origin)), tag("main", _body(summary, origin, findings))
     head = tag("head", *meta(), _permissions(), title, tag("style", style()))
-    body = tag("body", shown, record or joined([]), tag("script", _script()), class_="bestchannel page")
+    body = tag("body", shown, record or joined([]), tag("script", script()), class_="bestchannel page")
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -89,7 +89,7 @@ def style() -> Html:
     return trusted(_file("page.css"))
 
 
-def _script() -> Html:
+def script() -> Html:
     """Search, sort and hints; without it everything can still be read."""
     return trusted(_file("page.js"))
 
@@ -110,6 +110,6 @@ def meta() -> list[Html]:
 
 def _permissions() -> Html:
     """No script runs but that of the page, and nothing is fetched, whatever a name holds."""
-    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
     allowed = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return trusted(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">')

@@ -11,13 +11,15 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.runs import NotWrittenError
-from bestchannel.service.calls import NOBODY, Call, RefusedError, Reply, redirect, refusal
+from bestchannel.service.calls import HTML, NOBODY, Call, RefusedError, Reply, redirect, refusal
 from bestchannel.service.desk import ForbiddenError, GoneError
 from bestchannel.service.guard import Guard, read_body, require_json
 from bestchannel.service.metrics import Metrics
+from bestchannel.service.pages import again_page
 from bestchannel.service.scopes import OWN, SENSE, VIEW, Scope
 
 ALL = "all"
@@ -129,7 +131,7 @@ class Application:
             return self._sign_in(token, call, peer)
         if not _permits(call.scope, endpoint.needs):
             if call.wants_page and call.method == "GET" and not endpoint.path.startswith("/api"):
-                return redirect("/login")
+                return _asked_from_here(call) if call.from_elsewhere else redirect("/login")
             if call.scope is NOBODY:
                 raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
             raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
@@ -160,6 +162,11 @@ class Application:
         if self._guard.signed_in(token, peer) is None:
             return redirect("/login?wrong=1")
         return redirect(call.path, {"set-cookie": self._guard.set_cookie(token)})
+
+
+def _asked_from_here(call: Call) -> Reply:
+    """Let a browser ask again by itself: it keeps the cookie to itself where a link on another site was followed."""
+    return Reply(200, again_page(quote(call.path)).encode(), HTML)
 
 
 def _permits(scope: Scope, needs: str) -> bool:

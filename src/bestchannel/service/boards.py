@@ -1,7 +1,7 @@
-"""What watchers of a run see, prepared once for all of them and sent as server-sent events.
+"""What watchers see, prepared once for all of them and sent as server-sent events.
 
 Every event holds the whole of what it is about, so a watcher that was away needs only the last: nothing is queued for
-anybody, and a slow watcher misses some.
+anybody, and a slow watcher misses some. However many watch, a run is looked at and drawn as often as for one of them.
 """
 
 from __future__ import annotations
@@ -10,29 +10,36 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from bestchannel.errors import BestChannelError
 from bestchannel.report.provenance import origin_of
 from bestchannel.service.calls import RefusedError
-from bestchannel.service.desk import Desk, happened
-from bestchannel.service.drawing_office import DrawingOffice, live_report, live_report_of_file
-from bestchannel.service.messages import encoded
-from bestchannel.service.standings import run_status
+from bestchannel.service.desk import Desk
+from bestchannel.service.drawing_office import DrawingOffice, live_report_of_file, live_report_of_packed, packed_result
+from bestchannel.service.messages import Refusal, RunStatus, encoded
+from bestchannel.service.standings import all_standings, standing
 
-STATUS_S, REPORT_S = 0.25, 1.0
-"""Least seconds between two standings, and between two reports."""
+STATUS_S, LIST_S, REPORT_S = 0.4, 1.0, 1.0
+"""Least seconds between two standings of a run, between two lists of all runs, and between two reports."""
 
-SHARE = 0.05
-"""Of the time, at most so much is spent on drawing a run again and again; where it stands is told at once."""
+SHARE = 0.02
+"""Of the time, at most so much is spent on listing or drawing again and again; where a run stands is told at once."""
 
 LONGEST_S = 15.0
-"""After which a report is drawn again, whatever it costs; one of a run that has changed its state is drawn at once."""
+"""After which something is drawn again, whatever it costs; a run that has changed its state is drawn at once."""
 
 QUIET_S = 10.0
-"""After which a stream without news says that it is alive."""
+"""How often a stream says that it is alive."""
 
 MOST_WATCHERS = 500
+
+LIST = ""
+"""The subject of the board that lists all runs; no run has this name."""
+
+Writer = Callable[["Board"], Awaitable[None]]
+"""Posts on a board, for ever."""
 
 Mark = tuple[int, str]
 """What a report was drawn of: the answers to so many requests, and the state."""
@@ -40,71 +47,117 @@ Mark = tuple[int, str]
 log = logging.getLogger(__name__)
 
 
-class Board:
-    """The standing and the report of one run, kept current while somebody looks."""
+@dataclass(frozen=True)
+class Event:
+    """A server-sent event as it is on the wire; `id` is what a watcher that comes back names it by."""
 
-    def __init__(self, name: str, desk: Desk, office: DrawingOffice) -> None:
-        self.status, self.report = b"", b""
-        self.mark: Mark | None = None
+    wire: bytes
+    id: str = ""
+
+    @staticmethod
+    def of(kind: str, data: bytes, id: str = "") -> Event:
+        """An event of a kind; data are JSON, which has no line ends."""
+        head = f"event: {kind}\n" + (f"id: {id}\n" if id else "")
+        return Event(head.encode() + b"data: " + data + b"\n\n", id)
+
+
+class Board:
+    """The last event of each kind about one subject, which writers keep current while somebody watches."""
+
+    def __init__(self, *writers: Writer) -> None:
+        self.events: dict[str, Event] = {}
         self.watchers = 0
         self.news = asyncio.Event()
-        self._name, self._desk, self._office = name, desk, office
-        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._draw_again())]
+        self._tasks = [asyncio.create_task(self._written(writer)) for writer in (*writers, _say_alive)]
+
+    def post(self, kind: str, data: bytes, id: str = "") -> None:
+        """Show this as the last event of its kind; it is news where it differs from the one before."""
+        event = Event.of(kind, data, id)
+        if self.events.get(kind) != event:
+            self.events[kind] = event
+            self.wake()
+
+    def wake(self) -> None:
+        """Let all watchers look."""
+        news, self.news = self.news, asyncio.Event()
+        news.set()
 
     def close(self) -> None:
-        """Stop looking."""
+        """Stop writing."""
         for task in self._tasks:
             task.cancel()
 
-    async def _follow(self) -> None:
+    async def _written(self, writer: Writer) -> None:
+        """Let a writer go on whatever it meets with, as a file that was deleted and comes back."""
         while True:
-            settings, snapshot = await self._desk.standing(self._name)
-            status = _event("status", encoded(run_status(self._desk.folder, self._name, settings, snapshot)))
-            if status != self.status:
-                self.status = status
-                self._tell()
+            try:
+                await writer(self)
+            except BestChannelError as error:
+                self.post("trouble", encoded(Refusal(str(error))))
+            except Exception:
+                log.exception("fault", extra={"fields": {"what": "board"}})
+            await asyncio.sleep(LIST_S)
+
+
+class RunWriter:
+    """Keeps the standing and the report of one run on its board."""
+
+    def __init__(self, name: str, desk: Desk, office: DrawingOffice) -> None:
+        self._name, self._desk, self._office = name, desk, office
+        self._mark: Mark | None = None
+
+    async def tell(self, board: Board) -> None:
+        """Say where the run stands, whenever that has changed."""
+        while True:
+            board.post("status", encoded(await standing(self._desk, self._name)))
+            board.events.pop("trouble", None)
             await asyncio.sleep(STATUS_S)
 
-    async def _draw_again(self) -> None:
+    async def draw(self, board: Board) -> None:
+        """Draw the report, as often as that may cost, and at once where the run has changed its state."""
         due = 0.0
         while True:
             _, snapshot = await self._desk.standing(self._name)
             mark = snapshot.requests, snapshot.state
-            ended = self.mark is None or self.mark[1] != snapshot.state
-            if mark != self.mark and (ended or time.monotonic() >= due):
-                took = await self._draw(mark)
-                due = time.monotonic() + min(max(REPORT_S, took / SHARE), LONGEST_S)
+            ended = self._mark is None or self._mark[1] != snapshot.state
+            if mark != self._mark and (ended or time.monotonic() >= due):
+                self._mark = mark
+                title, body, took = await self._drawn()
+                board.post("report", json.dumps({"title": title, "body": body}).encode(), f"{mark[0]}-{mark[1]}")
+                due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
 
-    async def _draw(self, mark: Mark) -> float:
-        """Draw the report, tell the watchers, and say how much processor time it took."""
-        took = 0.0
-        try:
-            title, body, took = await self._drawn()
-            self.report = _event("report", json.dumps({"title": title, "body": body}).encode(), _id(mark))
-        except BestChannelError as error:
-            log.warning("no report", extra={"fields": {"run": self._name, "error": str(error)}})
-        self.mark = mark
-        self._tell()
-        return took
-
     async def _drawn(self) -> tuple[str, str, float]:
+        """Title and body of the report, and how much processor time it took."""
         hosted = self._desk.folder.hosted.get(self._name)
         if hosted is None:
             return await self._office.do(live_report_of_file, self._desk.folder.path(self._name))
-        asked = hosted.ask(lambda run: (run.outcome(), origin_of(run, hosted.path)))
-        return await self._office.do(live_report, *await asyncio.wrap_future(asked))
+        packed, packing = await asyncio.wrap_future(
+            hosted.ask(lambda run: packed_result(run.outcome(), origin_of(run, hosted.path)))
+        )
+        title, body, drawing = await self._office.do(live_report_of_packed, packed)
+        return title, body, packing + drawing
 
-    def _tell(self) -> None:
-        event, self.news = self.news, asyncio.Event()
-        event.set()
+
+class ListWriter:
+    """Keeps the list of all runs on its board."""
+
+    def __init__(self, desk: Desk, shown: Callable[[Sequence[RunStatus]], str]) -> None:
+        self._desk, self._shown = desk, shown
+
+    async def tell(self, board: Board) -> None:
+        """Show all runs, as often as that may cost."""
+        while True:
+            began = time.thread_time()
+            board.post("runs", json.dumps(self._shown(await all_standings(self._desk))).encode())
+            await asyncio.sleep(_pause(LIST_S, time.thread_time() - began))
 
 
 class Boards:
-    """The boards of all runs that somebody watches."""
+    """The boards that somebody watches."""
 
-    def __init__(self, desk: Desk, office: DrawingOffice) -> None:
-        self._desk, self._office = desk, office
+    def __init__(self, desk: Desk, office: DrawingOffice, shown: Callable[[Sequence[RunStatus]], str]) -> None:
+        self._desk, self._office, self._shown = desk, office, shown
         self._boards: dict[str, Board] = {}
         self._closed = False
 
@@ -117,46 +170,56 @@ class Boards:
         """End all streams."""
         self._closed = True
         for board in self._boards.values():
-            board.news.set()
+            board.wake()
             board.close()
 
-    async def stream(self, name: str, last: str, with_report: bool) -> AsyncIterator[bytes]:
-        """Events of a run from now on; `last` is the id of the last report that the watcher has seen."""
-        self._desk.folder.path(name)
+    async def stream(self, subject: str, last: str, kinds: Sequence[str]) -> AsyncIterator[bytes]:
+        """Events of these kinds from now on; `last` is the id of the last report that the watcher has seen."""
+        if subject != LIST:
+            self._desk.folder.path(subject)
         if self.watchers >= MOST_WATCHERS:
             raise RefusedError(503, "watchers", "too many watch now; try again later", {"retry-after": "10"})
-        return self._events(name, last, with_report)
+        return self._events(subject, last, kinds)
 
-    async def _events(self, name: str, last: str, with_report: bool) -> AsyncIterator[bytes]:
-        board = self._boards.get(name)
-        if board is None:
-            board = self._boards[name] = Board(name, self._desk, self._office)
+    async def _events(self, subject: str, last: str, kinds: Sequence[str]) -> AsyncIterator[bytes]:
+        board = self._boards.get(subject) or self._new_board(subject)
         board.watchers += 1
+        seen: dict[str, Event] = {}
         try:
             yield b"retry: 1000\n\n"
-            status = b""
             while not self._closed:
                 news = board.news
-                if board.status != status:
-                    status = board.status
-                    yield status
-                if with_report and board.report and (id := _id(board.mark)) != last:
-                    last = id
-                    yield board.report
-                if not await happened(news, QUIET_S):
-                    yield b"event: quiet\ndata: {}\n\n"
+                for kind in kinds:
+                    event = board.events.get(kind)
+                    if event is not None and event is not seen.get(kind):
+                        seen[kind] = event
+                        if not event.id or event.id != last:
+                            yield event.wire
+                await news.wait()
         finally:
             board.watchers -= 1
             if not board.watchers:
                 board.close()
-                self._boards.pop(name, None)
+                self._boards.pop(subject, None)
+
+    def _new_board(self, subject: str) -> Board:
+        if subject == LIST:
+            board = Board(ListWriter(self._desk, self._shown).tell)
+        else:
+            writer = RunWriter(subject, self._desk, self._office)
+            board = Board(writer.tell, writer.draw)
+        self._boards[subject] = board
+        return board
 
 
-def _event(kind: str, data: bytes, id: str | None = None) -> bytes:
-    """An event on the wire; JSON has no line ends."""
-    named = f"event: {kind}\n" + (f"id: {id}\n" if id is not None else "")
-    return named.encode() + b"data: " + data + b"\n\n"
+async def _say_alive(board: Board) -> None:
+    beat = 0
+    while True:
+        await asyncio.sleep(QUIET_S)
+        beat += 1
+        board.post("quiet", b"%d" % beat)
 
 
-def _id(mark: Mark | None) -> str:
-    return "" if mark is None else f"{mark[0]}-{mark[1]}"
+def _pause(least: float, took: float) -> float:
+    """Seconds until something that took so long is done again."""
+    return min(max(least, took / SHARE), max(LONGEST_S, least))

@@ -53,6 +53,11 @@ class Call:
         """Whether a browser asks, that is a person."""
         return "text/html" in self.headers.get("accept", "")
 
+    @property
+    def from_elsewhere(self) -> bool:
+        """Whether a browser says that a link on another site was followed."""
+        return self.headers.get("sec-fetch-site") == "cross-site"
+
 
 @dataclass(frozen=True)
 class Reply:

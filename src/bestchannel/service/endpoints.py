@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
-import tempfile
-from contextlib import closing
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
-from bestchannel.runs.sqlite_file import connected
+from bestchannel.runs import store
 from bestchannel.service import messages, pages
 from bestchannel.service.application import ALL, Endpoint
-from bestchannel.service.boards import Boards
+from bestchannel.service.boards import LIST, Boards
 from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, RefusedError, Reply, answer, field_of, redirect
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
 from bestchannel.service.guard import Guard
-from bestchannel.service.messages import RunStatus, parsed
+from bestchannel.service.messages import parsed
 from bestchannel.service.openapi import description
 from bestchannel.service.scopes import OWN, SENSE, VIEW
-from bestchannel.service.standings import run_status
+from bestchannel.service.standings import all_standings, standing
 
 SQLITE = "application/vnd.sqlite3"
+
+MOST_COPIES = 2
+"""Files that are copied at the same time: a copy takes memory, and a thread that others wait for."""
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ class Endpoints:
 
     def __init__(self, desk: Desk, boards: Boards, office: DrawingOffice, guard: Guard) -> None:
         self._desk, self._boards, self._office, self._guard = desk, boards, office, guard
+        self._copies = asyncio.Semaphore(MOST_COPIES)
         m = messages
         self.table = [
             Endpoint("POST", "/api/leases", SENSE, "Lend work to a sensor", self.lease, m.LeaseWish, m.Lent,
@@ -58,6 +59,8 @@ class Endpoints:
             Endpoint("POST", "/api/tokens", OWN, "Make a token for others", self.token, m.TokenWish, m.Made),
             Endpoint("GET", "/runs/{run}/events", VIEW, "The standing and the report of a run as server-sent events",
                      self.events, kind=EVENTS, refusals=(404, 503)),
+            Endpoint("GET", "/events", VIEW, "All runs as server-sent events", self.list_events, kind=EVENTS,
+                     refusals=(503,)),
             Endpoint("GET", "/runs/{run}", VIEW, "The page of a run", self.run_page, kind=HTML, refusals=(404,)),
             Endpoint("GET", "/", VIEW, "The page of all runs", self.home_page, kind=HTML),
             Endpoint("GET", "/login", ALL, "Where a person types the token", self.login_page, kind=HTML),
@@ -90,30 +93,31 @@ class Endpoints:
 
     async def runs(self, call: Call) -> Reply:
         """List all runs."""
-        return answer(messages.RunList(tuple(await self._all())))
+        return answer(messages.RunList(tuple(await all_standings(self._desk))))
 
     async def create(self, call: Call) -> Reply:
         """Begin a run."""
         wish = parsed(call.body, messages.NewRun)
         await asyncio.to_thread(self._desk.folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
-        return answer(await self._status(wish.name), 201)
+        return answer(await standing(self._desk, wish.name), 201)
 
     async def standing(self, call: Call) -> Reply:
         """Say where a run stands."""
-        return answer(await self._status(call.names["run"]))
+        return answer(await standing(self._desk, call.names["run"]))
 
     async def alter(self, call: Call) -> Reply:
         """Pause, limit or end a run."""
         name, change = call.names["run"], parsed(call.body, messages.Change)
         await self._desk.alter(name, change)
         log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
-        return answer(await self._status(name))
+        return answer(await standing(self._desk, name))
 
     async def file(self, call: Call) -> Reply:
         """A copy of the file at one moment."""
         path = self._desk.folder.path(call.names["run"])
-        return _download(await asyncio.to_thread(_copied, path), SQLITE, path.name)
+        async with self._copies:
+            return _download(await asyncio.to_thread(store.copied, path), SQLITE, path.name)
 
     async def result(self, call: Call) -> Reply:
         """The JSON that `verify` checks."""
@@ -139,17 +143,22 @@ class Endpoints:
     async def events(self, call: Call) -> Reply:
         """Stream the events of a run."""
         last = call.headers.get("last-event-id") or call.query("last") or ""
-        stream = await self._boards.stream(call.names["run"], last, call.query("report") != "no")
-        return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"})
+        kinds = ("trouble", "status", "report", "quiet")
+        shown = [kind for kind in kinds if kind != "report" or call.query("report") != "no"]
+        return _streamed(await self._boards.stream(call.names["run"], last, shown))
+
+    async def list_events(self, call: Call) -> Reply:
+        """Stream the list of all runs."""
+        return _streamed(await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
 
     async def run_page(self, call: Call) -> Reply:
         """The page of a run."""
-        status = await self._status(call.names["run"])
+        status = await standing(self._desk, call.names["run"])
         return Reply(200, pages.run_page(status, owner=call.scope.owns).encode(), HTML)
 
     async def home_page(self, call: Call) -> Reply:
         """The page of all runs."""
-        return Reply(200, pages.home_page(await self._all(), owner=call.scope.owns).encode(), HTML)
+        return Reply(200, pages.home_page(await all_standings(self._desk), owner=call.scope.owns).encode(), HTML)
 
     async def login_page(self, call: Call) -> Reply:
         """The form for a token."""
@@ -187,22 +196,10 @@ class Endpoints:
         """Describe all of this."""
         return answer(description(self.table))
 
-    async def _status(self, name: str) -> RunStatus:
-        settings, snapshot = await self._desk.standing(name)
-        return run_status(self._desk.folder, name, settings, snapshot)
 
-    async def _all(self) -> list[RunStatus]:
-        return [await self._status(name) for name in await asyncio.to_thread(self._desk.folder.names)]
+def _streamed(stream: AsyncIterator[bytes]) -> Reply:
+    return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"})
 
 
 def _download(body: bytes, kind: str, name: str) -> Reply:
     return Reply(200, body, kind, {"content-disposition": f'attachment; filename="{name}"'})
-
-
-def _copied(path: Path) -> bytes:
-    """The file as it stands at one moment, whoever writes to it."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        with closing(connected(path, "mode=ro", 3.0)) as source, closing(sqlite3.connect(copy)) as target:
-            source.backup(target)
-        return copy.read_bytes()

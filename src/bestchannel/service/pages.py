@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.report.markup import Html, joined, tag, trusted
-from bestchannel.report.page import meta, style
+from bestchannel.report.markup import Html, joined, lone, tag, trusted
+from bestchannel.report.page import meta, script, style
 from bestchannel.service.messages import RunStatus
 
 EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"
@@ -17,13 +17,14 @@ EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"
 
 def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
     """The runs of the folder, and for the owner a form that begins another."""
-    body = tag(
-        "main",
-        tag("header", tag("h1", "Runs"), tag("p", _how_many(runs), class_="lead")),
-        tag("section", _table(runs)) if runs else "",
-        *([_new_run()] if owner else []),
-    )
-    return _page("Runs · bestchannel", body, tag("div", id="news", role="status", aria_live="polite"))
+    bar = tag("nav", tag("b", "All runs"), _connection(), class_="bar")
+    listed = tag("div", trusted(run_list(runs)), id="list")
+    return _page("Runs · bestchannel", bar, tag("main", tag("h1", "Runs"), listed, *([_new_run()] if owner else [])))
+
+
+def run_list(runs: Sequence[RunStatus]) -> str:
+    """How many runs there are, and where each stands: what the home page keeps current."""
+    return tag("p", _how_many(runs), class_="lead") + (tag("section", _table(runs)) if runs else "")
 
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
@@ -32,7 +33,7 @@ def run_page(status: RunStatus, *, owner: bool) -> str:
         "nav",
         tag("a", "All runs", href="/"),
         tag("b", status.run),
-        tag("span", "connecting …", id="connection", role="status", aria_live="polite"),
+        _connection(),
         class_="bar",
     )
     now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
@@ -63,15 +64,23 @@ def login_page(*, wrong: bool) -> str:
     return _page("bestchannel", body)
 
 
+def again_page(path: str) -> str:
+    """Asks for an address of this service again."""
+    refresh = lone("meta", http_equiv="refresh", content=f"0; url={path}")
+    head = tag("head", *meta(), refresh, tag("title", "bestchannel"))
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', tag('a', 'Go on', href=path)), lang='en')}\n"
+
+
 @cache
 def static_file(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its kind."""
-    if name == "page.css":
-        return style().encode(), "text/css; charset=utf-8"
-    kinds = {"live.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
-    if name not in kinds:
-        return None
-    return files("bestchannel.service").joinpath("static", name).read_bytes(), kinds[name]
+    kinds = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+    ours = {"page.css": style, "page.js": script, "live.css": _own("live.css"), "live.js": _own("live.js")}
+    return (ours[name]().encode(), kinds[name.rpartition(".")[2]]) if name in ours else None
+
+
+def _own(name: str) -> Callable[[], str]:
+    return lambda: files("bestchannel.service").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _page(title: str, *content: object, **data: object) -> str:
@@ -80,11 +89,15 @@ def _page(title: str, *content: object, **data: object) -> str:
         *meta(),
         tag("title", title),
         *(trusted(f'<link rel="stylesheet" href="/static/{name}.css">') for name in ("page", "live")),
-        tag("script", src="/static/live.js", defer=""),
+        *(tag("script", src=f"/static/{name}.js", defer="") for name in ("page", "live")),
     )
     return (
         f"<!DOCTYPE html>\n{tag('html', head, tag('body', *content, class_='bestchannel page', **data), lang='en')}\n"
     )
+
+
+def _connection() -> Html:
+    return tag("span", "connecting …", id="connection", role="status", aria_live="polite")
 
 
 def _how_many(runs: Sequence[RunStatus]) -> str:
@@ -157,4 +170,4 @@ def _field(words: str, control: Html) -> Html:
 
 
 def _input(name: str, **attributes: object) -> Html:
-    return trusted(tag("input", name=name, **attributes).removesuffix("</input>"))
+    return lone("input", name=name, **attributes)

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
+from bestchannel.errors import MissingFileError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import ChannelLabels
 from bestchannel.runs.settings import Settings
+from bestchannel.service.desk import Desk
 from bestchannel.service.hosted_run import HostedRun, Snapshot
 from bestchannel.service.messages import RunStatus, SensorStatus
 from bestchannel.service.run_folder import RunFolder
+
+
+async def standing(desk: Desk, name: str) -> RunStatus:
+    """Where a run stands."""
+    return run_status(desk.folder, name, *await desk.standing(name))
+
+
+async def all_standings(desk: Desk) -> list[RunStatus]:
+    """Where all runs stand; sensors are heard between any two of them."""
+    found = []
+    for name in await asyncio.to_thread(desk.folder.names):
+        with suppress(MissingFileError):  # deleted meanwhile
+            found.append(await standing(desk, name))
+        await asyncio.sleep(0)
+    return found
 
 
 def run_status(folder: RunFolder, name: str, settings: Settings | None, snapshot: Snapshot) -> RunStatus:

@@ -1,7 +1,8 @@
 "use strict";
-// Keeps a run's page current from server-sent events. Nothing is fetched from elsewhere.
+// Keeps the page of a run, and that of all runs, current from server-sent events. Nothing is fetched from elsewhere.
 
 const run = document.body.dataset.run;
+const PLACES = "summary, [tabindex], a, button, input";
 const $ = (id) => document.getElementById(id);
 const whole = (n) => n.toLocaleString("en");
 
@@ -96,19 +97,31 @@ function showStanding(s) {
   }
 }
 
-// The report is replaced as a whole; what the reader has unfolded stays so, and the focus stays where it was.
+// A part of the page is replaced as a whole, and the focus stays where it was.
+function replace(part, change) {
+  const focus = [...part.querySelectorAll(PLACES)].indexOf(document.activeElement);
+  change();
+  if (focus >= 0) [...part.querySelectorAll(PLACES)][focus]?.focus({ preventScroll: true });
+}
+
+function showRuns(list) {
+  replace($("list"), () => { $("list").innerHTML = list; });
+}
+
+// What the reader has unfolded, searched and sorted stays so.
 function showReport({ title, body }) {
   const report = $("report");
   const seen = [...report.querySelectorAll("details")].map((each) => each.open);
-  const places = [...report.querySelectorAll("summary, [tabindex], a")];
-  const focus = places.indexOf(document.activeElement);
-  report.innerHTML = body;
-  for (const each of report.querySelectorAll("[data-style]")) {
-    each.style.cssText = each.dataset.style;
-    each.removeAttribute("data-style");
-  }
-  report.querySelectorAll("details").forEach((each, i) => { if (i < seen.length) each.open = seen[i]; });
-  if (focus >= 0) [...report.querySelectorAll("summary, [tabindex], a")][focus]?.focus({ preventScroll: true });
+  const choices = document.body.choices(report);
+  replace(report, () => {
+    report.innerHTML = body;
+    for (const each of report.querySelectorAll("[data-style]")) {
+      each.style.cssText = each.dataset.style;
+      each.removeAttribute("data-style");
+    }
+    report.querySelectorAll("details").forEach((each, i) => { if (i < seen.length) each.open = seen[i]; });
+    document.body.liven(report, choices);
+  });
   document.title = title;
 }
 
@@ -118,8 +131,8 @@ function connection(words, lost) {
 }
 
 // EventSource connects again by itself after a broken line, and gives up after a refusal: then we do it.
-function follow(last) {
-  const source = new EventSource(`/runs/${run}/events?last=${encodeURIComponent(last)}`);
+function follow(address, shows, last) {
+  const source = new EventSource(`${address}?last=${encodeURIComponent(last)}`);
   let heard = Date.now();
   const hear = (show) => (event) => {
     heard = Date.now();
@@ -127,8 +140,8 @@ function follow(last) {
     connection("live", false);
     show(JSON.parse(event.data));
   };
-  source.addEventListener("status", hear(showStanding));
-  source.addEventListener("report", hear(showReport));
+  for (const [kind, show] of Object.entries(shows)) source.addEventListener(kind, hear(show));
+  source.addEventListener("trouble", hear(({ error }) => connection(error, true)));
   source.addEventListener("quiet", () => { heard = Date.now(); });
   source.onopen = () => connection("live", false);
   source.onerror = () => connection("connection lost, trying again …", true);
@@ -137,7 +150,7 @@ function follow(last) {
       connection("connection lost, trying again …", true);
       source.close();
       clearInterval(watch);
-      follow(last);
+      follow(address, shows, last);
     }
   }, 2000);
 }
@@ -153,10 +166,9 @@ function control() {
   });
 }
 
-if (run) {
-  follow("");
-  if ($("controls")) control();
-}
+if (run) follow(`/runs/${run}/events`, { status: showStanding, report: showReport }, "");
+else if ($("list")) follow("/events", { runs: showRuns }, "");
+if ($("controls")) control();
 if ($("new-run"))
   $("new-run").addEventListener("submit", (event) => {
     event.preventDefault();
