@@ -10,7 +10,7 @@ is unknown in it, W and P, is removed by the least value over all of them. docs/
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,9 +38,16 @@ WORTH_ANOTHER_TRY = 0.6
 ROUNDING = 1e-11
 """Nats by which a bound is raised, for each sense and each unit of weight."""
 
+SPARE = 0.05
+"""Nats below what seems to be the evidence at which a proof of it is looked for, where no threshold says how much is
+enough."""
+
 
 Losses = tuple[Floats, Floats, Floats, Floats, Floats, float]
 """n̄ [x, y], c [x], senses [x, e], tilts [x, e], log Q [x, e, y] and S: see `rival_loss_kernels.Losses`."""
+
+Place = tuple[Floats, ...]
+"""P, log W and log R."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,7 @@ class RivalAccount:
     since: int = 0  # the request with which the bets began; 0 before
     paid: float = 0.0  # L, by the bets on leaders, less their price
     weight: float = 0.0  # S
+    weights: dict[int, float] = field(default_factory=dict)  # by leader; they add up to S
     senses: list[Floats] = field(default_factory=list)  # of each request, [x]
     tilts: list[Floats] = field(default_factory=list)
     outputs: list[Floats] = field(default_factory=list)
@@ -85,7 +93,7 @@ class RivalAccount:
     charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
     estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
     given_up: float = -math.inf  # the estimate for which no bound was found
-    _worst: tuple[Floats, Floats, Floats] | None = None  # P, log W, log R where most was lost
+    _worst: Place | None = None  # where most was lost
 
     def __post_init__(self) -> None:
         self.counts, self.charged = np.zeros(self.shape), np.zeros(self.shape[0])
@@ -100,10 +108,13 @@ class RivalAccount:
         """Whether a share of δ has been used, now or before a restart."""
         return self.betting or self.restarts > 0
 
-    def settle(self, paid: float, weight: float, tilts: Floats, outputs: Floats, counts: Floats | None) -> None:
+    def settle(
+        self, leader: int, paid: float, weight: float, tilts: Floats, outputs: Floats, counts: Floats | None
+    ) -> None:
         """Book the answer to a request: what the leader's bets paid, and the rival's counts, if it was sensed."""
         self.paid += paid
         self.weight += weight
+        self.weights[leader] = self.weights.get(leader, 0.0) + weight
         if counts is None:
             return
         self.senses.append(counts.sum(axis=1))
@@ -122,28 +133,29 @@ class RivalAccount:
             self.estimate = gained - self.weight * math.log(min(self.shape))  # no capacity is larger
             return self.estimate
         losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
-        gained -= ROUNDING * (float(sum(part.sum() for part in self.senses)) + self.weight)
-        self.estimate = gained - self._climb(losses, W, P, largest, gained - threshold)
+        gained -= self._rounding()
+        lost, self._worst = _climbed(losses, self._worst or _start(W, P), W, largest, gained - threshold)
+        self.estimate = gained - lost
         if fixed_input or self.estimate < threshold:
             return self.estimate
         if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
             return math.nextafter(threshold, -math.inf)
         return self._proved(losses, gained, threshold)
 
-    def _climb(self, losses: Losses, W: Floats, P: Floats, largest: float, target: float) -> float:
-        """The most that seems to be lost, and `worst`, where that is.
+    def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
+        """L less what the rival's senses can have lost at most: proved, whatever it is. Nothing of the account moves."""
+        if min(self.shape) == 1 or not self.senses:
+            return self.paid - self.weight * math.log(min(self.shape))
+        losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
+        start = _start(W, P) if self._worst is None else tuple(part.copy() for part in self._worst)
+        lost, worst = _climbed(losses, start, W, largest, math.inf)
+        lost += SPARE
+        if not fixed_input:
+            lost = max(lost, bound_kernels().bounded(*losses, *worst, largest, lost, MOST_BOXES))
+        return self.paid - lost - self._rounding()
 
-        A climb ends at the next top, which may not be the highest: where it stays below the target, another one
-        begins with all inputs alike.
-        """
-        self._worst = worst = self._worst or _start(W, P)
-        lost: float = bound_kernels().climbed(*losses, *worst, largest)
-        if largest > 0.0 and lost <= target:
-            other = _start(W, np.full(len(P), 1.0 / len(P)))
-            lost_there: float = bound_kernels().climbed(*losses, *other, largest)
-            if lost_there > lost:
-                lost, self._worst = lost_there, other
-        return lost
+    def _rounding(self) -> float:
+        return ROUNDING * (float(sum(part.sum() for part in self.senses)) + self.weight)
 
     def _proved(self, losses: Losses, gained: float, threshold: float) -> float:
         """The evidence with what was lost at most; where that misses the threshold, the estimate is corrected."""
@@ -174,7 +186,22 @@ class RivalAccount:
         return self.counts, self.charged, few_senses, few_tilts, np.log(few_Q), self.weight
 
 
-def _start(W: Floats, P: Floats) -> tuple[Floats, Floats, Floats]:
-    """P, log W and log R from which a climb begins."""
+def _climbed(losses: Losses, start: Place, W: Floats, largest: float, target: float) -> tuple[float, Place]:
+    """The most that seems to be lost, and where that is; `start` moves.
+
+    A climb ends at the next top, which may not be the highest: where it stays below the target, another one
+    begins with all inputs alike.
+    """
+    lost: float = bound_kernels().climbed(*losses, *start, largest)
+    if largest > 0.0 and lost <= target:
+        other = _start(W, np.full(len(W), 1.0 / len(W)))
+        lost_there: float = bound_kernels().climbed(*losses, *other, largest)
+        if lost_there > lost:
+            return lost_there, other
+    return lost, start
+
+
+def _start(W: Floats, P: Floats) -> Place:
+    """Where a climb begins."""
     inputs = np.array(P, dtype=np.float64)
     return inputs, np.log(W), np.log(inputs @ W)

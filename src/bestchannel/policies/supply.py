@@ -42,6 +42,12 @@ class Supply:
         """How many senses are left of a channel, whichever inputs; infinity where nothing limits them."""
         return math.inf if self.each is None else float(sum(self.each[channel]))
 
+    @property
+    def senses(self) -> float:
+        """How many senses are left in all; infinity where nothing limits them."""
+        recorded = math.inf if self.each is None else float(sum(map(sum, self.each)))
+        return recorded if self.total is None else min(float(self.total), recorded)
+
     def within(self, channel: int, wanted: Floats) -> Floats:
         """The senses wanted of every input of a channel, as far as there are as many."""
         return wanted if self.each is None else np.minimum(wanted, self.each[channel])

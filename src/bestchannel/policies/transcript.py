@@ -26,6 +26,17 @@ class Stakes(Protocol):
 
 
 @dataclass(frozen=True)
+class NearlyBest:
+    """A channel that is the best or within so many bits of the best, proved at 1 - δ at every time of a run.
+
+    `channel` is its number in a policy, its key in an outcome.
+    """
+
+    channel: Any
+    within_bits: float
+
+
+@dataclass(frozen=True)
 class Status:
     """Where an identification stands, for whoever watches it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,17 +11,18 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
-from bestchannel.policies.adaptive.sampling import RULES, Situation
+from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
+from bestchannel.policies.adaptive.sampling import RULES, SensesNeeded, Situation, within_reach
 from bestchannel.policies.adaptive.stakes import Bets
-from bestchannel.policies.adaptive.state import State
+from bestchannel.policies.adaptive.state import PastBets, State
 from bestchannel.policies.adaptive.view import View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
+from bestchannel.policies.transcript import NearlyBest
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -99,6 +100,8 @@ class Adaptive(Policy):
 
     stakes: Bets | None = None
 
+    _nearly_best: tuple[int, NearlyBest] | None = None  # and after which request
+
     def __init__(
         self,
         alphabets: Iterable[Sequence[int]],
@@ -149,8 +152,10 @@ class Adaptive(Policy):
         """
         if self.threshold != "proved":
             return math.log1p(math.log(max(sum(map(state.senses, range(len(state.counts)))), 1))) - math.log(self.delta)
-        attempts = state.leaders * (state.leaders + 1) if self.epsilon else 1
-        restarts = state.bets[rival].restarts
+        return self._proved_threshold(state.bets[rival].restarts, state.leaders)
+
+    def _proved_threshold(self, restarts: int, leaders: int) -> float:
+        attempts = leaders * (leaders + 1) if self.epsilon else 1
         log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
         return math.log(attempts) - math.log(self.delta) - log_share
 
@@ -167,8 +172,9 @@ class Adaptive(Policy):
         state.evidence_nats, state.threshold_nats = evidence, thresholds
         for channel in state.rivals:
             account = state.bets[channel]
-            if proved and account.betting and not account.estimate >= HOPELESS:
-                state.bets[channel] = RivalAccount(account.shape, account.restarts + 1)
+            excused = state.slack * account.weights.get(state.leader, 0.0)
+            if proved and account.betting and not account.estimate + excused >= HOPELESS:
+                state.restart(channel)
 
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
@@ -179,6 +185,35 @@ class Adaptive(Policy):
             )
             for rival, threshold in thresholds.items()
         }
+
+    @property
+    def nearly_best(self) -> NearlyBest | None:
+        """The candidate that is proved to be nearest to the best by now; None where nothing is proved yet."""
+        state = self.state
+        if self.threshold != "proved" or (state is None and self.recommendation is None):
+            return None
+        if state is None:
+            return NearlyBest(self.candidates[0], 0.0)
+        if self._nearly_best is None or self._nearly_best[0] != self._answered:
+            most = [math.log(min(alphabet)) for alphabet in self.alphabets]
+            found = nearest_to_best(self._missing(state), most, state.candidates, state.leader)
+            self._nearly_best = self._answered, found
+        return self._nearly_best[1]
+
+    def _missing(self, state: State) -> Iterator[Missing]:
+        """What all bets that were made still lack, proved, and without epsilon."""
+        view, left = view_of(state.counts, self.functional), set(state.candidates)
+        present = [PastBets(rival, account, state.leaders) for rival, account in state.bets.items()]
+        for bets in [*state.abandoned, *present]:
+            if bets.account.weights and (self.epsilon or bets.rival in left):
+                evidence = bets.account.proved_evidence(
+                    view.rows[bets.rival], view.inputs[bets.rival], self._input_is_fixed
+                )
+                threshold = self._proved_threshold(bets.account.restarts, bets.leaders)
+                yield Missing(bets.rival, threshold - evidence, bets.account.weights)
+        for channel in range(len(self.alphabets)):
+            if channel not in left:
+                yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
@@ -232,9 +267,11 @@ class Adaptive(Policy):
         return senses
 
     def _choose_leader(self, state: State, view: View) -> None:
-        """The candidate of largest estimate; with epsilon, the old leader while it is nearly that."""
+        """The candidate of largest estimate; with epsilon, or as senses run out, the old leader while it is nearly that."""
         if not self.epsilon:
-            state.leader = self._most_valuable(state.candidates, view)
+            best = self._most_valuable(state.candidates, view)
+            if not view.values[state.leader] > view.values[best] - 0.5 * state.slack:
+                state.leader = best
             return
         best = self._most_valuable(range(len(self.alphabets)), view)
         if view.values[state.leader] < view.values[best] - 0.5 * self.epsilon * NATS_PER_BIT:
@@ -250,23 +287,32 @@ class Adaptive(Policy):
         """What to sense next."""
         b, rivals = state.leader, state.rivals
         gaps, errors = self._gaps(state, view)
-        for rival, gap, error in zip(rivals, gaps, errors, strict=True):
+        needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
+        situation = Situation(
+            gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
+            needed=np.maximum(needed, 0.0) + MARGIN,
+            leader_variances=np.full(len(rivals), view.unit_variance(b, EVENLY_ON_LEADER)),
+            rival_variances=np.array([self._unit_variance(state, view, rival) for rival in rivals]),
+            leader_senses=float(state.counts[b].sum()),
+            rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
+            leader_left=left.of(b),
+        )
+        wanted = self._wanted_senses(state, situation, left)
+        for rival, gap, error in zip(rivals, gaps + state.slack, errors, strict=True):
             if not state.bets[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 state.bets[rival].since = self._answered + 1
-        needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
-        wanted = RULES[self.sampling](
-            Situation(
-                gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
-                needed=np.maximum(needed, 0.0) + MARGIN,
-                leader_variances=np.full(len(rivals), view.unit_variance(b, EVENLY_ON_LEADER)),
-                rival_variances=np.array([self._unit_variance(state, view, rival) for rival in rivals]),
-                leader_senses=float(state.counts[b].sum()),
-                rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
-                leader_left=left.of(b),
-            )
-        )
-        self.more_senses = math.ceil(min(wanted[0] + wanted[1].sum(), MOST_SENSES))
         return self._senses(state, view, dict(zip([b, *rivals], [wanted[0], *wanted[1].tolist()], strict=True)), left)
+
+    def _wanted_senses(self, state: State, now: Situation, left: Supply) -> SensesNeeded:
+        """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
+        rule = RULES[self.sampling]
+        leader, rivals = rule(now)
+        self.more_senses, state.slack = math.ceil(min(leader + rivals.sum(), MOST_SENSES)), 0.0
+        if self.more_senses <= left.senses or self.threshold != "proved":
+            return leader, rivals
+        weights = np.array([state.bets[rival].weights.get(state.leader, 0.0) for rival in state.rivals])
+        state.slack, wanted = within_reach(rule, now, weights, left.senses)
+        return wanted
 
     def _unit_variance(self, state: State, view: View, rival: int) -> float:
         """Of the rival's value, of one sense: as far as the bets have shown it."""
@@ -326,7 +372,7 @@ class Adaptive(Policy):
 
     def _chosen_bets(self, state: State, view: View, senses: Senses) -> dict[int, ChosenBet]:
         gaps, errors = self._gaps(state, view)
-        safe = dict(zip(state.rivals, (gaps - CAUTION * errors).tolist(), strict=True))
+        safe = dict(zip(state.rivals, (gaps + state.slack - CAUTION * errors).tolist(), strict=True))
         can_be_bet_on = [r for r in state.rivals if state.bets[r].betting and (r in senses or self._worthless([r]))]
         ready = [rival for rival in can_be_bet_on if safe[rival] > 0.0]
         bets = chosen_bets(
@@ -336,7 +382,7 @@ class Adaptive(Policy):
                 for rival in ready
             ],
             np.array([safe[rival] for rival in ready]),
-            self.epsilon * NATS_PER_BIT,
+            self.epsilon * NATS_PER_BIT + state.slack,
             self._input_is_fixed,
         )
         return {rival: bet for rival, bet in zip(ready, bets, strict=True) if bet is not None}

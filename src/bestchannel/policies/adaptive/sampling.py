@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,14 @@ class Situation:
     rival_senses: Floats  # [rival] so far, as far as they count as evidence
     leader_left: float = math.inf  # that can still be had of the leader
 
+    def with_slack(self, slack: float, weights: Floats) -> Situation:
+        """The same where a rival need only be shown to be better by no more than so many nats.
+
+        Bets of the weights [rival] that were made before have gained by it too.
+        """
+        needed = np.maximum(self.needed - slack * weights, 0.0)
+        return replace(self, gaps=self.gaps + slack, needed=np.maximum(needed, LEAST_NEEDED))
+
 
 SensesNeeded = tuple[float, Floats]
 """Senses still needed: of the leader, and of every rival. What is 0 is left out of the next request."""
@@ -36,6 +44,12 @@ Rule = Callable[[Situation], SensesNeeded]
 
 GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
 """Senses of the leader that are tried, relative to the fewest possible."""
+
+LEAST_NEEDED = 0.1
+"""Nats of evidence that are planned for in any case."""
+
+SLACKS = np.geomspace(1e-4, 4.0, 64)
+"""Nats by which the best may be missed, of which the least is looked for that so many senses can show."""
 
 OUT_OF_REACH = 1e-4
 """The part of the evidence that a rival is to bring alone where the leader cannot: more senses than there are."""
@@ -54,6 +68,19 @@ def fewest(now: Situation) -> SensesNeeded:
     rivals = now.rival_variances / np.maximum(missing, OUT_OF_REACH * evidence)
     best = int(np.argmin(leader + rivals.sum(axis=1)))
     return float(leader[best]), rivals[best]
+
+
+def within_reach(rule: Rule, now: Situation, weights: Floats, left: float) -> tuple[float, SensesNeeded]:
+    """The least slack for which what is left should be enough, and the senses needed for it; 0 where it is enough."""
+    wanted = rule(now)
+    if wanted[0] + wanted[1].sum() <= left:
+        return 0.0, wanted
+    low, high = 0, len(SLACKS) - 1
+    while low < high:
+        middle = (low + high) // 2
+        wanted = rule(now.with_slack(SLACKS[middle], weights))
+        low, high = (low, middle) if wanted[0] + wanted[1].sum() <= left else (middle + 1, high)
+    return float(SLACKS[low]), rule(now.with_slack(SLACKS[low], weights))
 
 
 def uniform(now: Situation) -> SensesNeeded:

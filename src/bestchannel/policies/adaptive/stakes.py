@@ -35,7 +35,7 @@ class Bets:
         """Pay the bets that were fixed before the request."""
         paid = self.on_leader.settled(counts[self.leader]).tolist()
         for nats, (rival, stake) in zip(paid, self.on_rivals.items(), strict=True):
-            accounts[rival].settle(nats, stake.weight, stake.tilts, stake.outputs, counts.get(rival))
+            accounts[rival].settle(self.leader, nats, stake.weight, stake.tilts, stake.outputs, counts.get(rival))
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """See `Stakes`."""

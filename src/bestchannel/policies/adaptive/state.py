@@ -10,6 +10,15 @@ from bestchannel.display import text_table
 from bestchannel.evidence.rival_bets import RivalAccount
 
 
+@dataclass(frozen=True)
+class PastBets:
+    """Bets against a rival, also those that were given up: what they have proved stays proved."""
+
+    rival: int
+    account: RivalAccount
+    leaders: int  # the number of the leader in whose time they were made, with epsilon
+
+
 @dataclass
 class State:
     """Where `Adaptive` stands: its next request follows from this alone. `print(policy.state)` shows it.
@@ -24,6 +33,8 @@ class State:
     bets: dict[int, RivalAccount]
     leaders: int = 1  # with epsilon, those that were bet on, the present one included
     variances: dict[int, float] = field(default_factory=dict)  # of one sense of a rival, as its bets show it
+    slack: float = 0.0  # nats by which the bets of the last request let a rival be better, as senses run out
+    abandoned: list[PastBets] = field(default_factory=list)
     evidence_nats: dict[int, float] = field(default_factory=dict)
     threshold_nats: dict[int, float] = field(default_factory=dict)
 
@@ -48,9 +59,21 @@ class State:
 
     def follow(self, leader: int) -> None:
         """Another leader, about whom nothing is proved yet: all bets start anew, with a smaller share of δ."""
-        self.leaders += any(account.spent for account in self.bets.values())
+        bet_on = any(account.spent for account in self.bets.values())
+        for channel in list(self.bets):
+            self._set_aside(channel)
+        self.leaders += bet_on
         self.leader, self.bets = leader, _no_bets(self.counts)
         self.candidates = tuple(range(len(self.counts)))
+
+    def restart(self, rival: int) -> None:
+        """Bets against a rival that have lost too much start anew, with a smaller share of δ."""
+        self._set_aside(rival)
+        self.bets[rival] = RivalAccount(self.bets[rival].shape, self.bets[rival].restarts + 1)
+
+    def _set_aside(self, rival: int) -> None:
+        if self.bets[rival].weights:
+            self.abandoned.append(PastBets(rival, self.bets[rival], self.leaders))
 
     def __str__(self) -> str:
         rows = [[str(channel), self._role(channel), f"{self.senses(channel):,}", *self._evidence(channel)]
