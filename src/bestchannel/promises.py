@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 
 MOST_DIGITS = 6
 """Of a confidence that is written as one number."""
@@ -57,6 +57,30 @@ def promise(delta: float, epsilon: float, P: Sequence[float] | None, proof: str)
     else:
         what = f"is {largest}" if P is None else f"has {largest}"
     return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
+
+
+def nearly(name: str, within_bits: float, delta: float, P: Sequence[float] | None) -> str:
+    """What is proved of a channel while nothing is decided.
+
+    >>> nearly("q3", 0.0304, 0.05, None)
+    'q3 is the best or within 0.031 bit of the best with probability at least 0.95'
+    """
+    bits = exact(rounded_up(within_bits))
+    if P is None:
+        what = f"is the best or within {bits} bit of the best"
+    else:
+        what = f"has the largest {criterion(P)}, or one within {bits} bit of it,"
+    return f"{name} {what} with probability at least {confidence(delta)}"
+
+
+def rounded_up(number: float) -> float:
+    """The next number with two digits that is no smaller, so that a statement stays true.
+
+    >>> rounded_up(0.0304), rounded_up(0.03), rounded_up(0.999), rounded_up(0.0)
+    (0.031, 0.03, 1.0, 0.0)
+    """
+    digits = Context(prec=2, rounding=ROUND_CEILING)
+    return float(digits.create_decimal(exact(number)))
 
 
 def conditional(guarantee: str, inferred_outputs: bool, conditions: Iterable[str] = ()) -> str:

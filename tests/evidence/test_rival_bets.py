@@ -89,7 +89,7 @@ def betting(seed, size=(3, 3), requests=6, shape=1.0):
         bets = rival_bets(guess, capacity(guess).input, N, np.array([10 ** rng.uniform(0, 1.3)]), False)
         tilts, Q, weight = bets.tilts[0], bets.outputs[0], float(rng.uniform(1, 15))
         counts = np.array([rng.multinomial(int(n), row) for n, row in zip(N, W, strict=True)], dtype=float)
-        account.settle(0.0, weight, tilts, Q, counts)
+        account.settle(0, 0.0, weight, tilts, Q, counts)
         t = P * tilts
         z = (W ** (1 - t[:, None]) * Q ** t[:, None]).sum(axis=1)
         log_wealth -= (t[:, None] * counts * np.log(W / Q)).sum() + N @ np.log(z) + weight * C
@@ -160,13 +160,13 @@ def test_at_a_fixed_input_there_is_nothing_to_search():
 @pytest.mark.parametrize("size", [(1, 4), (4, 1)], ids=str)
 def test_rival_without_capacity_loses_nothing(size):
     account = RivalAccount(size)
-    account.settle(2.5, 10.0, np.zeros(0), np.zeros(0), None)
+    account.settle(0, 2.5, 10.0, np.zeros(0), np.zeros(0), None)
     assert account.evidence(np.zeros((0, 0)), np.zeros(0), 0.0, 1.0, False) == 2.5
 
 
 def test_weight_on_the_leader_without_senses_of_the_rival_is_charged_in_full():
     account = RivalAccount((2, 4))
-    account.settle(2.5, 10.0, np.zeros(2), np.ones(4) / 4, None)
+    account.settle(0, 2.5, 10.0, np.zeros(2), np.ones(4) / 4, None)
     assert account.evidence(np.full((2, 4), 0.25), np.array([0.5, 0.5]), 0.0, 0.0, False) == pytest.approx(
         2.5 - 10 * math.log(2)
     )

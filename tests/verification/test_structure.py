@@ -113,9 +113,9 @@ def test_what_does_not_add_up_is_named(change, name):
 def test_a_claim_without_a_single_step_fails_unless_all_have_capacity_0():
     result = document(Adaptive, [bsc(0.1), ONE_OUTPUT], {}, max_senses=0)
     assert verify(result).valid
-    result.update({"best": "0", "decided": True, "candidates": ["0"]})
+    result.update({"best": "0", "decided": True, "candidates": ["0"], "nearly_best": None})
     assert "must be those after the last request" in verify(result).failure
     worthless = document(Adaptive, [ONE_OUTPUT] * 2, {})
     assert verify(worthless).valid
-    worthless["best"] = "1"  # as good as the other, but not what the policy names
+    worthless["best"] = worthless["nearly_best"]["channel"] = "1"  # as good as the other, but not what the policy names
     assert verify(worthless).checks == ("structure", "adaptive")

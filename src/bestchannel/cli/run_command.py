@@ -18,6 +18,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
+from bestchannel.runs.results import channel_documents, nearly_best_document
 
 MOST_NAMED = 12
 
@@ -233,6 +234,8 @@ def _show_status(run: runs.Run, json: bool) -> None:
                 "senses": run.history.senses,
                 "best": None if result.best is None else str(result.best),
                 "candidates": [str(key) for key in result.candidates],
+                "nearly_best": nearly_best_document(result),
+                "channels": channel_documents(result),
                 "policy": result.policy,
                 "max_senses": run.history.max_senses,
                 "missing": request_rows(run.missing(), run.settings.parties),
@@ -248,11 +251,30 @@ def _show_status(run: runs.Run, json: bool) -> None:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if not result.decided:
         terminal.say(f"channels left: {_few([str(key) for key in result.candidates])}")
+        if result.proved_so_far:
+            terminal.say(result.proved_so_far)
     if request is not None:
         requires = f"request {request.number} requires {request.total:,} senses"
         terminal.say(f"{requires}{_told_already(request, run.missing())}")
     if result.decided:
         terminal.say(f"best: {result.best}")
+    if result.audit.steps:
+        _show_channels(result)
+
+
+def _show_channels(result: Identification) -> None:
+    """Who is left and who is out, and every capacity between its proved ends."""
+    table = Table(box=None, pad_edge=False)
+    for heading, justify in (("channel", "left"), ("", "left"), ("senses", "right"), ("capacity, bits", "right")):
+        table.add_column(heading, overflow="fold", justify=justify)  # type: ignore[arg-type]
+    left, documents = {str(key) for key in result.candidates}, channel_documents(result)
+    for channel in documents[:MOST_NAMED]:
+        ends = "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}"
+        role = "" if channel["name"] in left else "ruled out"
+        table.add_row(terminal.name(channel["name"]), role, f"{channel['senses']:,}", ends)
+    terminal.show_table(table)
+    if len(documents) > MOST_NAMED:
+        terminal.say(f"and {len(documents) - MOST_NAMED} others, which --json has")
 
 
 def _few(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bestchannel.cli import options, terminal
 from bestchannel.errors import InputError
+from bestchannel.promises import rounded_up
 
 ENDED = {"decided", "undecided", "limited", "failed"}
 
@@ -64,6 +65,8 @@ def sentence(status: dict[str, Any]) -> str:
     elif status["evidence_bits"] is not None:
         against = f"{status['leader']} before {status['challenger']}"
         parts.append(f"{against}: {status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits")
+    if not status["best"] and status["nearly_best"] is not None:
+        parts.append(f"{status['nearly_best']} is the best or within {rounded_up(status['within_bits']):g} bit")
     return ", ".join(parts)
 
 

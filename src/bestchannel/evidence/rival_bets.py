@@ -10,7 +10,7 @@ is unknown in it, W and P, is removed by the least value over all of them. docs/
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,6 +37,9 @@ WORTH_ANOTHER_TRY = 0.6
 
 ROUNDING = 1e-11
 """Nats by which a bound is raised, for each sense and each unit of weight."""
+
+FEW_CELLS = 64
+"""Cells of a rival's rows up to which as many boxes serve a statement before the end; of larger ones, fewer."""
 
 SPARE = 0.05
 """Nats below what seems to be the evidence at which a proof of it is looked for, where no threshold says how much is
@@ -143,7 +146,7 @@ class RivalAccount:
         return self._proved(losses, gained, threshold)
 
     def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
-        """L less what the rival's senses can have lost at most: proved, whatever it is. Nothing of the account moves."""
+        """L less what the rival's senses can have lost at most: proved, whatever it is. The account stays as it is."""
         if min(self.shape) == 1 or not self.senses:
             return self.paid - self.weight * math.log(min(self.shape))
         losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
@@ -151,7 +154,8 @@ class RivalAccount:
         lost, worst = _climbed(losses, start, W, largest, math.inf)
         lost += SPARE
         if not fixed_input:
-            lost = max(lost, bound_kernels().bounded(*losses, *worst, largest, lost, MOST_BOXES))
+            boxes = MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size)
+            lost = max(lost, bound_kernels().bounded(*losses, *worst, largest, lost, max(boxes, 2)))
         return self.paid - lost - self._rounding()
 
     def _rounding(self) -> float:

@@ -10,7 +10,7 @@ from bestchannel.policies.naive_chan_sel import NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import Audit, Identification, Status, Step
+from bestchannel.policies.transcript import Audit, Identification, NearlyBest, Status, Step
 
 __all__ = [
     "Adaptive",
@@ -21,6 +21,7 @@ __all__ = [
     "Identification",
     "MedianChanEl",
     "NaiveChanSel",
+    "NearlyBest",
     "Observation",
     "OutOfSensesError",
     "Policy",

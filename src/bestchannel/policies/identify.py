@@ -13,7 +13,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, Status
+from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, NearlyBest, Status
 from bestchannel.promises import conditional
 from bestchannel.release import VERSION
 
@@ -132,7 +132,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
 
     Where their outputs are only those that were seen, the guarantee says so.
     """
-    best = policy.recommendation
+    best, nearly = policy.recommendation, policy.nearly_best
     return Identification(
         best=None if best is None else parties[best].key,
         decided=best is not None,
@@ -143,6 +143,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         epsilon=policy.epsilon,
         guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
+        nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         audit=Audit(
             tuple(parties), policy.options, tuple(policy.steps), tuple(policy.limits), VERSION, inferred_outputs
         ),

@@ -27,7 +27,7 @@ from bestchannel.intervals import Functional, InformationAt, Interval, functiona
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
+from bestchannel.policies.transcript import Alphabet, NearlyBest, Stakes, Status, Step
 from bestchannel.promises import promise
 
 Senses = dict[int, tuple[int, ...]]
@@ -207,6 +207,11 @@ class Policy(ABC):
     @abstractmethod
     def guarantee(self) -> str:
         """What the recommendation promises, and where the proof is."""
+
+    @property
+    def nearly_best(self) -> NearlyBest | None:
+        """How near to the best a channel is proved to be by now; None where the policy proves no such thing."""
+        return None
 
     @property
     def input_distribution(self) -> list[float] | None:

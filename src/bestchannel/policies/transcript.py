@@ -11,6 +11,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 from bestchannel.policies.supply import Supply
+from bestchannel.promises import conditional, nearly
 
 Alphabet = tuple[int, int]
 
@@ -114,6 +115,9 @@ class Identification(Shown):
         The keys of the channels that are not ruled out.
     audit
         All that the outcome follows from: what was asked, staked and told, step by step; `verify` checks it.
+    nearly_best
+        The `channel` that is proved to be the best or `within_bits` of the best, whatever ended the run; None where
+        nothing of the kind is proved.
 
     Examples
     --------
@@ -134,6 +138,16 @@ class Identification(Shown):
     guarantee: str
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
+    nearly_best: NearlyBest | None = None
+
+    @property
+    def proved_so_far(self) -> str | None:
+        """What is proved though nothing is decided, in one sentence; None where nothing is."""
+        if self.nearly_best is None or self.decided:
+            return None
+        P = self.audit.options.get("input_distribution")
+        said = nearly(str(self.nearly_best.channel), self.nearly_best.within_bits, self.delta, P)
+        return conditional(said, self.audit.inferred_outputs, (labels.condition for labels in self.audit.channels))
 
     def to_frame(self) -> Frame:
         """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
@@ -162,4 +176,5 @@ class Identification(Shown):
         others = f" and {rest} others" if rest > 0 else ""
         found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
         cost = f"after {self.senses:,} senses in {self.rounds} rounds of {self.policy}"
-        return "\n".join(on_one_line(line) for line in (found, cost, *([self.guarantee] if self.decided else [])))
+        proved = self.guarantee if self.decided else self.proved_so_far
+        return "\n".join(on_one_line(line) for line in (found, cost, proved) if line)

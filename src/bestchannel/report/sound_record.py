@@ -16,7 +16,8 @@ def require_sound(result: Identification) -> None:
     _require_outcome(result)
     _require_channels(result.audit)
     names = {str(labels.key) for labels in result.audit.channels}
-    if {str(key) for key in result.candidates} - names or (result.decided and str(result.best) not in names):
+    named = {str(key) for key in result.candidates} | ({str(result.best)} if result.decided else set())
+    if named - names or (result.nearly_best and str(result.nearly_best.channel) not in names):
         raise InputError("the record names a best channel, or a candidate, that is none of its channels")
     for step in result.audit.steps:
         _require_step(step, result.audit)
@@ -39,10 +40,18 @@ def _require_outcome(result: Identification) -> None:
         "guarantee": isinstance(result.guarantee, str),
         "delta": _number(result.delta) and 0.0 < result.delta < 1.0,
         "epsilon": _number(result.epsilon) and result.epsilon >= 0.0,
+        "nearly_best": _nearly_best_is_sound(result),
     }
     for key, good in kinds.items():
         if not good:
             raise InputError(f"{key} of the record cannot be right; it is {str(getattr(result, key))[:80]!r}")
+
+
+def _nearly_best_is_sound(result: Identification) -> bool:
+    nearly = result.nearly_best
+    if nearly is None:
+        return True
+    return isinstance(nearly.channel, str | int) and _number(nearly.within_bits) and nearly.within_bits >= 0.0
 
 
 def _require_channels(audit: Audit) -> None:

@@ -11,12 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.intervals import ChannelEstimate, Estimate, estimate
+from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.policies import Identification, Status
 from bestchannel.report.sound_record import require_sound
-
-MOST_COUNTS = 2**53
-"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
+from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,40 +98,15 @@ def summarise(result: Identification) -> Summary:
     """The summary of a finished or unfinished identification; a record that contradicts itself is refused."""
     require_sound(result)
     parties = result.audit.channels
-    tables = _totals(result)
+    tables = told_counts(result)
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
-    estimates = _estimates(tables, senses, result)
+    estimates = anytime_estimates(result, tables)
     course = tuple(step.status for step in result.audit.steps)
     channels = [
         Measured(str(p.key), p.inputs, p.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
         for j, p in enumerate(parties)
     ]
     return Summary(result, tuple(best_first(channels, result)), course)
-
-
-def _totals(result: Identification) -> list[Integers]:
-    """All counts of every channel; beyond 64 bits as Python's integers."""
-    kind = object if result.senses > np.iinfo(np.int64).max else np.int64
-    totals = [np.zeros(labels.alphabet, dtype=kind) for labels in result.audit.channels]
-    for step in result.audit.steps:
-        for channel, table in step.counts.items():
-            totals[channel] += table
-    return totals
-
-
-def _estimates(
-    tables: Sequence[Integers], senses: Sequence[int], result: Identification
-) -> list[ChannelEstimate | None]:
-    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ.
-
-    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
-    """
-    usable = {str(j): table for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
-    if not usable:
-        return [None] * len(tables)
-    answer = estimate(usable, delta=result.delta * len(usable) / len(tables))
-    found = {channel.name: channel for channel in answer.channels}
-    return [found.get(str(j)) for j in range(len(tables))]
 
 
 def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:

@@ -67,6 +67,11 @@ def promise(summary: Summary) -> str:
         return sentence(summary.result.guarantee)
     if not summary.course and summary.found is None:
         return "Nothing has been sensed yet."
+    proved = summary.result.proved_so_far
+    return f"{sentence(proved)} {_forecast(summary)}" if proved else _forecast(summary)
+
+
+def _forecast(summary: Summary) -> str:
     if summary.more_senses is None:
         return "There is no forecast of the senses that it would still take."
     return f"Some {whole(one_digit(summary.more_senses))} more senses would decide, if the estimates are right."

@@ -1,6 +1,7 @@
 """The outcome of an identification as JSON, with the record that `verify` checks and `report` draws.
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
+ "nearly_best": {"channel", "within_bits"}, "channels": [{"name", "senses", "capacity", "lower", "upper"}],
  "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
  "limits": [{"request", "max_senses", "recorded"}], "steps": [{"request", "senses", "stakes", "counts", "status"}],
  "seal"}}: whatever belongs to a channel stands under its name; a limit holds from its request on. The seal is the
@@ -23,7 +24,8 @@ from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
-from bestchannel.policies import Audit, ChannelLabels, Identification, Request, Status, Step, Supply
+from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
+from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
 
 Document = dict[str, Any]
 
@@ -51,6 +53,8 @@ def as_document(result: Identification) -> Document:
         **{key: getattr(result, key) for key in OUTCOME},
         "best": None if result.best is None else str(result.best),
         "candidates": [str(key) for key in result.candidates],
+        "nearly_best": nearly_best_document(result),
+        "channels": channel_documents(result),
         "audit": {
             "version": result.audit.version,
             "channels": channels,
@@ -61,6 +65,27 @@ def as_document(result: Identification) -> Document:
             "seal": _seal(channels, limits, steps),
         },
     }
+
+
+def nearly_best_document(result: Identification) -> Document | None:
+    """The channel that is proved to be the best or nearly that; None where nothing is."""
+    nearly = result.nearly_best
+    return None if nearly is None else {"channel": str(nearly.channel), "within_bits": nearly.within_bits}
+
+
+def channel_documents(result: Identification) -> list[Document]:
+    """Every channel with its capacity in bits, between ends that hold at any time, for all at once at 1 - δ."""
+    tables = told_counts(result)
+    return [
+        {
+            "name": str(labels.key),
+            "senses": sum(map(int, table.sum(axis=1))),
+            "capacity": found and found.capacity,
+            "lower": found and found.lower,
+            "upper": found and found.upper,
+        }
+        for labels, table, found in zip(result.audit.channels, tables, anytime_estimates(result, tables), strict=True)
+    ]
 
 
 def _seal(channels: list[Document], limits: list[Document], steps: list[Document]) -> str:
@@ -125,7 +150,12 @@ def _parsed(document: Any) -> Identification:
             version=audit.get("version"),
             inferred_outputs=audit.get("inferred_outputs", False),
         ),
+        nearly_best=_parsed_nearly_best(document.get("nearly_best")),
     )
+
+
+def _parsed_nearly_best(nearly: Any) -> NearlyBest | None:
+    return None if nearly is None else NearlyBest(nearly["channel"], nearly["within_bits"])
 
 
 def _parsed_limit(limit: Any, parties: Sequence[ChannelLabels]) -> tuple[int, Supply]:

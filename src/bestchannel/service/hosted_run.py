@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from bestchannel import runs
 from bestchannel.errors import BestChannelError, MissingFileError
-from bestchannel.policies import Status
+from bestchannel.policies import NearlyBest, Status
 from bestchannel.runs import LaboratoryRun
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
@@ -76,6 +76,7 @@ class Snapshot:
     requests: int
     best: str | None
     status: Status | None
+    nearly_best: NearlyBest | None
     max_senses: int | None
     length: int
     error: str = ""
@@ -83,7 +84,7 @@ class Snapshot:
     @staticmethod
     def failed(error: str) -> Snapshot:
         """Of a run that cannot be read."""
-        return Snapshot(FAILED, None, 0, 0, None, None, None, 0, error)
+        return Snapshot(FAILED, None, 0, 0, None, None, None, None, 0, error)
 
 
 def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
@@ -97,6 +98,7 @@ def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
         requests=len(steps),
         best=None if outcome.best is None else str(outcome.best),
         status=steps[-1].status if steps else None,
+        nearly_best=outcome.nearly_best,
         max_senses=run.history.max_senses,
         length=run.history.length,
         error=error,

@@ -149,7 +149,10 @@ class SensorStatus(Struct, frozen=True):
 
 
 class RunStatus(Struct, frozen=True):
-    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits."""
+    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits.
+
+    `nearly_best` is proved to be the best or within `within_bits` of the best.
+    """
 
     run: str
     state: str
@@ -164,6 +167,8 @@ class RunStatus(Struct, frozen=True):
     challenger: str | None
     evidence_bits: float | None
     threshold_bits: float | None
+    nearly_best: str | None
+    within_bits: float | None
     senses: int
     more_senses: int | None
     max_senses: int | None

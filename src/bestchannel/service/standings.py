@@ -38,7 +38,7 @@ def run_status(folder: RunFolder, name: str, settings: Settings | None, snapshot
     """All that is told of a run."""
     parties = settings.parties if settings else ()
     names = tuple(str(party.key) for party in parties)
-    hosted, status = folder.hosted.get(name), snapshot.status
+    hosted, status, nearly = folder.hosted.get(name), snapshot.status, snapshot.nearly_best
     rival = status.challenger if status else None
     asked, answered, _ = hosted.work_left() if hosted else (0, 0, [])
     return RunStatus(
@@ -55,6 +55,8 @@ def run_status(folder: RunFolder, name: str, settings: Settings | None, snapshot
         challenger=None if rival is None else names[rival],
         evidence_bits=None if rival is None or status is None else _bits(status.evidence_nats[rival]),
         threshold_bits=None if rival is None or status is None else _bits(status.threshold_nats[rival]),
+        nearly_best=None if nearly is None else str(nearly.channel),
+        within_bits=None if nearly is None else nearly.within_bits,
         senses=snapshot.senses,
         more_senses=status.more_senses if status and snapshot.request is not None else None,
         max_senses=snapshot.max_senses,

@@ -37,6 +37,11 @@ class Account:
     sensed: list[Sensed] = field(default_factory=list)  # of the rival, request by request
     paid: float = 0.0
     weight: float = 0.0  # S
+    weights: dict[int, float] = field(default_factory=dict)  # by leader
+
+
+PastAccount = tuple[int, float, Account]
+"""The rival, the threshold in nats, and the account."""
 
 
 @dataclass
@@ -49,11 +54,20 @@ class Books:
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
     leaders: int = 1  # with ε, those that were bet on, the present one included
     periods: int = 1  # with ε, all leaders so far
+    past: list[PastAccount] = field(default_factory=list)  # with ε, those of leaders before
 
     def start_anew(self) -> None:
         """Forget all bets, as with ε for another leader; one that was not bet on has used nothing of δ."""
+        self.past += self.present()
         self.leaders, self.periods = self.leaders + bool(self.accounts), self.periods + 1
         self.accounts, self.latest = {}, {}
+
+    def present(self) -> list[PastAccount]:
+        """The accounts of the present leader, or, without ε, of all."""
+        return [
+            (rival, threshold_nats(self.record, restarts, self.leaders), account)
+            for (rival, restarts), account in self.accounts.items()
+        ]
 
 
 def check_adaptive(record: Record) -> None:
@@ -77,6 +91,34 @@ def check_adaptive(record: Record) -> None:
         for rival in sorted(candidates - step.candidates):
             check_ruled_out(books, rival, step)
         candidates = step.candidates
+    _check_nearly_best(books, leader)
+
+
+def _check_nearly_best(books: Books, leader: int | None) -> None:
+    """No rival that may be a best channel is better than the stated one by more than the stated bits.
+
+    If a rival a is a best channel, its bets multiplied by exp(sum_b S_b (C_a - C_b)) are a supermartingale too, with
+    S_b the weight of those on leader b: docs/theory/adaptive.md, "At any time".
+    """
+    record = books.record
+    if record.nearly_best is None:
+        return
+    channel, bits = record.nearly_best
+    for rival, (n_inputs, n_outputs) in enumerate(record.alphabets):
+        ruled_out = rival not in record.candidates and (
+            not record.epsilon or (channel == leader and bits >= record.epsilon)
+        )
+        if rival == channel or ruled_out or math.log2(min(n_inputs, n_outputs)) <= bits:
+            continue
+        accounts = [(nats, account) for other, nats, account in [*books.past, *books.present()] if other == rival]
+        if not any(
+            _reached(record, account, rival, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
+            for nats, account in accounts
+        ):
+            raise NotValidError(
+                f"nearly_best says that {record.names[channel]!r} is within {bits:g} bit of the best, but the evidence"
+                f" against {record.names[rival]!r} does not show that"
+            )
 
 
 def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) -> None:
@@ -121,6 +163,7 @@ def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: B
     account = _account(books, step, rival, bet, where)
     account.paid += paid_nats(bet, stakes.inputs, step.counts[stakes.leader], where)
     account.weight += bet.weight
+    account.weights[stakes.leader] = account.weights.get(stakes.leader, 0.0) + bet.weight
     if rival in step.counts and not books.record.worthless(rival):
         _check_tilts(books.record, rival, bet, where)
         account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))

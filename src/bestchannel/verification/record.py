@@ -76,6 +76,7 @@ class Record:
     delta: float
     epsilon: float  # bits
     candidates: frozenset[int]
+    nearly_best: tuple[int, float] | None  # the channel, and within how many bits of the best it is said to be
     names: tuple[str, ...]
     alphabets: tuple[tuple[int, int], ...]
     options: Mapping[str, Any]
@@ -125,6 +126,7 @@ class _Reader:
             delta=number(document["delta"]),
             epsilon=number(document["epsilon"]),
             candidates=self.channels(document["candidates"], "candidates"),
+            nearly_best=self.nearly_best(document.get("nearly_best")),
             names=self.names,
             alphabets=tuple((_letters(c, "inputs"), _letters(c, "outputs")) for c in self.audit["channels"]),
             options=options,
@@ -132,6 +134,12 @@ class _Reader:
             steps=tuple(self.step(step) for step in self.audit["steps"]),
             version=None if self.audit.get("version") is None else text(self.audit["version"]),
             inferred_outputs=flag(self.audit.get("inferred_outputs", False)),
+        )
+
+    def nearly_best(self, stated: Any) -> tuple[int, float] | None:
+        """The channel that is said to be nearly the best, and how nearly."""
+        return (
+            None if stated is None else (self.channel(stated["channel"], "nearly_best"), number(stated["within_bits"]))
         )
 
     def step(self, step: Any) -> StatedStep:

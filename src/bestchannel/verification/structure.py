@@ -10,6 +10,7 @@ def check_structure(record: Record) -> None:
     _check_promise(record)
     _check_steps(record)
     _check_claim(record)
+    _check_nearly_best(record)
 
 
 def _check_promise(record: Record) -> None:
@@ -60,6 +61,20 @@ def _check_counts(record: Record, step: StatedStep) -> None:
         for x, (asked, row) in enumerate(zip(step.senses[channel], table.tolist(), strict=True)):
             if asked < 0 or sum(row) != asked:
                 raise NotValidError(f"input x={x} of {where} was sensed {asked} times; its counts add up to {sum(row)}")
+
+
+def _check_nearly_best(record: Record) -> None:
+    """It is said of a candidate, and by Adaptive alone."""
+    if record.nearly_best is None:
+        return
+    channel, bits = record.nearly_best
+    if record.policy != "adaptive":
+        raise NotValidError(f"the policy {record.policy} proves nothing before its end; the record has nearly_best")
+    if channel not in record.candidates or bits < 0.0 or (record.best is not None and channel != record.best):
+        raise NotValidError(
+            f"nearly_best must be the best channel or a candidate, within bits >= 0; it is {record.names[channel]!r}"
+            f" within {bits:g}"
+        )
 
 
 def _check_claim(record: Record) -> None:

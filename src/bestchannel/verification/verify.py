@@ -68,10 +68,12 @@ def _checks(record: Record) -> list[tuple[str, Callable[[Record], None]]]:
 
 
 def _claim(record: Record) -> str:
-    if record.best is None:
+    if record.best is None and record.nearly_best is None:
         return "undecided: nothing is claimed"
+    channel, bits = (record.best, record.epsilon) if record.best is not None else record.nearly_best  # type: ignore[misc]
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
-    what = f"is within {record.epsilon!r} bit of {largest}" if record.epsilon else f"{'has' if P else 'is'} {largest}"
+    what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
     condition = ", conditional on the observed alphabet" if record.inferred_outputs else ""
-    return f"{record.names[record.best]} {what} with an error probability of at most {record.delta!r}{condition}"
+    undecided = "undecided: " if record.best is None else ""
+    return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"

@@ -57,6 +57,9 @@ HOPELESS = -4.0
 FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
+MOST_INPUTS_WITH_SLACK = 8
+"""Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
+
 THRESHOLDS = ("proved", "calibrated")
 
 
@@ -100,7 +103,7 @@ class Adaptive(Policy):
 
     stakes: Bets | None = None
 
-    _nearly_best: tuple[int, NearlyBest] | None = None  # and after which request
+    _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
 
     def __init__(
         self,
@@ -267,7 +270,7 @@ class Adaptive(Policy):
         return senses
 
     def _choose_leader(self, state: State, view: View) -> None:
-        """The candidate of largest estimate; with epsilon, or as senses run out, the old leader while it is nearly that."""
+        """The candidate of largest estimate; with epsilon, or as senses run out, the old one while near to it."""
         if not self.epsilon:
             best = self._most_valuable(state.candidates, view)
             if not view.values[state.leader] > view.values[best] - 0.5 * state.slack:
@@ -308,11 +311,12 @@ class Adaptive(Policy):
         rule = RULES[self.sampling]
         leader, rivals = rule(now)
         self.more_senses, state.slack = math.ceil(min(leader + rivals.sum(), MOST_SENSES)), 0.0
-        if self.more_senses <= left.senses or self.threshold != "proved":
+        small = all(self.alphabets[channel][0] <= MOST_INPUTS_WITH_SLACK for channel in state.rivals)
+        if self.more_senses <= left.senses or self.threshold != "proved" or not small:
             return leader, rivals
         weights = np.array([state.bets[rival].weights.get(state.leader, 0.0) for rival in state.rivals])
         state.slack, wanted = within_reach(rule, now, weights, left.senses)
-        return wanted
+        return wanted if left.each is None else (leader, rivals)  # a recording is to end with all its inputs at once
 
     def _unit_variance(self, state: State, view: View, rival: int) -> float:
         """Of the rival's value, of one sense: as far as the bets have shown it."""

@@ -34,10 +34,10 @@ class Missing:
 
 def nearest_to_best(
     missing: Iterable[Missing], most: Sequence[float], candidates: Sequence[int], leader: int
-) -> NearlyBest:
+) -> NearlyBest | None:
     """The candidate with the least proved distance to the best; of equal ones, the leader.
 
-    `most` are the largest values that channels can have by their alphabets, in nats.
+    `most` are the largest values that channels can have by their alphabets, in nats. None where no more is known.
     """
     bounds = {channel: list(most) for channel in candidates}
     for bets in missing:
@@ -45,4 +45,6 @@ def nearest_to_best(
             gaps[bets.rival] = min(gaps[bets.rival], bets.gap(channel))
     within = {b: max((gap for a, gap in enumerate(gaps) if a != b), default=0.0) for b, gaps in bounds.items()}
     nearest = min(within, key=lambda channel: (within[channel], channel != leader))
+    if within[nearest] > 0.0 and within[nearest] >= max(nats for a, nats in enumerate(most) if a != nearest):
+        return None
     return NearlyBest(nearest, within[nearest] / NATS_PER_BIT)

@@ -61,6 +61,8 @@ function facts(s) {
   else if (s.leader) list.push(["leader", s.leader]);
   if (!s.best && s.challenger && s.evidence_bits !== null)
     list.push([`evidence against ${s.challenger}`, `${s.evidence_bits.toFixed(1)} of ${s.threshold_bits.toFixed(1)} bits`]);
+  if (!s.best && s.nearly_best !== null)
+    list.push([`${s.nearly_best} is the best or within`, `${(Math.ceil(s.within_bits * 1e4) / 1e4).toFixed(4)} bit`]);
   if (s.more_senses !== null) list.push(["to go, about", whole(s.more_senses)]);
   if (s.max_senses !== null) list.push(["at most", whole(s.max_senses)]);
   if (s.error) list.push(["error", s.error]);

@@ -1,0 +1,75 @@
+"""How often what is proved before the end is wrong: python -m tests.statistical.nearly_best_study --runs 1000.
+
+A run ends after a limit of senses. It errs where the channel that it calls nearly the best is worse than the best one by
+more than it says. The theorem allows any leader, so the hostile policies follow one that is worse than its rivals, which
+makes errors as frequent as they can be; that they are made to bet at all is due to the limit.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from bestchannel import Adaptive, Simulator, capacity, identify
+from bestchannel.channels import bsc, q_ary_symmetric, z_channel
+from tests.statistical.limits import most_failures
+
+LIMIT = 1500
+
+CHANNELS = {
+    "BSC(0.11) leads BSC(0.1)": [bsc(0.11), bsc(0.1)],
+    "ternary": [q_ary_symmetric(3, 0.12), q_ary_symmetric(3, 0.1)],
+    "three": [bsc(0.12), bsc(0.1), bsc(0.1)],
+    "Z leads BSC": [z_channel(0.5), bsc(0.15)],
+}
+"""The first one leads, and is not the best."""
+
+
+class MisledByTheFirst(Adaptive):
+    """Channel 0 leads whatever was sensed."""
+
+    def _choose_leader(self, state, view):
+        state.leader = 0
+
+
+class Boastful(MisledByTheFirst):
+    """A sabotaged policy: it says that bets lack a tenth of what they lack."""
+
+    def _missing(self, state):
+        for bets in super()._missing(state):
+            yield replace(bets, nats=bets.nats / 10)
+
+
+def nearly_best(policy, channels, runs, *, delta, limit=LIMIT, seed=7):
+    """(how much worse than the best the channel of each statement is, within how many bits it is said to be)."""
+    worth = np.array([capacity(channel, tol=1e-12).lower for channel in channels])
+    found = []
+    for child in np.random.SeedSequence(seed).spawn(runs):
+        sensor = Simulator(channels, rng=np.random.default_rng(child))
+        said = identify(sensor, policy(sensor.alphabets, delta=delta), max_senses=limit).nearly_best
+        if said is not None:
+            found.append((worth.max() - worth[said.channel], said.within_bits))
+    return np.array(found).reshape(-1, 2)
+
+
+def errors(found):
+    """How many of the statements are wrong; capacities are computed within 1e-12."""
+    return int((found[:, 0] > found[:, 1] + 1e-11).sum())
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--delta", type=float, default=0.1)
+    given = parser.parse_args(arguments)
+    print("channels | policy | statements | wrong | allowed | within, bits (median)")
+    for name, channels in CHANNELS.items():
+        for policy in (Adaptive, MisledByTheFirst, Boastful):
+            found = nearly_best(policy, channels, given.runs, delta=given.delta)
+            allowed, middle = most_failures(given.runs, given.delta), np.median(found[:, 1])
+            print(f"{name} | {policy.__name__} | {len(found)} | {errors(found)} | {allowed} | {middle:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
