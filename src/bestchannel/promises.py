@@ -73,6 +73,15 @@ def nearly(name: str, within_bits: float, delta: float, P: Sequence[float] | Non
     return f"{name} {what} with probability at least {confidence(delta)}"
 
 
+def amount(cost: float) -> str:
+    """A cost, to six digits.
+
+    >>> amount(1234567.0), amount(0.125)
+    ('1,234,570', '0.125')
+    """
+    return f"{float(f'{cost:.6g}'):,.12g}"
+
+
 def rounded_up(number: float) -> float:
     """The next number with two digits that is no smaller, so that a statement stays true.
 

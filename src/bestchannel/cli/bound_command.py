@@ -25,6 +25,7 @@ MOST_INPUTS = 8
 def bound(
     channels: options.Channels,
     delta: options.Delta = 0.05,
+    cost: options.Cost = None,
     rtol: Annotated[float, typer.Option(help="Width of the bracket of T* to aim at, relative to T*.")] = 0.01,
     normalize: options.Normalize = False,
     transpose: options.Transpose = False,
@@ -39,6 +40,7 @@ def bound(
     probability at most delta, whatever the channels are, needs fewer than T* kl(delta, 1-delta)
     senses. It comes with the share of the senses that an oracle would give to each input, with
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
+    With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
     """
     read = read_channels(
         channels,
@@ -49,7 +51,8 @@ def bound(
         channel_axis=channel_axis,
     )
     with terminal.progress("proofs") as progress:
-        answer = lower_bound(read, delta, rtol=rtol, progress=progress)
+        costs = options.parse_costs(cost or (), options.labels_of(read))
+        answer = lower_bound(read, delta, **costs, rtol=rtol, progress=progress)
     if json:
         terminal.print_json(_as_json(answer))
     else:
@@ -70,6 +73,18 @@ def _as_json(answer: LowerBound) -> dict[str, Any]:
         "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
         "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
         "gaussian_time": finite_or_none(answer.gaussian.time),
+        **_cost_as_json(answer),
+    }
+
+
+def _cost_as_json(answer: LowerBound) -> dict[str, Any]:
+    cost = answer.cost
+    if cost is None:
+        return {"cost_per_nat": None, "cost_lower_bound": None, "cost_allocation": None}
+    return {
+        "cost_per_nat": {end: finite_or_none(getattr(cost.per_nat, end)) for end in ("lower", "upper")},
+        "cost_lower_bound": finite_or_none(cost.lower_bound),
+        "cost_allocation": {name: shares.tolist() for name, shares in cost.allocation.items()},
     }
 
 
@@ -90,7 +105,7 @@ def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
     for heading in ("size", "gap, bits", "oracle", "by input"):
         table.add_column(heading, justify="right" if heading != "by input" else "left", no_wrap=heading != "by input")
     for name in names:
-        shares = answer.allocation[name]
+        shares = (answer.cost or answer).allocation[name]
         table.add_row(
             terminal.name(name, bold=name == answer.best),
             f"{channels[name].n_inputs}×{channels[name].n_outputs}",

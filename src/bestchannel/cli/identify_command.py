@@ -58,7 +58,7 @@ def identify_verb(
         source = _source(simulate, seed, None if replay is None else Replay(replay, *labels, *cut))
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
-        chosen = policy.made_for(sensor.alphabets)
+        chosen = policy.made_for(sensor.parties)
         _refuse_too_short(sensor, chosen)
         checks = None if no_checks else checks_of(sensor)
         if run is None:

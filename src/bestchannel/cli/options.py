@@ -12,6 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bestchannel.channels import Channel
+from bestchannel.channels.sense_costs import sense_costs
+from bestchannel.counts.disk import read_bytes
+from bestchannel.counts.json_text import json_of
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.counts.quantisation import SET_ASIDE
 from bestchannel.counts.quantisation import Bins as GivenBins
 from bestchannel.errors import InputError
@@ -54,6 +59,15 @@ Columns = Annotated[
 Form = Annotated[str | None, typer.Option(help="rows or matrix, where a text may be either.")]
 ChannelAxis = Annotated[
     str | None, typer.Option(help="first or last: the axis of a stack along which the channels are.")
+]
+Cost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cost",
+        metavar="CHANNEL=COST",
+        help="What a sense costs, as q0=2, of one input as q0:1=3, or a JSON file; 1 where nothing is said.",
+        show_default=False,
+    ),
 ]
 Token = Annotated[
     str | None,
@@ -98,6 +112,11 @@ def parse_outputs(text: str | None) -> list[str] | None:
     return None if text is None else [label.strip() for label in text.split(",")]
 
 
+def labels_of(channels: Mapping[str, Channel]) -> list[ChannelLabels]:
+    """What known channels and their letters are called."""
+    return [ChannelLabels(name, channel.inputs, channel.outputs) for name, channel in channels.items()]
+
+
 def parse_distribution(text: str | None) -> list[float] | None:
     """0.5,0.5 as numbers."""
     if text is None:
@@ -108,6 +127,53 @@ def parse_distribution(text: str | None) -> list[float] | None:
         raise InputError(f"--input-distribution must look like 0.5,0.5; it is {text!r}") from None
 
 
+def parse_costs(texts: Sequence[str], parties: Sequence[ChannelLabels]) -> dict[str, list[list[float]]]:
+    """{"cost": that of every input of every channel}, or nothing where no text says any."""
+    if not texts:
+        return {}
+    costs: dict[str, list[float]] = {str(labels.key): [1.0] * len(labels.inputs) for labels in parties}
+    letters = {str(labels.key): labels.inputs for labels in parties}
+    for place, cost in (pair for text in texts for pair in _named_costs(text)):
+        name, x = _place(place, letters)
+        costs[name] = [
+            cost if x in (None, letter) else old for letter, old in zip(letters[name], costs[name], strict=True)
+        ]
+    checked = sense_costs(costs, list(costs), [len(each) for each in costs.values()])
+    return {"cost": [list(each) for each in checked]}
+
+
+def _named_costs(text: str) -> list[tuple[str, Any]]:
+    """q0=2 as a place and a number; of a file, all that it has."""
+    place, sign, number = text.rpartition("=")
+    if sign and place.strip():
+        try:
+            return [(place.strip(), float(number))]
+        except ValueError:
+            raise InputError(f"--cost must end with a number, as q0=2; it is {text!r}") from None
+    found = json_of(read_bytes(Path(text)))
+    if not isinstance(found, dict):
+        raise InputError(f'{text}: a file of costs must be JSON as {{"q0": 2, "q1": {{"0": 1, "1": 5}}}}')
+    return [
+        (f"{name}:{x}" if x is not None else name, cost)
+        for name, given in found.items()
+        for x, cost in (given.items() if isinstance(given, dict) else [(None, given)])
+    ]
+
+
+def _place(text: str, letters: Mapping[str, Sequence[str]]) -> tuple[str, str | None]:
+    """The channel that a cost is of, and the input, None for all."""
+    if text in letters:
+        return text, None
+    name, sign, x = text.rpartition(":")
+    if sign and name in letters:
+        if x not in letters[name]:
+            raise InputError(f"--cost names input {x!r} of channel {name!r}, which has {', '.join(letters[name][:12])}")
+        return name, x
+    raise InputError(
+        f"--cost names channel {text!r}, which takes no part; those that do: {', '.join(list(letters)[:12])}"
+    )
+
+
 @dataclass(frozen=True)
 class ChosenPolicy:
     """The policy that a command describes, for channels that are known later."""
@@ -115,10 +181,14 @@ class ChosenPolicy:
     name: str
     delta: float
     options: Mapping[str, Any]
+    cost: Sequence[str] = ()
 
-    def made_for(self, alphabets: Iterable[Sequence[int]]) -> Policy:
-        """The policy, told nothing yet."""
-        return make_policy(self.name, alphabets, delta=self.delta, **self.options)
+    def made_for(self, parties: Sequence[ChannelLabels]) -> Policy:
+        """The policy for these channels, told nothing yet."""
+        costs = parse_costs(self.cost, parties)
+        return make_policy(
+            self.name, [labels.alphabet for labels in parties], delta=self.delta, **{**self.options, **costs}
+        )
 
 
 def describes_policy(
@@ -137,6 +207,7 @@ def describes_policy(
     input_distribution: Annotated[
         str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5.")
     ] = None,
+    cost: Cost = None,
     policy_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -156,7 +227,9 @@ def describes_policy(
     for key in others:
         if given.get(key) is not None:
             raise InputError(f"{key} must be given once; it is in --{key.replace('_', '-')} and in --policy-option")
-    return ChosenPolicy(name, delta, given | others)
+    if cost and "cost" in others:
+        raise InputError("cost must be given once; it is in --cost and in --policy-option")
+    return ChosenPolicy(name, delta, given | others, cost or ())
 
 
 def with_policy(command: Callable[..., None]) -> Callable[..., None]:

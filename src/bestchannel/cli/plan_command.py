@@ -16,6 +16,7 @@ from bestchannel.counts import LabelledCounts, read_channels, read_counts
 from bestchannel.counts.disk import errors_naming
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.errors import InputError
+from bestchannel.promises import amount
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
@@ -25,6 +26,7 @@ def plan(
     channels: options.Channels,
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
+    cost: options.Cost = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of the adaptive policy.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated senses.")] = 0,
     json: options.Json = False,
@@ -34,11 +36,12 @@ def plan(
     The file holds guessed probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
     frequencies are then the guess. The adaptive policy is simulated;
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
-    bound that no policy beats on average.
+    bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
     """
     guessed = _guessed(channels)
     with terminal.progress("simulated runs") as progress:
-        result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, runs=runs, seed=seed, progress=progress)
+        costs = options.parse_costs(cost or (), options.labels_of(guessed))
+        result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
     if json:
         terminal.print_json(_as_json(result))
     else:
@@ -77,6 +80,13 @@ def _bound(result: Plan) -> float | None:
     return senses if math.isfinite(senses) else None
 
 
+def _cost_bound(result: Plan) -> float | None:
+    """The lower bound on the mean cost, None where there is none."""
+    if result.bound is None or result.bound.cost is None:
+        return None
+    return finite_or_none(result.bound.cost.lower_bound)
+
+
 def _as_json(result: Plan) -> dict[str, Any]:
     time = result.bound and result.bound.characteristic_time
     bracket = time and {end: finite_or_none(getattr(time, end)) for end in ("lower", "upper")}
@@ -89,6 +99,7 @@ def _as_json(result: Plan) -> dict[str, Any]:
         "runs": result.runs,
         "characteristic_time": bracket,
         "senses_lower_bound": _bound(result),
+        "cost_lower_bound": _cost_bound(result),
         "policies": [asdict(need) for need in result.needs],
         "advice": advice(result),
     }
@@ -114,6 +125,11 @@ def _show(result: Plan) -> None:
         )
     terminal.show_table(table)
     terminal.say(advice(result))
+    if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
+        least = _cost_bound(result)
+        beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
+        middle, most = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
+        terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {most}{beside}")
 
 
 def _count(senses: int | None, *, never: str) -> str:

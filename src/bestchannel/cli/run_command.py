@@ -58,7 +58,7 @@ def new(
     {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
     """
     parties = read_alphabets(alphabets)
-    chosen = policy.made_for([labels.alphabet for labels in parties])
+    chosen = policy.made_for(parties)
     wishes = {"largest_request": largest_request, "title": title, "note": note}
     with runs.begin(run, chosen, parties, max_senses=max_senses, **wishes) as begun:  # type: ignore[arg-type]
         terminal.note(f"{run} is begun")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from bestchannel.arrays import Floats, number_in
+import numpy as np
+
+from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.channels import Channel
+from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
@@ -15,6 +19,25 @@ from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
 from bestchannel.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class LeastCost(Valued):
+    """What every policy must pay where senses have costs.
+
+    Attributes
+    ----------
+    per_nat
+        The least cost of a nat of confidence as a bracket, `lower` and `upper`, with what proves both ends.
+    lower_bound
+        per_nat.lower · kl(δ, 1-δ): no policy pays less on average.
+    allocation
+        For each name the shares of all senses that an oracle gives to its inputs to pay the least.
+    """
+
+    per_nat: CharacteristicTime
+    lower_bound: float
+    allocation: Mapping[Hashable, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +62,8 @@ class LowerBound(Shown, Valued):
         The bound of [EBWGW24, Thm. 4] as a bracket, in senses; None for one channel, a tie, or different alphabets.
     senses_lower_bound
         T*.lower · kl(δ, 1-δ), in senses, on average.
+    cost
+        The same for the least cost in place of the fewest senses; None where no costs were given.
 
     Examples
     --------
@@ -55,6 +80,7 @@ class LowerBound(Shown, Valued):
     gaussian: GaussianTime
     theorem4: Theorem4 | None
     senses_lower_bound: float
+    cost: LeastCost | None = None
 
     def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: gap in bits, and the share of an oracle's senses.
@@ -88,8 +114,18 @@ class LowerBound(Shown, Valued):
                 f"every policy needs on average, δ = {self.delta:g}: at least {least} senses",
                 f"Theorem 4: {bracket}",
                 f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat",
+                *self._cost_lines(),
             ]
         )
+
+    def _cost_lines(self) -> list[str]:
+        if self.cost is None:
+            return []
+        per_nat = _between(self.cost.per_nat.lower, self.cost.per_nat.upper)
+        return [
+            f"least cost: {per_nat} per nat",
+            f"every policy pays on average, δ = {self.delta:g}: at least {_number(self.cost.lower_bound)}",
+        ]
 
 
 def _between(low: float, high: float) -> str:
@@ -107,6 +143,7 @@ def lower_bound(
     channels: Mapping[str, object] | Sequence[object],
     delta: float,
     *,
+    cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
     rtol: float = 0.01,
     progress: Progress | None = None,
 ) -> LowerBound:
@@ -118,6 +155,9 @@ def lower_bound(
         A mapping from names to channels or rows of probabilities, or a sequence of them, then named 0, 1, …
     delta
         δ, the error probability of the policies, in (0, 1).
+    cost
+        What a sense costs, in any unit: by the names of channels (1 where nothing is said) or in their order, a number
+        > 0 or one for each input. The least expected cost is then found beside the fewest senses.
     rtol
         How wide the bracket of T* may be relative to T*, where that is within reach.
     progress
@@ -142,6 +182,7 @@ def lower_bound(
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
     named = _named(channels)
     names, known = list(named), KnownChannels.of(list(named.values()))
+    costs = None if cost is None else sense_costs(cost, names, [len(W) for W in known.W])
     time = characteristic_time(known, rtol=rtol, progress=progress)
     nats = kl_nats(delta)
     return LowerBound(
@@ -153,6 +194,23 @@ def lower_bound(
         gaussian=small_gap_time(known),
         theorem4=_theorem4(list(named.values()), known.best, delta),
         senses_lower_bound=time.lower * nats if nats > 0.0 else 0.0,
+        cost=None if costs is None else _least_cost(known, names, costs, nats, rtol, progress),
+    )
+
+
+def _least_cost(
+    known: KnownChannels, names: list[Hashable], costs: Costs, nats: float, rtol: float, progress: Progress | None
+) -> LeastCost:
+    """The game for the shares of the cost, in multiples of the least cost, so that its numbers are as without costs."""
+    unit = min(map(min, costs))
+    relative = tuple(np.array(each) / unit for each in costs)
+    time = characteristic_time(replace(known, costs=relative), rtol=rtol, progress=progress)
+    senses = [shares / each for shares, each in zip(time.allocation, relative, strict=True)]
+    total = sum(float(each.sum()) for each in senses)
+    return LeastCost(
+        per_nat=replace(time, lower=time.lower * unit, upper=time.upper * unit),
+        lower_bound=time.lower * unit * nats if nats > 0.0 else 0.0,
+        allocation={name: frozen(each / total if total else each) for name, each in zip(names, senses, strict=True)},
     )
 
 

@@ -6,6 +6,9 @@ over the weights w ≥ 0 of all (channel, input) with Σ w = 1, b the best chann
 with probability at most δ on all sets of channels of these sizes senses E[τ] ≥ T* kl(δ, 1-δ) times on
 average, and none can have a smaller constant as δ → 0 [GK16]. See docs/theory/characteristic-time.md.
 
+Where senses of the rows have costs c, the least expected cost is T* kl(δ, 1-δ), with Σ c w = 1 in place of Σ w = 1.
+The game is then played for the shares v = c w of the cost, with the evidence d/c of a unit of cost.
+
 [BN07] Ben-Ameur, Neto, "Acceleration of cutting-plane and column generation algorithms".
 [GK16] Garivier, Kaufmann, "Optimal Best Arm Identification with Fixed Confidence".
 """
@@ -21,7 +24,7 @@ from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.lower_bound.alternatives import Alternative, Position, alternative_at, cut_of, first_positions, respond
 from bestchannel.lower_bound.certificate import Proof
 from bestchannel.lower_bound.cutting_planes import CuttingPlanes, Solution
-from bestchannel.lower_bound.gaussian import input_deviations, small_gap_time
+from bestchannel.lower_bound.gaussian import priced_deviations, small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.proofs import FIRST_LOOK, LONG_LOOK, Attempts, Claim
 from bestchannel.progress import Progress
@@ -43,7 +46,8 @@ class CharacteristicTime:
 
     `lower` is proved by `alternatives` with the probabilities `mixture`: whatever the senses, one
     of them stays plausible. `upper` is proved for `allocation`, the share of the senses that every
-    input of every channel gets; it is infinite where the proof was out of reach.
+    input of every channel gets; it is infinite where the proof was out of reach. Where senses have
+    costs, it is cost per nat, and the shares are those of the cost.
     """
 
     lower: float
@@ -87,6 +91,7 @@ class _Search:
         self.known = known
         self.rtol = rtol
         self.progress = progress or (lambda _done, _total: None)
+        self.cost = known.cost
         self.game = CuttingPlanes(known.n_rows)
         self.alternatives: list[Alternative] = []
         self.starts = {a: first_positions(known, a) for a in known.rivals}
@@ -122,7 +127,7 @@ class _Search:
 
     def add_responses(self, rival: int, weights: Floats, positions: list[Position]) -> None:
         """Find what costs least to make the rival as good, and let it join the game."""
-        found = respond(self.known, rival, weights, positions)
+        found = respond(self.known, rival, weights / self.cost, positions)
         assert found, "every search from every start failed"
         self.positions[rival] = [at for _, at in found]
         self.join(rival, [at for cost, at in found if cost <= CLOSE * found[0][0]])
@@ -131,7 +136,7 @@ class _Search:
         """Make these positions alternatives, and let them join the game."""
         near = [alternative_at(rival, at) for at in positions]
         self.alternatives += near
-        self.game.add_cuts(np.array([cut_of(self.known, each) for each in near]))
+        self.game.add_cuts(np.array([cut_of(self.known, each) / self.cost for each in near]))
 
     def prove(self, attempts: Attempts) -> bool:
         """Prove the value of the best weights, with a surplus for the rivals; whether an alternative was missing."""
@@ -141,7 +146,7 @@ class _Search:
         target = value * (1.0 - PROOF_SHARE * self.rtol)
         guesses = {a: positions[0].v for a, positions in self.positions.items()}
         surplus = SURPLUS_SHARE * self.rtol / len(guesses)
-        proofs = Claim(self.known, weights, target, surplus, guesses).prove(attempts, self.progress)
+        proofs = Claim(self.known, weights / self.cost, target, surplus, guesses).prove(attempts, self.progress)
         self.keep(weights, proofs)
         missing = {a: proof.doubt for a, proof in proofs.items() if proof.doubt is not None}
         for a, position in missing.items():
@@ -150,7 +155,7 @@ class _Search:
         return bool(missing)
 
     def keep(self, weights: Floats, proofs: dict[int, Proof]) -> None:
-        """Remember the weights with the surplus and their proved value, if that is the most so far."""
+        """Remember the shares of the cost with the surplus and their proved value, if that is the most so far."""
         given = weights.copy()
         for a, proof in proofs.items():
             given[self.known.blocks[a]] *= proof.raised
@@ -174,7 +179,7 @@ class _Search:
 
 def first_weights(known: KnownChannels) -> Floats:
     """Half even, half as for small gaps."""
-    deviations = [input_deviations(W, C) for W, C in zip(known.W, known.capacities, strict=True)]
+    deviations = priced_deviations(known)
     shares = small_gap_time(known).shares
     small = [share * each / max(each.sum(), 1e-300) for share, each in zip(shares, deviations, strict=True)]
     return 0.5 / known.n_rows + 0.5 * np.concatenate(small)

@@ -23,7 +23,7 @@ HALVINGS = 200
 
 @dataclass(frozen=True, eq=False)
 class GaussianTime:
-    """The time in senses per nat, and the share of the senses that each channel gets.
+    """The time in senses per nat, and the share of the senses that each channel gets; of the cost, where it has one.
 
     0 where nothing is noisy: the plug-in capacity then has no variance, and the approximation says nothing.
     """
@@ -34,12 +34,21 @@ class GaussianTime:
 
 def small_gap_time(known: KnownChannels) -> GaussianTime:
     """The approximation of T* for the best channel and those that could be better."""
-    sigmas = np.array([input_deviations(W, C).sum() for W, C in zip(known.W, known.capacities, strict=True)])
+    sigmas = np.array([each.sum() for each in priced_deviations(known)])
     players = [known.leader, *known.rivals]
     answer = gaussian_time(known.gaps_nats[players], sigmas[players], 0)
     shares = np.zeros(len(sigmas))
     shares[players] = answer.shares
     return GaussianTime(answer.time, shares)
+
+
+def priced_deviations(known: KnownChannels) -> list[Floats]:
+    """P*_x √(V_x c_x) of every input of every channel: with costs c_x, the proportions of what is spent on the inputs.
+
+    Σ_x c_x n_x is least for a given variance Σ_x P*_x² V_x/n_x where n_x is in proportion to P*_x √(V_x/c_x).
+    """
+    channels = zip(known.W, known.capacities, known.costs, strict=True)
+    return [input_deviations(W, C) * np.sqrt(cost) for W, C, cost in channels]
 
 
 def input_deviations(W: Floats, capacity: Capacity) -> Floats:

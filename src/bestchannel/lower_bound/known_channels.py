@@ -12,6 +12,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
+from bestchannel.channels.sense_costs import Costs
 from bestchannel.information import NATS_PER_BIT
 
 CAPACITY_TOLERANCE = 1e-12
@@ -20,19 +21,26 @@ CAPACITY_TOLERANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class KnownChannels:
-    """The rows of every channel, summing to 1, and their capacities."""
+    """The rows of every channel, summing to 1, their capacities, and what a sense of each input costs."""
 
     W: tuple[Floats, ...]
     capacities: tuple[Capacity, ...]
+    costs: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, channels: Sequence[Channel]) -> KnownChannels:
-        """These channels, their capacities solved together."""
+    def of(cls, channels: Sequence[Channel], costs: Costs | None = None) -> KnownChannels:
+        """These channels, their capacities solved together; every sense costs 1 unless said otherwise."""
         answers = capacities_by_name(
             {str(j): channel for j, channel in enumerate(channels)}, tol=CAPACITY_TOLERANCE, rtol=1e-9
         )
         rows = tuple(channel.W / channel.W.sum(axis=1, keepdims=True) for channel in channels)
-        return cls(rows, tuple(answers.values()))
+        each = [np.ones(len(W)) for W in rows] if costs is None else [np.array(c) for c in costs]
+        return cls(rows, tuple(answers.values()), tuple(each))
+
+    @property
+    def cost(self) -> Floats:
+        """Of a sense of every (channel, input)."""
+        return np.concatenate(self.costs)
 
     @cached_property
     def leader(self) -> int:

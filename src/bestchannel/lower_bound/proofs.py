@@ -38,7 +38,7 @@ come within REACH of the target; or if it was so LITTLE that it says nothing."""
 class Claim:
     """The weights have the value `target` against every rival, if these are given a little more.
 
-    `smallest_surplus` is a share of all senses, `guesses` are rows of each rival near a solution.
+    `smallest_surplus` is a share of all senses, or of what they cost; `guesses` are rows of each rival near a solution.
     """
 
     known: KnownChannels
@@ -61,7 +61,7 @@ class Claim:
 
     def _best_proof(self, leader: Leader, rival: int, attempts: Attempts) -> Proof:
         """The first attempt that meets a doubt, or else the one with the largest value for what it gives."""
-        share = self.weights[self.known.blocks[rival]].sum()
+        share = (self.weights[self.known.blocks[rival]] * self.known.costs[rival]).sum()
         most = max(BOXES_AT_LEAST, BOX_WORK // self.known.W[rival].size ** 2)
         best, value, last, spent = Proof(0.0, False, None), 0.0, Proof(0.0, False, None), 1
         for times, boxes in attempts:

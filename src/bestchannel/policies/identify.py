@@ -143,6 +143,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         epsilon=policy.epsilon,
         guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
+        cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         audit=Audit(
             tuple(parties), policy.options, tuple(policy.steps), tuple(policy.limits), VERSION, inferred_outputs

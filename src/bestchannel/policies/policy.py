@@ -21,6 +21,7 @@ from operator import index
 from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
+from bestchannel.channels.sense_costs import total_cost
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
@@ -121,6 +122,9 @@ class Policy(ABC):
     told_about: tuple[tuple[ChannelLabels, ...], bool] | None = None
     """What the channels are called of which it was told, and whether their outputs are only those that were seen."""
 
+    cost: Sequence[Sequence[float]] | None = None
+    """What a sense of each input of each channel costs, where the policy goes by that."""
+
     more_senses: int | None = None
     """About how many senses more should decide, where the policy forecasts that."""
 
@@ -132,7 +136,7 @@ class Policy(ABC):
         epsilon: float = 0.0,
         input_distribution: Sequence[float] | None = None,
     ) -> None:
-        self.alphabets = _checked_alphabets(alphabets)
+        self.alphabets = checked_alphabets(alphabets)
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
         self.epsilon = epsilon
         self.functional: Functional = functional_for(input_distribution)
@@ -197,6 +201,11 @@ class Policy(ABC):
         """What there still is to be sensed."""
         whole = self.limits[-1][1] if self.limits else Supply()
         return whole.less(self._senses_told)
+
+    @property
+    def spent_cost(self) -> float | None:
+        """What the senses that the policy was told have cost; None where it goes by no costs."""
+        return None if self.cost is None else total_cost(self.cost, self._senses_told)
 
     @property
     def rounds(self) -> int:
@@ -450,7 +459,8 @@ def best_of(values: Estimates) -> int:
     return max(values, key=lambda channel: values[channel].lower)
 
 
-def _checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ...]:
+def checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ...]:
+    """(n_inputs, n_outputs) of each channel, or an `InputError` that says which is none."""
     try:
         pairs = tuple(tuple(pair) for pair in alphabets)
     except TypeError:

@@ -11,7 +11,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 from bestchannel.policies.supply import Supply
-from bestchannel.promises import conditional, nearly
+from bestchannel.promises import amount, conditional, nearly
 
 Alphabet = tuple[int, int]
 
@@ -118,6 +118,8 @@ class Identification(Shown):
     nearly_best
         The `channel` that is proved to be the best or `within_bits` of the best, whatever ended the run; None where
         nothing of the kind is proved.
+    cost
+        What the senses cost, in the unit of the policy's costs; None where it was given none.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class Identification(Shown):
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
     nearly_best: NearlyBest | None = None
+    cost: float | None = None
 
     @property
     def proved_so_far(self) -> str | None:
@@ -175,6 +178,7 @@ class Identification(Shown):
         few, rest = self.candidates[:MOST_NAMED], len(self.candidates) - MOST_NAMED
         others = f" and {rest} others" if rest > 0 else ""
         found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
-        cost = f"after {self.senses:,} senses in {self.rounds} rounds of {self.policy}"
+        paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
+        cost = f"after {self.senses:,} senses{paid} in {self.rounds} rounds of {self.policy}"
         proved = self.guarantee if self.decided else self.proved_so_far
         return "\n".join(on_one_line(line) for line in (found, cost, proved) if line)

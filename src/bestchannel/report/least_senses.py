@@ -42,6 +42,10 @@ def _why_not(summary: Summary) -> str:
         return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
     if summary.input_distribution is not None:
         return "The bound is for capacities, and here I(P;W) at a fixed input distribution was compared."
+    if summary.result.cost is not None:
+        return (
+            "Senses had costs, and the least cost was looked for, not the fewest senses: see bestchannel bound --cost."
+        )
     if any(np.isnan(channel.W_hat).any() for channel in _worth_sensing(summary)):
         return "Some input was never sensed, so there is no estimate of its channel to evaluate the bound at."
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from bestchannel.promises import confidence, criterion
+from bestchannel.promises import amount, confidence, criterion
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
@@ -48,6 +48,7 @@ def _facts(summary: Summary, about: Provenance) -> list[tuple[object, ...]]:
     requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
     facts: list[tuple[object, ...]] = [
         ("senses", whole(result.senses), _aside(requests)),
+        *([("cost", amount(result.cost))] if result.cost is not None else []),
         ("channels", whole(len(summary.channels)), _aside(f"{len(result.candidates)} left")),
     ]
     if first.estimate:

@@ -40,6 +40,7 @@ def _require_outcome(result: Identification) -> None:
         "guarantee": isinstance(result.guarantee, str),
         "delta": _number(result.delta) and 0.0 < result.delta < 1.0,
         "epsilon": _number(result.epsilon) and result.epsilon >= 0.0,
+        "cost": result.cost is None or (_number(result.cost) and result.cost >= 0.0),
         "nearly_best": _nearly_best_is_sound(result),
     }
     for key, good in kinds.items():

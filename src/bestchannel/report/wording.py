@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from bestchannel.intervals.estimate import one_digit
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.promises import amount
 from bestchannel.report.numerals import several, whole
 from bestchannel.report.provenance import Provenance
 from bestchannel.report.summary import Summary
@@ -92,7 +93,8 @@ def sentence(guarantee: str) -> str:
 def spent(summary: Summary) -> str:
     """How much was sensed."""
     senses, channels = several(summary.result.senses, "sense"), several(len(summary.channels), "channel")
-    return f"{senses} of {channels} in {several(len(summary.course), 'request')}."
+    paid = "" if summary.result.cost is None else f", which cost {amount(summary.result.cost)},"
+    return f"{senses} of {channels}{paid} in {several(len(summary.course), 'request')}."
 
 
 def command(summary: Summary, about: Provenance) -> str:

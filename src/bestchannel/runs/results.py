@@ -1,7 +1,7 @@
 """The outcome of an identification as JSON, with the record that `verify` checks and `report` draws.
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
- "nearly_best": {"channel", "within_bits"}, "channels": [{"name", "senses", "capacity", "lower", "upper"}],
+ "nearly_best": {"channel", "within_bits"}, "cost", "channels": [{"name", "senses", "capacity", "lower", "upper"}],
  "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
  "limits": [{"request", "max_senses", "recorded"}], "steps": [{"request", "senses", "stakes", "counts", "status"}],
  "seal"}}: whatever belongs to a channel stands under its name; a limit holds from its request on. The seal is the
@@ -54,6 +54,7 @@ def as_document(result: Identification) -> Document:
         "best": None if result.best is None else str(result.best),
         "candidates": [str(key) for key in result.candidates],
         "nearly_best": nearly_best_document(result),
+        "cost": result.cost,
         "channels": channel_documents(result),
         "audit": {
             "version": result.audit.version,
@@ -151,6 +152,7 @@ def _parsed(document: Any) -> Identification:
             inferred_outputs=audit.get("inferred_outputs", False),
         ),
         nearly_best=_parsed_nearly_best(document.get("nearly_best")),
+        cost=document.get("cost"),
     )
 
 

@@ -7,12 +7,15 @@ with this promise can beat on average.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bestchannel.channels import Channel
+from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
@@ -30,7 +33,8 @@ MOST_SENSES = 10**9
 class Need:
     """What a policy needs: the median of its runs, and what 95 % of them stay within; None where it would not end.
 
-    `epsilon` is the accuracy that it promises, in bits. `undecided` of the simulated runs were given up.
+    `epsilon` is the accuracy that it promises, in bits. `undecided` of the simulated runs were given up. `cost` and
+    `cost_q95` are the same of what the senses cost, where costs were given and runs were simulated.
     """
 
     policy: str
@@ -39,6 +43,8 @@ class Need:
     q95: int | None
     simulated: bool
     undecided: int
+    cost: float | None = None
+    cost_q95: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ def plan(
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
+    cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
     runs: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
@@ -67,11 +74,13 @@ def plan(
 
     With `epsilon` (bits) a channel within epsilon of the best may be named. Without it the two
     PAC policies of the paper are given the gap between the two best channels as their accuracy.
+    `cost` is what a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
     Simulated run i draws from child i of the seed; `progress(done, total)` counts them.
     """
     if len(channels) < 2:
         raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
     instance = Instance.of(list(channels.values()))
+    costs = None if cost is None else sense_costs(cost, list(channels), [n for n, _ in instance.alphabets])
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME
     return Plan(
@@ -80,9 +89,11 @@ def plan(
         best=None if tied else list(channels)[instance.best],
         gap=gap,
         runs=runs,
-        bound=None if epsilon else lower_bound(channels, delta),
+        bound=None if epsilon else lower_bound(channels, delta, cost=costs),
         needs=(
-            _endless("adaptive") if tied and not epsilon else _adaptive(instance, delta, epsilon, runs, seed, progress),
+            _endless("adaptive")
+            if tied and not epsilon
+            else _adaptive(instance, delta, epsilon, costs, runs, seed, progress),
             *_of_the_paper(instance, delta, epsilon or gap, tied),
         ),
     )
@@ -93,19 +104,30 @@ def _endless(policy: str) -> Need:
 
 
 def _adaptive(
-    instance: Instance, delta: float, epsilon: float, runs: int, seed: int, progress: Progress | None
+    instance: Instance,
+    delta: float,
+    epsilon: float,
+    costs: Costs | None,
+    runs: int,
+    seed: int,
+    progress: Progress | None,
 ) -> Need:
-    senses, undecided = [], 0
+    senses, paid, undecided = [], [], 0
     for i in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-        policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon)
+        policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
         found = identify(Simulator(instance.channels, rng=rng), policy, max_senses=MOST_SENSES)
         senses.append(found.senses if found.decided else MOST_SENSES)
+        paid.append(math.nan if found.cost is None else found.cost)
         undecided += not found.decided
         if progress:
             progress(i + 1, runs)
     middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
-    return Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)
+    need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)
+    if costs is None:
+        return need
+    usual, high = (float(q) for q in np.quantile(paid, [0.5, 0.95], method="inverted_cdf"))
+    return replace(need, cost=usual, cost_q95=high)
 
 
 def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool) -> list[Need]:

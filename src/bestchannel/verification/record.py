@@ -71,6 +71,7 @@ class Record:
     best: int | None
     decided: bool
     senses: int
+    cost: float | None  # of all senses, by the option `cost`
     rounds: int
     policy: str
     delta: float
@@ -121,6 +122,7 @@ class _Reader:
             best=None if best is None else self.channel(best, "best"),
             decided=flag(document["decided"]),
             senses=whole(document["senses"]),
+            cost=None if document.get("cost") is None else number(document["cost"]),
             rounds=whole(document["rounds"]),
             policy=text(document["policy"]),
             delta=number(document["delta"]),

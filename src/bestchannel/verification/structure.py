@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bestchannel.verification.record import NotValidError, Record, StatedStep
+import math
+
+from bestchannel.verification.record import NotValidError, Record, StatedStep, floats
 
 
 def check_structure(record: Record) -> None:
@@ -48,6 +50,22 @@ def _check_steps(record: Record) -> None:
             raise NotValidError(f"no candidate is left after request {place}")
     if record.senses != senses:
         raise NotValidError(f"the steps hold {senses} senses; the record says {record.senses}")
+    _check_cost(record)
+
+
+def _check_cost(record: Record) -> None:
+    """The cost that is stated is that of the senses, by the costs of the policy."""
+    given = record.options.get("cost")
+    if given is None or record.cost is None:
+        if given is not record.cost:
+            raise NotValidError("a record with costs says what its senses cost, and no other does; this one does not")
+        return
+    costs = [floats(each) for each in given]
+    if [len(each) for each in costs] != [n for n, _ in record.alphabets] or not all((c > 0.0).all() for c in costs):
+        raise NotValidError("the record must have a positive cost for every input of every channel; it has not")
+    paid = sum(float(costs[c] @ senses) for step in record.steps for c, senses in step.senses.items())
+    if not math.isclose(record.cost, paid, rel_tol=1e-9):
+        raise NotValidError(f"the senses cost {paid:g}; the record says {record.cost:g}")
 
 
 def _check_counts(record: Record, step: StatedStep) -> None:

@@ -9,17 +9,18 @@ from functools import partial
 import numpy as np
 
 from bestchannel.arrays import Floats, number_in
+from bestchannel.channels.sense_costs import Cost, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
-from bestchannel.policies.adaptive.sampling import RULES, SensesNeeded, Situation, within_reach
+from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.stakes import Bets
 from bestchannel.policies.adaptive.state import PastBets, State
 from bestchannel.policies.adaptive.view import View, view_of
-from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
+from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import NearlyBest
@@ -83,6 +84,9 @@ class Adaptive(Policy):
         The rule that says where to sense: "fewest", or one to compare it with (`policies.adaptive.sampling`).
     threshold
         When to stop: "proved", or "calibrated" by normal approximations, with fewer senses and no proof.
+    cost
+        What a sense costs, in any unit: for each channel a number > 0, or one for each of its inputs. The policy then
+        spends the least cost, not the fewest senses; the promise is the same.
 
     Raises
     ------
@@ -114,12 +118,17 @@ class Adaptive(Policy):
         input_distribution: Sequence[float] | None = None,
         sampling: str = "fewest",
         threshold: str = "proved",
+        cost: Sequence[Cost] | None = None,
     ) -> None:
         epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e6, low_open=False)
         for what, name, names in (("sampling rule", sampling, RULES), ("threshold", threshold, THRESHOLDS)):
             if name not in names:
                 raise InputError(f"the {what} must be one of {', '.join(names)}; it is {name!r}")
         self.sampling, self.threshold = sampling, threshold
+        alphabets = checked_alphabets(alphabets)
+        inputs = [n_inputs for n_inputs, _ in alphabets]
+        self.cost = None if cost is None else list(map(list, sense_costs(cost, range(len(inputs)), inputs)))
+        self._costs = [np.ones(n) for n in inputs] if self.cost is None else _relative(self.cost)
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
     @property
@@ -133,7 +142,7 @@ class Adaptive(Policy):
             return self.candidates[0]
         self.state = state = self._begun((yield self._first_look))
         while True:
-            view = view_of(state.counts, self.functional)
+            view = view_of(state.counts, self.functional, self._costs)
             self._choose_leader(state, view)
             self._rule_out(state, view)
             self._show(state)
@@ -205,7 +214,7 @@ class Adaptive(Policy):
 
     def _missing(self, state: State) -> Iterator[Missing]:
         """What all bets that were made still lack, proved, and without epsilon."""
-        view, left = view_of(state.counts, self.functional), set(state.candidates)
+        view, left = view_of(state.counts, self.functional, self._costs), set(state.candidates)
         present = [PastBets(rival, account, state.leaders) for rival, account in state.bets.items()]
         for bets in [*state.abandoned, *present]:
             if bets.account.weights and (self.epsilon or bets.rival in left):
@@ -251,7 +260,7 @@ class Adaptive(Policy):
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
         tables = [counts.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
-        return State.of(tables, self._most_valuable(range(len(tables)), view_of(tables, self.functional)))
+        return State.of(tables, self._most_valuable(range(len(tables)), view_of(tables, self.functional, self._costs)))
 
     def _show(self, state: State) -> None:
         """Let those who watch see where things stand."""
@@ -300,15 +309,25 @@ class Adaptive(Policy):
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
         )
-        wanted = self._wanted_senses(state, situation, left)
+        wanted = self._wanted_senses(state, situation, left, self._rule(state, view))
         for rival, gap, error in zip(rivals, gaps + state.slack, errors, strict=True):
             if not state.bets[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 state.bets[rival].since = self._answered + 1
         return self._senses(state, view, dict(zip([b, *rivals], [wanted[0], *wanted[1].tolist()], strict=True)), left)
 
-    def _wanted_senses(self, state: State, now: Situation, left: Supply) -> SensesNeeded:
-        """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
+    def _rule(self, state: State, view: View) -> Rule:
+        """The sampling rule; with costs, it shares out cost as it would senses."""
         rule = RULES[self.sampling]
+        if self.cost is None:
+            return rule
+        worth = [r for r in state.rivals if not self._worthless([r])]
+        prices = {r: view.price(r, self._evenly(r)) for r in worth}
+        return in_cost(
+            rule, view.price(state.leader, EVENLY_ON_LEADER), np.array([prices.get(r, 1.0) for r in state.rivals])
+        )
+
+    def _wanted_senses(self, state: State, now: Situation, left: Supply, rule: Rule) -> SensesNeeded:
+        """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
         leader, rivals = rule(now)
         self.more_senses, state.slack = math.ceil(min(leader + rivals.sum(), MOST_SENSES)), 0.0
         small = all(self.alphabets[channel][0] <= MOST_INPUTS_WITH_SLACK for channel in state.rivals)
@@ -394,6 +413,12 @@ class Adaptive(Policy):
     def _about_to_sense(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
         N = np.array(senses[channel], dtype=np.float64)
         return Sensed(view.rows[channel], view.inputs[channel], view.deviations[channel], N, worst)
+
+
+def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
+    """Costs as multiples of the least: in which unit they are given does not matter."""
+    least = min(map(min, costs))
+    return [np.array(each) / least for each in costs]
 
 
 def _whole(senses: Floats) -> tuple[int, ...]:

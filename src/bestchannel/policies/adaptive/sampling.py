@@ -70,6 +70,25 @@ def fewest(now: Situation) -> SensesNeeded:
     return float(leader[best]), rivals[best]
 
 
+def in_cost(rule: Rule, leader_price: float, rival_prices: Floats) -> Rule:
+    """The rule where senses have prices: it shares out what they cost; v of a sense is v·price of a unit of cost."""
+
+    def priced(now: Situation) -> SensesNeeded:
+        leader, rivals = rule(
+            replace(
+                now,
+                leader_variances=now.leader_variances * leader_price,
+                rival_variances=now.rival_variances * rival_prices,
+                leader_senses=now.leader_senses * leader_price,
+                rival_senses=now.rival_senses * rival_prices,
+                leader_left=now.leader_left * leader_price,
+            )
+        )
+        return leader / leader_price, rivals / rival_prices
+
+    return priced
+
+
 def within_reach(rule: Rule, now: Situation, weights: Floats, left: float) -> tuple[float, SensesNeeded]:
     """The least slack for which what is left should be enough, and the senses needed for it; 0 where it is enough."""
     wanted = rule(now)

@@ -20,11 +20,20 @@ class View:
     rows: list[Floats]  # smoothed estimates W
     inputs: list[Floats]  # P
     deviations: list[Floats]  # [x] standard deviation of log(W_x/PW) under W_x
+    costs: Sequence[Floats]  # [x] of a sense
 
     def shares(self, channel: int, evenly: float) -> Floats:
-        """How the senses of a channel are spread over its inputs: P_x sqrt(V_x), up to a factor, and a part evenly."""
-        best = self.inputs[channel] * self.deviations[channel]
-        return (1.0 - evenly) * best / max(float(best.sum()), 1e-300) + evenly / len(best)
+        """How the senses of a channel are spread over its inputs: P_x sqrt(V_x/c_x), up to a factor, and a part evenly.
+
+        Evenly means as 1/sqrt(c_x), so that whichever input matters, a sense of it is worth its cost c_x.
+        """
+        even = 1.0 / np.sqrt(self.costs[channel])
+        best = self.inputs[channel] * self.deviations[channel] * even
+        return (1.0 - evenly) * best / max(float(best.sum()), 1e-300) + evenly * even / even.sum()
+
+    def price(self, channel: int, evenly: float) -> float:
+        """What a sense of a channel costs, on average over its inputs."""
+        return float(self.shares(channel, evenly) @ self.costs[channel])
 
     def unit_variance(self, channel: int, evenly: float) -> float:
         """The variance of the estimated value times the number of senses, with the senses so spread."""
@@ -32,7 +41,7 @@ class View:
         return max(float(spread.sum()), 1e-4)
 
 
-def view_of(counts: Sequence[Integers], functional: Functional) -> View:
+def view_of(counts: Sequence[Integers], functional: Functional, costs: Sequence[Floats]) -> View:
     """Estimates of every channel from its counts, those of one size together."""
     values, variances = np.zeros(len(counts)), np.zeros(len(counts))
     rows: list[Floats] = [np.zeros((0, 0))] * len(counts)
@@ -52,4 +61,4 @@ def view_of(counts: Sequence[Integers], functional: Functional) -> View:
         variances[channels] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
         for i, j in enumerate(channels):
             rows[j], inputs[j], deviations[j] = W[i], P[i], np.sqrt(V[i])
-    return View(values, variances, rows, inputs, deviations)
+    return View(values, variances, rows, inputs, deviations, costs)

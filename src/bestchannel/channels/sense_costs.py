@@ -1,0 +1,72 @@
+"""What a sense costs: a positive number for every input of every channel, in whatever one pays with."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from bestchannel.errors import InputError
+
+Cost = float | Sequence[float]
+"""Of a sense of a channel: one number, or one for each of its inputs."""
+
+Costs = tuple[tuple[float, ...], ...]
+"""costs[j][x] of input x of channel j."""
+
+MOST = 1e9
+"""Times the least cost, which the largest may be: beyond it nothing would be sensed there, and nothing be proved."""
+
+
+def sense_costs(cost: Mapping[Any, Cost] | Sequence[Cost], names: Sequence[Hashable], n_inputs: Sequence[int]) -> Costs:
+    """The cost of every input of every channel, from a mapping by name (1 where nothing is said) or from a sequence.
+
+    >>> sense_costs({"b": [1, 5]}, ["a", "b"], [2, 2])
+    ((1.0, 1.0), (1.0, 5.0))
+    """
+    costs = tuple(
+        _of_channel(given, name, inputs)
+        for name, given, inputs in zip(names, _in_order(cost, names), n_inputs, strict=True)
+    )
+    every = [each for row in costs for each in row]
+    if max(every) > MOST * min(every):
+        raise InputError(
+            f"the largest cost must be at most {MOST:g} times the least; they are {max(every):g} and {min(every):g}"
+        )
+    return costs
+
+
+def total_cost(costs: Sequence[Sequence[float]], senses: Sequence[Sequence[int]]) -> float:
+    """Σ costs[j][x]·senses[j][x]: what the senses of all inputs of all channels cost together."""
+    pairs = zip(costs, senses, strict=True)
+    return math.fsum(c * n for rows in pairs for c, n in zip(*rows, strict=True))
+
+
+def _in_order(cost: object, names: Sequence[Hashable]) -> list[object]:
+    """What is given for each channel, in their order."""
+    if isinstance(cost, Mapping):
+        for name in cost:
+            if name not in names:
+                known = ", ".join(map(str, names[:12]))
+                raise InputError(f"a cost must be of a channel that takes part ({known}); there is no channel {name!r}")
+        return [cost.get(name, 1.0) for name in names]
+    if isinstance(cost, str | bytes) or not isinstance(cost, Sequence) or len(cost) != len(names):
+        raise InputError(f"costs must be one for each of {len(names)} channels; they are {reprlib.repr(cost)}")
+    return list(cost)
+
+
+def _of_channel(given: Any, name: Hashable, n_inputs: int) -> tuple[float, ...]:
+    alone = not hasattr(given, "__len__") or isinstance(given, str)
+    several: list[Any] = [given] * n_inputs if alone else list(given)
+    if len(several) != n_inputs:
+        raise InputError(
+            f"channel {name!r} must have one cost, or one for each of its {n_inputs} inputs; it has {len(several)}"
+        )
+    for x, each in enumerate(several):
+        if isinstance(each, bool) or not isinstance(each, Real) or not math.isfinite(each) or not float(each) > 0.0:
+            where = "" if alone else f"input x={x} of "
+            got = reprlib.repr(each)
+            raise InputError(f"the cost of a sense of {where}channel {name!r} must be a finite number > 0; it is {got}")
+    return tuple(map(float, several))
