@@ -16,6 +16,7 @@ from bestchannel.cli import live, options, terminal
 from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_what_is_missing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
+from bestchannel.promises import amount
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
 from bestchannel.runs.results import channel_documents, nearly_best_document
@@ -235,6 +236,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
                 "best": None if result.best is None else str(result.best),
                 "candidates": [str(key) for key in result.candidates],
                 "nearly_best": nearly_best_document(result),
+                "cost": result.cost,
                 "channels": channel_documents(result),
                 "policy": result.policy,
                 "max_senses": run.history.max_senses,
@@ -246,7 +248,8 @@ def _show_status(run: runs.Run, json: bool) -> None:
     if run.settings.title:
         terminal.say(run.settings.title)
     answered = len(run.history.answers)
-    terminal.say(f"{run.state} after {run.history.senses:,} senses in {answered} requests of {result.policy}")
+    paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
+    terminal.say(f"{run.state} after {run.history.senses:,} senses{paid} in {answered} requests of {result.policy}")
     if result.audit.steps:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if not result.decided:

@@ -21,7 +21,6 @@ from operator import index
 from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
-from bestchannel.channels.sense_costs import total_cost
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
@@ -122,9 +121,6 @@ class Policy(ABC):
     told_about: tuple[tuple[ChannelLabels, ...], bool] | None = None
     """What the channels are called of which it was told, and whether their outputs are only those that were seen."""
 
-    cost: Sequence[Sequence[float]] | None = None
-    """What a sense of each input of each channel costs, where the policy goes by that."""
-
     more_senses: int | None = None
     """About how many senses more should decide, where the policy forecasts that."""
 
@@ -205,7 +201,7 @@ class Policy(ABC):
     @property
     def spent_cost(self) -> float | None:
         """What the senses that the policy was told have cost; None where it goes by no costs."""
-        return None if self.cost is None else total_cost(self.cost, self._senses_told)
+        return None
 
     @property
     def rounds(self) -> int:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.channels.sense_costs import Cost, sense_costs
+from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.information import NATS_PER_BIT
@@ -130,6 +130,11 @@ class Adaptive(Policy):
         self.cost = None if cost is None else list(map(list, sense_costs(cost, range(len(inputs)), inputs)))
         self._costs = [np.ones(n) for n in inputs] if self.cost is None else _relative(self.cost)
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+
+    @property
+    def spent_cost(self) -> float | None:
+        """What the senses that the policy was told have cost; None where it was given no costs."""
+        return None if self.cost is None else total_cost(self.cost, self._senses_told)
 
     @property
     def guarantee(self) -> str:
