@@ -61,8 +61,10 @@ docs: .venv/developer
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+# With kernels compiled, so that nobody waits for them while a page is watched
 .venv/served: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[service]"
+	$(BIN)/bestchannel warm-up
 	touch $@
 
 # pip learned dependency groups in 25.1
