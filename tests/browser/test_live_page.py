@@ -12,7 +12,7 @@ from bestchannel.report.provenance import origin_of
 from bestchannel.runs import view
 from tests.browser import chromium
 from tests.service.instruments import ERRORS
-from tests.service.running import running, sensing
+from tests.service.running import running, sensing, wait_until
 
 if reason := chromium.missing():
     pytest.skip(reason, allow_module_level=True)
@@ -122,8 +122,7 @@ def test_an_owner_pauses_limits_and_ends_a_run_without_a_mouse(browser, service)
 def decided(service):
     service.create("decided")
     with sensing(service.url("decided"), list(ERRORS)) as states:
-        while not states:
-            pass
+        wait_until(lambda: states)
     return service
 
 

@@ -76,7 +76,7 @@ def test_search_finds_pseudo_capacity(browser, site, width):
         visit.page.locator("input[name=q]").press("Enter")
         found = visit.page.locator("#search-results li a[href*='#bestchannel.pseudo_capacity']")
         found.first.click()
-        assert visit.page.locator("dt[id='bestchannel.pseudo_capacity']").is_visible()
+        visit.page.locator("dt[id='bestchannel.pseudo_capacity']").wait_for(timeout=0)  # a busy machine is not a fault
         assert visit.heard == []
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from bestchannel.service.instrument import Instrument
@@ -75,6 +76,12 @@ class Running:
 
     def logged(self):
         return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+def wait_until(reached):
+    """Wait for something that will happen, and leave the processor to whoever makes it happen."""
+    while not reached():
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from schemathesis.checks import (
 
 from bestchannel.runs import read_run, view
 from tests.service.instruments import ERRORS, adaptive, left_alone
-from tests.service.running import TOKEN, running, sensing
+from tests.service.running import TOKEN, running, sensing, wait_until
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
@@ -66,8 +66,7 @@ def whole(calls, folder):
         with sensing(service.url("kept"), list(ERRORS)[:2]):
             made = fuzzed(service, calls)
         with sensing(service.url("kept"), list(ERRORS)) as states:
-            while not states:
-                pass
+            wait_until(lambda: states)
         assert service.call("GET", "/healthz")[0] == 200
         assert not [line for line in service.logged() if line["event"] == "fault"]
     expected = left_alone(0, adaptive())

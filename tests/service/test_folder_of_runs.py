@@ -10,8 +10,8 @@ from bestchannel.errors import InputError
 from bestchannel.runs import read_run
 from bestchannel.service.run_folder import RunFolder
 from tests.service.instruments import CHANNELS, ERRORS
-from tests.service.running import running
-from tests.service.test_service import lease, offer, pieces_of, wait_until
+from tests.service.running import running, wait_until
+from tests.service.test_service import lease, offer, pieces_of
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from bestchannel.service.link import Address, NotPermittedError
 from bestchannel.service.program import Program, ProgramError
 from tests.journeys.command import bestchannel
 from tests.service.instruments import CHANNELS
-from tests.service.running import TOKEN, running
+from tests.service.running import TOKEN, running, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +239,7 @@ def test_a_slow_instrument_keeps_its_lease(service):
     thread = threading.Thread(target=instrument.run)
     thread.start()
     pause.wait()
-    while service.call("GET", "/api/runs/slow")[1]["answered"] < 12:
-        pass
+    wait_until(lambda: service.call("GET", "/api/runs/slow")[1]["answered"] >= 12)
     instrument.stop()
     thread.join()
     assert [each.start for each in asked if each.x == "0"] == [0]

@@ -5,7 +5,6 @@ import json
 import signal
 import sqlite3
 import threading
-import time
 
 import pytest
 
@@ -15,7 +14,7 @@ from bestchannel.runs import open_run, read_run, view
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.results import as_document
 from tests.service import instruments
-from tests.service.running import running, sensing
+from tests.service.running import running, sensing, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +53,6 @@ def test_several_sensors_decide_a_run_as_if_nobody_had_shared_it(service):
         wait_until(lambda: states == ["decided"])
     expected = instruments.left_alone(0, instruments.adaptive())
     assert as_document(read_run(service.folder / "runs" / "shared.db")) == as_document(expected)
-
-
-def wait_until(reached):
-    while not reached():
-        time.sleep(0.02)
 
 
 def test_a_piece_again_is_harmless_before_and_after_its_request_is_answered_and_after_the_end(service):
