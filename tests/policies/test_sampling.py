@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestchannel.policies.adaptive.sampling import RULES, Situation, fewest
+from bestchannel.policies.adaptive.sampling import RULES, SLACKS, Situation, fewest, in_cost, within_reach
 
 
 def hostile_plan(seed):
@@ -72,3 +72,28 @@ def test_track_and_stop_keeps_to_the_shares_of_the_fewest_senses(seed):
     # within a tenth, but for the square root of forced senses
     forced = np.sqrt(counts.sum()) / counts.sum()
     assert counts / counts.sum() == pytest.approx(best / best.sum(), rel=0.25, abs=2 * forced)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slack_is_the_least_for_which_the_senses_left_are_enough(seed):
+    now, weights = hostile_plan(seed), np.zeros(len(hostile_plan(seed).gaps))
+    left = 0.01 * sum(map(np.sum, fewest(now)))
+    slack, wanted = within_reach(fewest, now, weights, left)
+    assert sum(map(np.sum, wanted)) <= left or slack == SLACKS[-1]
+    smaller = SLACKS[max(int(np.searchsorted(SLACKS, slack)) - 1, 0)]
+    assert slack == SLACKS[0] or sum(map(np.sum, fewest(now.with_slack(smaller, weights)))) > left
+
+
+def test_no_slack_where_enough_is_left():
+    now = hostile_plan(1)
+    assert within_reach(fewest, now, np.zeros(len(now.gaps)), np.inf)[0] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_priced_senses_bring_what_is_needed_and_cost_no_more_than_the_fewest_do(seed):
+    now, rng = hostile_plan(seed), np.random.default_rng(seed + 1000)
+    price, prices = rng.uniform(1, 10), rng.uniform(1, 10, len(now.gaps))
+    leader, rivals = in_cost(fewest, price, prices)(now)
+    assert evidence(now, leader, rivals) == pytest.approx(now.needed, rel=1e-11)
+    n, n_rivals = fewest(now)
+    assert price * leader + prices @ rivals <= 1.05 * (price * n + prices @ n_rivals)  # the grid is 1.05 coarse

@@ -1,6 +1,7 @@
 """What there is to be sensed: requests are cut to it, policies may plan by it, nothing is sensed twice."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -14,6 +15,12 @@ from bestchannel.runs.results import as_document, from_document
 
 few = st.integers(0, 30)
 requests = st.dictionaries(st.integers(0, 2), st.tuples(few, few), min_size=1)
+
+
+def test_senses_left_in_all_are_those_of_the_tighter_limit():
+    assert Supply().senses == math.inf
+    assert Supply(total=5, each=((4, 9),)).senses == 5
+    assert Supply(each=((4, 9), (1, 0))).senses == 14
 
 
 @given(requests, st.none() | st.integers(0, 60), st.none() | st.tuples(*[st.tuples(few, few)] * 3))

@@ -114,6 +114,14 @@ def test_a_run_is_ended_and_goes_on_with_another_limit(service):
     assert lease(service, "ended")["parts"]
 
 
+def test_status_says_which_channel_is_nearly_the_best(service):
+    service.create("near")
+    with sensing(service.url("near"), list(instruments.ERRORS)):
+        wait_until(lambda: service.call("GET", "/api/runs/near")[1]["best"] is not None)
+    status = service.call("GET", "/api/runs/near")[1]
+    assert (status["nearly_best"], status["within_bits"]) == (status["best"], 0.0)
+
+
 def test_what_is_downloaded_is_the_run_its_result_and_its_report(service, tmp_path):
     service.create("taken")
     with sensing(service.url("taken"), list(instruments.ERRORS)) as states:
