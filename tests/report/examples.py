@@ -72,7 +72,7 @@ def useless():
 def large(n_channels=200, size=16):
     rng = np.random.default_rng(3)
     rows = [0.5 * np.eye(size) + 0.5 * rng.dirichlet(np.ones(size), size=size) for _ in range(n_channels)]
-    return identified({f"channel {j}": Channel.from_rows(W) for j, W in enumerate(rows)}, max_senses=30_000)
+    return identified({f"channel {j}": Channel.from_rows(W) for j, W in enumerate(rows)}, max_senses=2_000_000)
 
 
 EVERY = {
