@@ -49,8 +49,8 @@ FEWEST = 8.0
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.8
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
 
-VARIANCES = 0.4, 40.0
-"""Between which multiples of the variance of a rival's estimate the one that its bets show is taken."""
+VARIANCES = (1.0, 4.0), (0.4, 40.0)
+"""Between which multiples of the variance of the leader's estimate and a rival's those that the bets show are taken."""
 
 HOPELESS = -4.0
 """Nats of evidence below which the bets against a rival start anew."""
@@ -251,7 +251,9 @@ class Adaptive(Policy):
         enough = left.total is None or left.total >= sum(map(sum, look.values()))
         return left.cut(look) or None if enough else None
 
-    def _request_for(self, state: State, view: View, variances: Mapping[int, float], left: Supply) -> Senses | None:
+    def _request_for(
+        self, state: State, view: View, variances: Mapping[int, tuple[float, float]], left: Supply
+    ) -> Senses | None:
         """What to sense next of what is left, and the bets on it; None where no bet could be made any more.
 
         It may be asked again for other limits, and starts from the same `variances` then.
@@ -305,11 +307,12 @@ class Adaptive(Policy):
         b, rivals = state.leader, state.rivals
         gaps, errors = self._gaps(state, view)
         needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
+        unit = np.array([self._unit_variances(state, view, rival) for rival in rivals])
         situation = Situation(
             gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
             needed=np.maximum(needed, 0.0) + MARGIN,
-            leader_variances=np.full(len(rivals), view.unit_variance(b, EVENLY_ON_LEADER)),
-            rival_variances=np.array([self._unit_variance(state, view, rival) for rival in rivals]),
+            leader_variances=unit[:, 0],
+            rival_variances=unit[:, 1],
             leader_senses=float(state.counts[b].sum()),
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
@@ -342,11 +345,18 @@ class Adaptive(Policy):
         state.slack, wanted = within_reach(rule, now, weights, left.senses)
         return wanted if left.each is None else (leader, rivals)  # a recording is to end with all its inputs at once
 
-    def _unit_variance(self, state: State, view: View, rival: int) -> float:
-        """Of the rival's value, of one sense: as far as the bets have shown it."""
+    def _unit_variances(self, state: State, view: View, rival: int) -> tuple[float, float]:
+        """Of the leader's value and of the rival's, of one sense: as far as the bets have shown them."""
         if self._worthless([rival]):
-            return 0.0
-        return state.variances.get(rival) or view.unit_variance(rival, self._evenly(rival))
+            return view.unit_variance(state.leader, EVENLY_ON_LEADER), 0.0
+        own, theirs = self._normal_variances(state, view, rival)
+        more_own, more_theirs = state.variances.get(rival, (1.0, 1.0))
+        return own * more_own, theirs * more_theirs
+
+    def _normal_variances(self, state: State, view: View, rival: int) -> tuple[float, float]:
+        """The same by the normal approximation."""
+        own = view.unit_variance(state.leader, EVENLY_ON_LEADER)
+        return own, view.unit_variance(rival, self._evenly(rival))
 
     def _evenly(self, rival: int) -> float:
         return EVENLY_ON_BINARY if self.alphabets[rival][0] == 2 else EVENLY_ON_RIVAL
@@ -386,8 +396,10 @@ class Adaptive(Policy):
         b, chosen = state.leader, self._chosen_bets(state, view, senses)
         for rival, bet in chosen.items():
             if rival in senses:
-                unit = view.unit_variance(rival, self._evenly(rival))
-                state.variances[rival] = min(max(bet.variance, VARIANCES[0] * unit), VARIANCES[1] * unit)
+                one_sense = np.array(bet.variances) * [sum(senses[b]), sum(senses[rival])]
+                relative = one_sense / self._normal_variances(state, view, rival)
+                own, theirs = np.clip(relative, *np.transpose(VARIANCES)).tolist()
+                state.variances[rival] = own, theirs
         weights = np.array([bet.stake.weight for bet in chosen.values()])
         return Bets(
             leader=b,

@@ -32,6 +32,10 @@ class Sensed:
     senses: Floats  # [x]
     worst: Floats | None = None  # of a rival: the input at which most was lost so far
 
+    def value(self) -> float:
+        """sum_x P_x D(W_x‖PW)."""
+        return float((self.inputs[:, None] * self.rows * np.log(self.rows / (self.inputs @ self.rows))).sum())
+
     def variance(self) -> float:
         """Of the value estimated from these senses: sum_x P_x² V_x / N_x."""
         return float((self.inputs**2 * self.deviations**2 / self.senses).sum())
@@ -39,14 +43,14 @@ class Sensed:
 
 @dataclass(frozen=True)
 class ChosenBet:
-    """A stake against one rival, and what a single sense of the rival is good for, as the bets show it.
+    """A stake against one rival, and the variances of the leader's value and the rival's that the bets show.
 
-    The variance is that of a normal approximation in which the evidence grows as much:
-    gap² / (2 (v_b + variance/n)) with n senses of the rival.
+    They are those of a normal approximation in which the evidence grows as much, gap² / (2 (v_b + v_a)), and in which
+    bets of weight s on the leader bring s C_b - s² v_b / 2.
     """
 
     stake: RivalStake
-    variance: float
+    variances: tuple[float, float]  # v_b and v_a, with the senses of this request
 
 
 def chosen_bets(
@@ -64,10 +68,10 @@ def chosen_bets(
         leader.senses[:, None] * leader.rows
     )
     gained = paid.reshape(weights.shape) + weights * epsilon
-    found = [_best_bet(rival, weights[i], gained[i], fixed_input) for i, rival in enumerate(rivals)]
+    shown = 2.0 * (weights * (leader.value() + epsilon) - gained) / weights**2
     return [
-        None if bet is None else ChosenBet(bet[0], _senses(rival) * (gap**2 / (2.0 * bet[1]) - own))
-        for rival, bet, gap in zip(rivals, found, gaps.tolist(), strict=True)
+        _best_bet(rival, gap, weights[i], gained[i], shown[i], fixed_input)
+        for i, (rival, gap) in enumerate(zip(rivals, gaps.tolist(), strict=True))
     ]
 
 
@@ -75,14 +79,10 @@ def _largest_weight(rival: Sensed | None) -> float:
     return np.inf if rival is None else MOST_PER_SENSE * float(rival.senses.min()) / len(rival.senses)
 
 
-def _senses(rival: Sensed | None) -> float:
-    return 0.0 if rival is None else float(rival.senses.sum())
-
-
 def _best_bet(
-    rival: Sensed | None, weights: Floats, gained: Floats, fixed_input: bool
-) -> tuple[RivalStake, float] | None:
-    """Of the weights, the one whose bets should win most, and how much, if any should."""
+    rival: Sensed | None, gap: float, weights: Floats, gained: Floats, shown: Floats, fixed_input: bool
+) -> ChosenBet | None:
+    """Of the weights, the one whose bets should win most, if any should; `shown` are the v_b that they show."""
     if rival is None:
         tilts, outputs, growths = np.zeros((len(weights), 0)), np.zeros((len(weights), 0)), gained
     else:
@@ -91,4 +91,5 @@ def _best_bet(
     best = int(np.argmax(growths))
     if not growths[best] > 0.0:
         return None
-    return RivalStake(float(weights[best]), tilts[best], outputs[best]), float(growths[best])
+    stake = RivalStake(float(weights[best]), tilts[best], outputs[best])
+    return ChosenBet(stake, (float(shown[best]), gap**2 / (2.0 * float(growths[best])) - float(shown[best])))

@@ -32,7 +32,8 @@ class State:
     candidates: tuple[int, ...]
     bets: dict[int, RivalAccount]
     leaders: int = 1  # with epsilon, those that were bet on, the present one included
-    variances: dict[int, float] = field(default_factory=dict)  # of one sense of a rival, as its bets show it
+    # of the leader's estimate and a rival's, as the bets against it show them, relative to the normal approximation
+    variances: dict[int, tuple[float, float]] = field(default_factory=dict)
     slack: float = 0.0  # nats by which the bets of the last request let a rival be better, as senses run out
     abandoned: list[PastBets] = field(default_factory=list)
     evidence_nats: dict[int, float] = field(default_factory=dict)
