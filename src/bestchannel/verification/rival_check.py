@@ -39,6 +39,9 @@ MOVES = 6
 SETTLING = 3
 """Steps in which R and rows improve in turns, and further ones of the rows alone."""
 
+FIRST_LIFT, LIFTS = 0.3, 6
+"""How far R goes, and how often, where bounds of rows exceed their values."""
+
 AT_A_POINT = 40
 """Such steps where one input distribution is all there is."""
 
@@ -161,6 +164,7 @@ def _proved(rival: SensedRival, boxes: InputBoxes, needed: float) -> bool:
     while len(boxes):
         batch, boxes = boxes.part(slice(at_once)), boxes.part(slice(at_once, None))
         batch, _, bounds = bounded(rival, batch, needed)
+        bounds = _lifted(rival, batch, bounds, needed)
         left = batch.part(np.flatnonzero(~(bounds <= -needed)))
         spent += len(batch)
         if spent > MOST_BOXES or (left.high - left.low <= NARROW).all(axis=1).any():
@@ -233,15 +237,51 @@ def _balanced(weight: float, boxes: InputBoxes, u: Floats, parts: Floats, log_R:
     The knapsack is convex in log R, and least where R is a mean of the outputs PW that its solutions lead to; R moves
     towards each of them by the share of one in `count`, which grows.
     """
-    width = boxes.high - boxes.low
     apart = u + weight * (parts @ log_R[:, None, :, None])[..., 0]
     R = np.exp(log_R)
     for step in range(BALANCING):
         P, _ = knapsack(boxes, apart - weight * (parts @ np.log(R)[:, None, :, None])[..., 0])
-        share = (P - boxes.low) / np.where(width > 0.0, width, 1.0)
-        output = ((1.0 - share)[:, None, :] @ parts[:, 0] + share[:, None, :] @ parts[:, 1])[:, 0]
-        R = R + (output - R) / (count + step)
+        R = R + (_output(boxes, P, parts) - R) / (count + step)
     return np.log(R / R.sum(axis=1, keepdims=True))
+
+
+def _output(boxes: InputBoxes, P: Floats, parts: Floats) -> Floats:
+    """What the chords of `parts`, given at the ends, come to at P."""
+    width = boxes.high - boxes.low
+    share = (P - boxes.low) / np.where(width > 0.0, width, 1.0)
+    return ((1.0 - share)[:, None, :] @ parts[:, 0] + share[:, None, :] @ parts[:, 1])[:, 0]
+
+
+def _lifted(rival: SensedRival, boxes: InputBoxes, bounds: Floats, needed: float) -> Floats:
+    """The bounds, where they prove too little with an R that is better where bounds of rows exceed all their values.
+
+    There a letter's φ is largest at 1, and the derivative of the bound in log R_y is -S p v with v = 1, not w. R goes a
+    part of the way to where that leads, a smaller one where the bound did not fall.
+    """
+    poor = np.flatnonzero(~(bounds <= -needed))
+    part, left, reached = np.full((len(poor), 1), FIRST_LIFT), boxes.part(poor), bounds[poor]
+    for _ in range(LIFTS if len(poor) else 0):
+        R = np.exp(left.log_R)
+        log_R = np.log(R + part * (_lifting(rival, left) - R))
+        trial, _, found = bounded(rival, InputBoxes(left.low, left.high, log_R, left.log_w), needed, 0)
+        better = found < reached
+        left = left.with_(trial).part(np.arange(len(poor)) + np.where(better, len(poor), 0))
+        reached, part = np.where(better, found, reached), np.where(better[:, None], part, 0.4 * part)
+    lifted = bounds.copy()
+    lifted[poor] = reached
+    return lifted
+
+
+def _lifting(rival: SensedRival, boxes: InputBoxes) -> Floats:
+    """The R that is best for the bounds of the rows, their v as they are."""
+    ends = np.stack([boxes.low, boxes.high], axis=1)
+    place = np.nonzero(ends > 0.0)
+    rows = Rows.of(rival, place[2], ends[place], boxes.log_R[place[0]])
+    u, parts = np.zeros(ends.shape), np.zeros(boxes.log_w.shape)
+    u[place], v = rival_rows.relaxed(rows, rival_rows.profile(rows, boxes.log_w[place]))
+    parts[place] = ends[place][:, None] * v
+    output = _output(boxes, knapsack(boxes, u)[0], parts)
+    return output / output.sum(axis=1, keepdims=True)
 
 
 def knapsack(boxes: InputBoxes, u: Floats) -> tuple[Floats, Floats]:

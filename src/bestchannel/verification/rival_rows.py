@@ -165,6 +165,18 @@ def quick_upper(rows: Rows, at: Profile) -> Floats:
     least = np.where(at.bend > 0.0, at.bend - r * rows.pull[:, None] * v, 0.0) / (1.0 + r) ** 2
     known = (least > 0.0) & (r * least >= rise)
     higher = np.where(known, 0.5 * rise**2 / np.where(known, least, 1.0), np.inf)
-    at_one = profile(rows, np.zeros_like(v), at.z).value
-    maxima = np.maximum(at.value - factor[:, None] * v + higher, at_one - factor[:, None])
+    maxima = np.maximum(at.value - factor[:, None] * v + higher, _at_one(rows, at) - factor[:, None])
     return apart(rows, at.z) + factor + maxima.sum(axis=1)
+
+
+def relaxed(rows: Rows, at: Profile) -> tuple[Floats, Floats]:
+    """What the bound is near a maximum, up to little, and the v of every letter at which it is reached: there or 1."""
+    factor = multiplier(at)[:, None]
+    here, at_one = at.value - factor * np.exp(at.log_v), _at_one(rows, at) - factor
+    v = np.where(at_one > here, 1.0, np.exp(at.log_v))
+    return apart(rows, at.z) + factor[:, 0] + np.maximum(here, at_one).sum(axis=1), v
+
+
+def _at_one(rows: Rows, at: Profile) -> Floats:
+    """φ without its term λ v at v = 1."""
+    return profile(rows, np.zeros_like(at.log_v), at.z).value
