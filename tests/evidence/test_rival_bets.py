@@ -18,7 +18,7 @@ from bestchannel.information import NATS_PER_BIT
 
 @njit
 def _compiled_row_bound(a, N, tau, logQ, s, logR, logw):
-    return row_bound(a, N, tau, logQ, s, logR, logw, np.empty(logQ.shape), np.empty(len(N)), 1e-4)
+    return row_bound(a, N, tau, logQ, s, logR, logw, np.empty(logQ.shape), np.empty(len(N)), np.empty(len(a)), 1e-4)
 
 
 from bestchannel.evidence.rival_row_kernels import row_bound  # noqa: E402 (numba looks it up when it compiles)

@@ -85,12 +85,12 @@ def _tilt(w, logv, logQ, most):
 @inner
 def _push(rows, N, s, fixed, P, logw, logQ, factors):
     """Move logw and P to the saddle point (W', P') for the weight s; `rows` are N_x W_x."""
-    none, no_powers = np.empty(0), np.empty((0, rows.shape[1]))
+    none, no_powers, reach = np.empty(0), np.empty((0, rows.shape[1])), np.empty(rows.shape[1])
     for _ in range(ROUNDS):
         _outputs(logw, P, logQ)
         for x in range(len(P)):
             push = min(s * P[x], MOST_PUSH * N[x])
-            row_bound(rows[x], none, none, no_powers, push, logQ, logw[x], no_powers, none, 1e-6 * N[x])
+            row_bound(rows[x], none, none, no_powers, push, logQ, logw[x], no_powers, none, reach, 1e-6 * N[x])
         _outputs(logw, P, logQ)
         if fixed or _towards_capacity(logw, P, logQ, factors) < 1e-4:
             break

@@ -108,7 +108,7 @@ def _bound_box(losses, boxes, box, target, room):
                 break
             for y in range(len(logR)):
                 room.R[0, y] = math.exp(logR[y])
-            saddle = _saddle(losses.weight, ends, logR, logw, P, room)
+            saddle = _saddle(losses.weight, ends, logR, P, room)
         else:
             part *= LATER_PART
         for y in range(len(logR)):
@@ -118,14 +118,16 @@ def _bound_box(losses, boxes, box, target, room):
 
 @inner
 def _fill_ends(losses, ends, logR, logw, room):
-    """u_x at both ends of every input."""
+    """u_x at both ends of every input, and p v there, with v where the bound of the row is reached."""
     for side in range(2):
         for x in range(ends.shape[1]):
             room.at_ends[side, x] = loss(losses, x, ends[side, x], logR, logw[side, x], room)
+            for y in range(len(logR)):
+                room.reached[side, x, y] = ends[side, x] * room.reach[y]
 
 
 @inner
-def _saddle(weight, ends, logR, logw, P, room):
+def _saddle(weight, ends, logR, P, room):
     """The least sum of chords over all R, largest in P, with the rows as they are, from below; P moves there.
 
     The output at that P, which is the best R, is left in `room.R[1]`.
@@ -139,7 +141,7 @@ def _saddle(weight, ends, logR, logw, P, room):
         width = max(high - low, 1e-12)
         lower, upper = room.at_ends[0, x], room.at_ends[1, x]
         for y in range(n_outputs):
-            at_low, at_high = low * math.exp(logw[0, x, y]), high * math.exp(logw[1, x, y])
+            at_low, at_high = room.reached[0, x, y], room.reached[1, x, y]
             lower += weight * at_low * logR[y]
             upper += weight * at_high * logR[y]
             room.parts[x, y] = (at_high - at_low) / width

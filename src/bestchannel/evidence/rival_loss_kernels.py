@@ -47,6 +47,7 @@ class Room(NamedTuple):
     powers: Floats  # [e, y]
     weights: Floats  # [e]
     logw: Floats  # [y]
+    reach: Floats  # [y]
     at_ends: Floats  # [side, x]
     ends: Floats  # [side, x]
     P: Floats  # [x]
@@ -55,6 +56,7 @@ class Room(NamedTuple):
     parts: Floats  # [x, y]
     rest: Floats  # [y]
     R: Floats  # [side, y]
+    reached: Floats  # [side, x, y]
 
 
 @inner
@@ -66,6 +68,7 @@ def new_room(n_epochs, n_inputs, n_outputs):
         np.zeros((n_epochs, n_outputs)),
         np.zeros(n_epochs),
         np.zeros(n_outputs),
+        np.zeros(n_outputs),
         np.zeros((2, n_inputs)),
         np.zeros((2, n_inputs)),
         np.zeros(n_inputs),
@@ -74,6 +77,7 @@ def new_room(n_epochs, n_inputs, n_outputs):
         np.zeros((n_inputs, n_outputs)),
         np.zeros(n_outputs),
         np.zeros((2, n_outputs)),
+        np.zeros((2, n_inputs, n_outputs)),
     )
 
 
@@ -88,7 +92,7 @@ def loss(losses, x, p, logR, logw, room):
         room.tau[e] = p * losses.tilts[x, e]
     bound = row_bound(
         room.a, losses.senses[x], room.tau, losses.logQ[x], p * losses.weight, logR, logw, room.powers, room.weights,
-        TOLERANCE,
+        room.reach, TOLERANCE,
     )  # fmt: skip
     return bound - p * losses.charged[x]
 
@@ -136,11 +140,11 @@ def _rise(losses, x, p, logw, room):
 
 @inner
 def balance(weight, P, room):
-    """Move P, within `room.ends`, to the largest value of rises·P - weight sum_y R_y log R_y, R the output at P.
+    """Move P, within `room.ends`, to the largest value of min_R rises·P - weight sum_y output_y log R_y, returned.
 
-    It is also the least value over all R of rises·P - weight sum_y output_y log R_y, largest in P. The output
-    `room.R[1]` is rest + sum_x (P_x - ends_0x) parts_x. Steps multiply P_x by exp(step slope_x / weight): with the step
-    1 they always lead up, as in Blahut's and Arimoto's algorithm, and with larger ones mostly.
+    The output is rest + sum_x (P_x - ends_0x) parts_x, and the best R, `room.R[1]`, is the output, scaled. Steps
+    multiply P_x by exp(step slope_x / weight): with the step 1 they always lead up, as in Blahut's and Arimoto's
+    algorithm, and with larger ones mostly.
     """
     value, step = -np.inf, 2.0
     _fit(P, room.ends)
@@ -164,15 +168,18 @@ def balance(weight, P, room):
 
 @inner
 def _output(P, room):
-    """Fill the output at P; its entropy."""
-    entropy = 0.0
+    """Fill the output at P, scaled, and return -sum_y output_y log R_y."""
+    total, value = 0.0, 0.0
     for y in range(len(room.rest)):
         output = room.rest[y]
         for x in range(len(P)):
             output += (P[x] - room.ends[0, x]) * room.parts[x, y]
         room.R[1, y] = max(output, 1e-300)
-        entropy -= room.R[1, y] * math.log(room.R[1, y])
-    return entropy
+        total += room.R[1, y]
+    for y in range(len(room.rest)):
+        output, room.R[1, y] = room.R[1, y], room.R[1, y] / total
+        value -= output * math.log(room.R[1, y])
+    return value
 
 
 @inner

@@ -33,11 +33,12 @@ HALVINGS = 60
 
 
 @inner
-def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, tolerance):
+def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, reach, tolerance):
     """An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser.
 
-    Steps are Newton's for every letter by itself, with λ such that the changes sum to 0. `powers[e, y]` and
-    `weights[e]` are room to work in; afterwards they hold (Q/w)^τ and N/z.
+    Steps are Newton's for every letter by itself, with λ such that the changes sum to 0. `powers[e, y]`, `weights[e]`
+    and `reach[y]` are room to work in; afterwards they hold (Q/w)^τ, N/z, and the v at which ψ is least: the derivative
+    of the bound in log R_y is -s reach_y.
     """
     n_outputs = logQ.shape[1]
     _lift_letters(a, N, s, logw)
@@ -52,7 +53,7 @@ def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, tolerance):
             moved += w * slope / h
             total += w / h
         if allowance <= tolerance:
-            beyond = _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, allowance)
+            beyond = _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, reach, multiplier, allowance)
             if beyond < np.inf:
                 return value + beyond
             break
@@ -62,7 +63,7 @@ def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, tolerance):
             change = (slope - target) / max(h, 0.05 * (h + s) + 1e-300)
             logw[y] = max(logw[y] + math.log1p(min(max(change, LEAST_CHANGE), LARGEST_CHANGE)), LEAST_LOG)
     value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights)
-    return _careful_bound(a, N, tau, logQ, s, logR, weights, multiplier)
+    return _careful_bound(a, N, tau, logQ, s, logR, weights, reach, multiplier)
 
 
 @inner
@@ -129,7 +130,7 @@ def _allowance(slope, h, w, s):
 
 
 @inner
-def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, allowance):
+def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, reach, multiplier, allowance):
     """The allowance of all letters together, also where ψ is concave and so least at 1.
 
     Where ψ(1) is less than ψ(w), the difference is lost; or a larger λ lifts it by d, at the price of d in every slope.
@@ -142,7 +143,9 @@ def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, 
             at_one -= weights[e] * math.exp(tau[e] * logQ[e, y])
             here -= weights[e] * powers[e, y]
         here = w * here - a[y] * logw[y]
+        reach[y] = w
         if at_one < here and w < 1.0:
+            reach[y] = 1.0
             lost += here - at_one
             lift = max(lift, (here - at_one) / (1.0 - w))
     if lost == 0.0:
@@ -155,36 +158,41 @@ def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, multiplier, 
 
 
 @inner
-def _careful_bound(a, N, tau, logQ, s, logR, weights, multiplier):
+def _careful_bound(a, N, tau, logQ, s, logR, weights, reach, multiplier):
     """The bound of `row_bound` with the least value of every letter found by halving; slow, and always right."""
     bound = multiplier
     for e in range(len(N)):
         bound += N[e] * (math.log(N[e] / weights[e]) - 1.0) if N[e] > 0.0 else 0.0
     for y in range(len(a)):
-        bound -= _least(a[y], tau, logQ[:, y], s, logR[y], weights, multiplier)
+        least, reach[y] = _least(a[y], tau, logQ[:, y], s, logR[y], weights, multiplier)
+        bound -= least
     return bound
 
 
 @inner
 def _least(a, tau, logq, s, logr, weights, multiplier):
-    """The least value of ψ on (0, 1], from below."""
+    """The least value of ψ on (0, 1], from below, and about where it is."""
     at_one, slope, bending = _letter(0.0, a, tau, logq, s, logr, weights, multiplier)
     end = 0.0 if bending >= 0.0 else _last_convex(a, tau, logq, s, logr, weights, multiplier)
-    start, slope_start, bending = _letter(LEAST_LOG, a, tau, logq, s, logr, weights, multiplier)
+    value, slope_start, bending = _letter(LEAST_LOG, a, tau, logq, s, logr, weights, multiplier)
+    where = LEAST_LOG
     if bending < 0.0 or slope_start > 0.0:
-        return min(min(start, at_one), _left_end(LEAST_LOG, tau, logq, s, logr, weights, multiplier))
-    value, slope, _ = _letter(end, a, tau, logq, s, logr, weights, multiplier)
-    if slope <= 0.0:
-        return min(value, at_one)
-    low, high = LEAST_LOG, end
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if _letter(middle, a, tau, logq, s, logr, weights, multiplier)[1] <= 0.0:
-            low = middle
-        else:
-            high = middle
-    value, slope, _ = _letter(low, a, tau, logq, s, logr, weights, multiplier)
-    return min(value + slope * (math.exp(high) - math.exp(low)), at_one)
+        value = min(value, _left_end(LEAST_LOG, tau, logq, s, logr, weights, multiplier))
+    else:
+        value, slope, _ = _letter(end, a, tau, logq, s, logr, weights, multiplier)
+        where = end
+        if slope > 0.0:
+            low, high = LEAST_LOG, end
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                if _letter(middle, a, tau, logq, s, logr, weights, multiplier)[1] <= 0.0:
+                    low = middle
+                else:
+                    high = middle
+            value, slope, _ = _letter(low, a, tau, logq, s, logr, weights, multiplier)
+            value += slope * (math.exp(high) - math.exp(low))
+            where = low
+    return (value, math.exp(where)) if value < at_one else (at_one, 1.0)
 
 
 @inner
