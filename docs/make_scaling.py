@@ -6,6 +6,7 @@ points that take long: 10⁵ channels to identify among, 10⁸ channels in chunk
 """
 
 import argparse
+import functools
 import json
 import platform
 import resource
@@ -94,21 +95,25 @@ def gaps(_full: bool) -> Iterator[Point]:
 
 
 def clusters(full: bool) -> Iterator[Point]:
-    """Processor time of a run of a study, on local processes and on a Dask cluster of the same two."""
+    """A study on two local processes and on a Dask cluster of two: processor time within runs, and around them.
+
+    What a cluster takes around the runs goes by the clock, whether the workers are at work or wait for a busy machine.
+    """
     import distributed
 
-    few, many = (200, 4000) if full else (50, 400)
+    few, many = (100, 2000) if full else (50, 400)
     for where in ("processes", "Dask"):
-        spent = {}
+        spent = []
         for runs in (few, many):
-            before = both_processors()
+            before = clocks()
             if where == "Dask":
                 with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-                    conduct_study(runs, cluster=cluster)
+                    within = conduct_study(runs, cluster=cluster)
             else:
-                conduct_study(runs, workers=2)
-            spent[runs] = both_processors() - before
-        yield {"where": where, "milliseconds": 1e3 * (spent[many] - spent[few]) / (many - few)}
+                within = conduct_study(runs, workers=2)
+            spent.append([within, *(after - at for at, after in zip(before, clocks(), strict=True))])
+        within, processor, wall = (last - first for first, last in zip(*spent, strict=True))
+        yield {"where": where, "milliseconds": 1e3 * within / (many - few), "around": (processor - within) / wall}
 
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Point]]] = {
@@ -133,8 +138,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def identified(instance: Instance, delta: float, runs: int = 3) -> Point:
     """Means over some runs: senses, requests, and seconds of the processor."""
-    load_room("bestchannel.evidence")
-    load_room("bestchannel.capacity.lanes")
+    load_everything()
     found = []
     runs = 1 if len(instance.channels) > 1000 else runs
     for seed in range(runs):
@@ -144,14 +148,22 @@ def identified(instance: Instance, delta: float, runs: int = 3) -> Point:
     return dict(zip(("senses", "requests", "seconds"), np.mean(found, axis=0).tolist(), strict=True))
 
 
-def both_processors() -> float:
-    """Processor time of this process and of those that it has seen the end of."""
+@functools.cache
+def load_everything() -> None:
+    """All that an identification compiles or reads from disk at its first steps."""
+    load_room("bestchannel.capacity.lanes")
+    instance = near_tie(rng(0), k=10, gap=0.1)
+    identify(Simulator(instance.channels, rng=rng(0)), Adaptive(instance.alphabets, delta=0.05))
+
+
+def clocks() -> tuple[float, float]:
+    """Processor time of this process and of those that it has seen the end of, and time on the wall."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    return sum(each.ru_utime + each.ru_stime for each in used), time.monotonic()
 
 
-def conduct_study(runs: int, **where: Any) -> None:
-    """So many runs of adaptive, k = 10, 2×2."""
+def conduct_study(runs: int, **where: Any) -> float:
+    """So many runs of adaptive, k = 10, 2×2: the processor time within them."""
     content = {
         "seed": 1, "runs": runs, "deltas": [0.05], "policies": [{"policy": "adaptive"}],
         "instances": [{"family": "random-binary", "k": 10, "gap": 0.1, "sets": 20}],
@@ -160,6 +172,7 @@ def conduct_study(runs: int, **where: Any) -> None:
         study = Study.of(parse_spec(content, folder=Path(folder)))
         with opened(Path(folder) / "journal.db", study.spec) as journal:
             conduct(study, journal, **where)
+            return sum(run.seconds for run in journal.runs())
 
 
 def main() -> None:

@@ -60,6 +60,8 @@ def numeric_array(values: object, where: str) -> NDArray[Any]:
 
 def refuse_masked(values: object, where: str) -> None:
     """Raise `InputError` for masked cells, here or in a row: an array made of them would show what is masked."""
+    if type(values) is np.ndarray:  # not one of its subclasses
+        return
     parts = values if isinstance(values, list | tuple) else ()
     if any(np.ma.is_masked(part) for part in (values, *parts)):
         raise InputError(

@@ -55,10 +55,15 @@ class Kernels:
         """The module, ready to be used."""
         return _loaded(self.module)
 
+    @property
+    def ready(self) -> bool:
+        """Whether they have been loaded."""
+        return self.module in _announcement.loaded
+
     def worth_loading(self, seconds: float) -> bool:
         """Whether to load the kernels for work that Python does in so many seconds: once it has spent `PATIENCE_S`."""
         _in_python[self.module] = _in_python.get(self.module, 0.0) + seconds
-        return self.module in _announcement.loaded or _in_python[self.module] > PATIENCE_S
+        return self.ready or _in_python[self.module] > PATIENCE_S
 
 
 def load_room(room: str) -> None:

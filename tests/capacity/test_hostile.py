@@ -10,7 +10,6 @@ from bestchannel.capacity.bracket import Tolerance, rounding_in_pairs
 from tests.capacity.hostile import (
     GOAL,
     KINDS,
-    LARGE_SHAPES,
     SHAPES,
     STACK_OPTIONS,
     boundary_ties,
@@ -86,7 +85,7 @@ def test_a_relative_tolerance_is_met_by_a_true_bracket_on_hostile_channels(kind)
         assert false_or_wide(W, 1e-6) is None, W.tolist()
 
 
-@pytest.mark.parametrize("shape", [(3, 3), *LARGE_SHAPES], ids=str)
+@pytest.mark.parametrize("shape", [(3, 3), (500, 2), (2, 500), (120, 20), (5000, 2)], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_ball_arithmetic_contradicts_no_bracket(kind, shape):
     W = KINDS[kind](generator(kind, *shape, 3), 1, *shape)

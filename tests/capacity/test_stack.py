@@ -8,7 +8,9 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import InputError
+from bestchannel.capacity import capacity_kernels
 from bestchannel.capacity import stack as stack_module
+from bestchannel.capacity.bracket import Tolerance
 
 FIELDS = ("lower", "upper", "converged", "input", "output")
 
@@ -27,6 +29,26 @@ def test_a_read_only_stack_is_solved_and_left_as_it_was():
     W.setflags(write=False)
     assert same(bc.capacities(W), bc.capacities(before))
     assert np.array_equal(W, before)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 2), (3, 7), (17, 4), (18, 4), (2, 129)], ids=str)
+@pytest.mark.parametrize("tol", [1e-9, 1e-3, 1e-14])
+def test_one_channel_is_answered_as_in_a_stack_to_the_bit(shape, tol):
+    stack = random_stack(5, *shape)
+    capacity_kernels.lanes()
+    for W, beside in zip(stack, bc.capacities(np.repeat(stack, 3, axis=0), tol=tol).lower[::3], strict=True):
+        alone = stack_module.solve_stack(W[None], Tolerance(tol), name=str).at(0)
+        answer = bc.capacity(W, tol=tol)
+        assert answer == alone
+        assert shape[0] == 18 or answer.lower == beside  # which one alone has a solver of its own
+
+
+def test_one_channel_is_refused_by_name_also_when_kernels_are_loaded():
+    capacity_kernels.lanes()
+    with pytest.raises(InputError, match="row x=1, column y=0 of the channel must be a finite number >= 0; it is nan"):
+        bc.capacity(np.array([[0.5, 0.5], [np.nan, 1.0]]))
+    with pytest.raises(InputError, match=r"row x=0 of the channel must sum to 1 within 1e-09; it sums to 0\.9"):
+        bc.capacity(np.array([[0.5, 0.4], [0.0, 1.0]]))
 
 
 @pytest.mark.parametrize(

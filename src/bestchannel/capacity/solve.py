@@ -10,7 +10,7 @@ from bestchannel.arrays import Floats, Integers, number_in, numeric_array, proba
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_in_pairs
 from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
-from bestchannel.capacity.stack import channel_names, folded, parted, solve_stack
+from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack
 from bestchannel.channels import Channel
 from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
@@ -68,8 +68,9 @@ def capacity(
     tolerance = _tolerance(tol, rtol)
     given = channel_or_rows.W if isinstance(channel_or_rows, Channel) else numeric_array(channel_or_rows, "the channel")
     if cost is None and budget is None and not rigorous and given.ndim == 2:
-        stack = np.ascontiguousarray(given, dtype=np.float64)[None]
-        return solve_stack(stack, tolerance, name=lambda _: "the channel", normalize=normalize).at(0)
+        W = np.ascontiguousarray(given, dtype=np.float64)
+        answer = None if normalize else solve_one(W, tolerance)
+        return answer or solve_stack(W[None], tolerance, name=lambda _: "the channel", normalize=normalize).at(0)
     W = _probabilities(channel_or_rows, normalize)
     if cost is not None or budget is not None:
         affordable, prices, limit = _priced_inputs(cost, budget, len(W))
@@ -245,7 +246,12 @@ def _probabilities(channel_or_rows: object, normalize: bool) -> Floats:
     return probability_rows(channel_or_rows, "the channel", normalize=normalize)[0]
 
 
+DEFAULT = Tolerance(1e-9)
+
+
 def _tolerance(tol: float, rtol: float | None) -> Tolerance:
+    if rtol is None and type(tol) is float and tol == DEFAULT.tol:
+        return DEFAULT
     tol = number_in(tol, "tol (the widest bracket allowed, in bits)", low=0.0, high=1e300)
     return Tolerance(tol, 1.0 if rtol is None else number_in(rtol, "rtol", low=0.0, high=1.0))
 

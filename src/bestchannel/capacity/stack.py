@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats, probability_rows
 from bestchannel.capacity import capacity_kernels, vectors
-from bestchannel.capacity.bracket import Capacities, Tolerance, bounds_nats, rounding_in_pairs, rounding_in_turn
+from bestchannel.capacity.bracket import (
+    Capacities,
+    Capacity,
+    Tolerance,
+    bounds_nats,
+    rounding_in_pairs,
+    rounding_in_turn,
+)
 from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
 from bestchannel.progress import Progress
 
 CHUNK_WORK, CHUNK_WORK_IN_NUMPY = 2**21, 2**17
@@ -74,6 +84,39 @@ def solve_stack(
     _over_threads(work, count, chunk, workers, progress)
     lower, upper, converged = tolerance.bracket(low, high, stack.shape, rounding)
     return Capacities(lower, upper, converged, P, Q)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What the size of a channel and the tolerance say about its bracket."""
+
+    rounding: float
+    goal: float
+    ceiling: float
+
+
+@functools.lru_cache
+def _scale_in_turn(n: int, m: int, tolerance: Tolerance) -> _Scale | None:
+    """Those of a channel alone that the lanes solve and bound to the end; None where something else is needed."""
+    rounding = rounding_in_turn(n, m)
+    if tolerance.precise or n > _widest_in_lanes(1, False) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
+        return None
+    return _Scale(rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m)))
+
+
+def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
+    """What `solve_stack` answers for one channel, to the bit, in a third of the time; None where that has to do it."""
+    n, m = W.shape
+    scale = _scale_in_turn(n, m, tolerance)
+    if scale is None or not capacity_kernels.lanes.ready:
+        return None
+    low, high, P, Q, status = np.empty(1), np.empty(1), np.empty((1, n)), np.empty((1, m)), np.empty(1, dtype=np.uint8)
+    capacity_kernels.lanes().solve(W[None], 0, 1, 8, scale.goal, 1.0, False, low, high, P, Q, status)
+    if status.item() != capacity_kernels.OK:
+        return None
+    upper = min(max(high.item() / NATS_PER_BIT + scale.rounding, 0.0), scale.ceiling)
+    lower = min(max(low.item() / NATS_PER_BIT - scale.rounding, 0.0), upper)
+    return Capacity(lower, upper, upper - lower <= tolerance.tol, P[0], Q[0])
 
 
 def _widest_in_lanes(count: int, precise: bool) -> int:
