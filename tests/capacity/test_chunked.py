@@ -2,7 +2,9 @@
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -50,6 +52,12 @@ def test_chunks_of_unknown_length_are_solved():
     assert_same_bits(capacities(kept).on_host(), capacities(np.asarray(kept)))
 
 
+def test_chunks_without_channels_are_passed_over():
+    stack = random_stack(30, 2, 3)
+    kept = da.from_array(stack, chunks=(10, 2, 3))[da.from_array(np.arange(30) >= 14, chunks=10)]
+    assert_same_bits(capacities(kept).on_host(), capacities(stack[14:]))
+
+
 def counting(monkeypatch):
     """How often chunks are solved, and of how many channels."""
     solved = []
@@ -85,7 +93,47 @@ def test_refused_channel_is_named_by_its_place_in_the_whole():
     dask.compute(capacities(da.from_array(stack, chunks=(4, 3, 2, 2)), normalize=True))
 
 
+def test_refused_channel_is_named_within_its_chunk_where_those_before_are_of_unknown_length():
+    stack = random_stack(30, 2, 2)
+    stack[17, 1, 0] = np.nan
+    kept = da.from_array(stack, chunks=(10, 2, 2))[da.from_array(np.arange(30) >= 12, chunks=10)]
+    with pytest.raises(InputError, match="row x=1, column y=0 of channel 5 of chunk 1 must be a finite number"):
+        capacities(kept).on_host()
+
+
+def blocks(change):
+    """A Dask array whose chunks are not what it says."""
+    stack = da.from_array(random_stack(8, 3, 3), chunks=(4, 3, 3))
+    return da.map_blocks(change, stack, dtype=float, meta=np.empty((0, 0, 0)))
+
+
+OTHERWISE = {
+    "masked": (
+        lambda: da.ma.masked_array(da.ones((4, 1, 1), chunks=2), mask=da.ones((4, 1, 1), chunks=2) > 0),
+        r"chunk \d of the stack must have no masked cells",
+    ),
+    "complex": (
+        lambda: blocks(lambda block: block.astype(complex)),
+        r"chunk \d of the stack must hold real numbers; it has dtype complex128",
+    ),
+    "smaller": (
+        lambda: blocks(lambda block: block[:, :, :2] / block[:, :, :2].sum(axis=-1, keepdims=True)),
+        r"chunk \d of the stack must have channels of shape \(3, 3\), as the Dask array says; its shape is \(4, 3, 2\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), OTHERWISE.values(), ids=OTHERWISE.keys())
+def test_chunk_that_is_not_what_the_array_says_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        capacities(make()).on_host()
+
+
 REFUSED = {
+    "data frame": (
+        lambda: capacities(dd.from_pandas(pd.DataFrame([[1.0]]), npartitions=1)),
+        "a Dask collection of channels must be an array; it is a DataFrame",
+    ),
     "progress": (lambda: capacities(da.ones((2, 1, 1)), progress=print), "progress must be left out for a Dask array"),
     "one axis": (lambda: capacities(da.ones(4)), r"must have shape \(..., n_inputs, n_outputs\)"),
     "words": (lambda: capacities(da.from_array(np.array([["a"]]))), "the stack must hold real numbers"),

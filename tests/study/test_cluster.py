@@ -5,6 +5,7 @@ from concurrent.futures import Future
 
 import dask
 import distributed
+import numpy as np
 import pytest
 
 from bestchannel import InputError
@@ -153,7 +154,7 @@ def test_refused_address_is_one_sentence_of_the_command_line(tmp_path):
 
 OTHER_PACKAGES = {
     "version": (
-        "software = lambda: ('0.0.1', '2.0', 'code')\n",
+        "software = lambda: ('0.0.1', *'234', 'code', 'digits')\n",
         r"worker tcp://\S+ has bestchannel 0\.0\.1 and this program 0\.\d",
     ),
     "before clusters": ("", r"worker tcp://\S+ cannot work on this study \(AttributeError: module .* has no attribute"),
@@ -180,6 +181,14 @@ def test_worker_with_other_code_refuses_its_piece(study, field):
     wanted = software()._replace(**{field: "something else"})
     with pytest.raises(InputError, match=f"a worker has {field} .* and this program something el, so that its results"):
         cluster._work(study, Piece(0, 0, 1), wanted)
+
+
+def test_arithmetic_with_another_last_digit_is_noticed(monkeypatch):
+    ours = cluster._arithmetic()
+    assert cluster._arithmetic() == ours
+    log = np.log
+    monkeypatch.setattr(np, "log", lambda x: np.nextafter(log(x), 0.0))  # as the code for another processor has it
+    assert cluster._arithmetic() != ours
 
 
 def test_piece_that_takes_its_workers_down_every_time_ends_the_study(study, tmp_path):

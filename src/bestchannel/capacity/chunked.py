@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.arrays import Floats, refuse_unless_real
+from bestchannel.arrays import Floats, numeric_array, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance
 from bestchannel.capacity.stack import channel_names, parted, solve_stack
 from bestchannel.errors import InputError
@@ -35,6 +35,8 @@ def solve_lazily(
     """`capacities` of a Dask array: lazy arrays with its chunks along the leading axes."""
     if progress is not None:
         raise InputError("progress must be left out for a Dask array: Dask shows it (dask.diagnostics.ProgressBar)")
+    if not hasattr(stack, "map_blocks"):
+        raise InputError(f"a Dask collection of channels must be an array; it is a {type(stack).__name__}")
     refuse_unless_real(stack, "the stack")
     if not isinstance(getattr(stack, "_meta", None), np.ndarray):
         raise InputError("a Dask array of channels must consist of NumPy arrays: move its chunks to the host")
@@ -45,6 +47,7 @@ def solve_lazily(
     whole = stack.rechunk({-2: n, -1: m})
     packed = whole.map_blocks(
         _solve_chunk,
+        (n, m),
         tolerance,
         normalize,
         workers or 1,
@@ -57,23 +60,51 @@ def solve_lazily(
 
 
 def _solve_chunk(
-    chunk: Floats, tolerance: Tolerance, normalize: bool, workers: int, of: int, block_info: Any = None
+    chunk: Floats,
+    size: tuple[int, int],
+    tolerance: Tolerance,
+    normalize: bool,
+    workers: int,
+    of: int,
+    block_info: Any = None,
 ) -> Floats:
     """The answers for one chunk, beside one another: lower, upper, converged, input, output.
 
     They are found some at a time, so that nothing as large as the chunk is there but itself and what is returned.
     """
-    leading, n, m = parted(chunk.shape)
-    starts = [first for first, _ in block_info[0]["array-location"]][:-2]
-    name = channel_names(leading, starts)
-    flat = np.ascontiguousarray(chunk, dtype=np.float64).reshape(-1, n, m)
-    packed = np.empty((len(flat), 3 + n + m))
+    name = _names(chunk.shape[:-2], block_info[0])
+    flat = _parsed(chunk, size, f"chunk {_place(block_info[0]['chunk-location'])} of the stack")
+    packed = np.empty((len(flat), 3 + sum(size)))
     for first in range(0, len(flat), PORTION):
         part, named = flat[first : first + PORTION], functools.partial(_later, name, first)
         answer = solve_stack(part, tolerance, name=named, normalize=normalize, workers=workers, of=of)
         columns = (answer.lower[:, None], answer.upper[:, None], answer.converged[:, None], answer.input, answer.output)
         np.concatenate(columns, axis=1, out=packed[first : first + PORTION])
-    return packed.reshape(*leading, 1, -1)
+    return packed.reshape(*chunk.shape[:-2], 1, packed.shape[1])
+
+
+def _parsed(chunk: Any, size: tuple[int, int], where: str) -> Floats:
+    """The channels of a chunk, which need not be what Dask was told that it is; there may be none."""
+    if chunk.shape[-2:] != size:
+        raise InputError(
+            f"{where} must have channels of shape {size}, as the Dask array says; its shape is {chunk.shape}"
+        )
+    real = numeric_array(chunk, where) if chunk.size else np.empty(chunk.shape)
+    return np.ascontiguousarray(real, dtype=np.float64).reshape(-1, *size)
+
+
+def _names(leading: tuple[int, ...], block: Any) -> Callable[[int], str]:
+    """How an error calls channel c of a chunk; where Dask does not know how long those before it are, within it."""
+    starts = [first for first, _ in block["array-location"]][:-2]
+    if not any(map(math.isnan, starts)):
+        return channel_names(leading, starts)
+    inside, place = channel_names(leading), _place(block["chunk-location"])
+    return lambda c: f"{inside(c)} of chunk {place}"
+
+
+def _place(location: tuple[int, ...]) -> str:
+    """The place of a chunk along the leading axes."""
+    return ", ".join(map(str, location[:-2])) or "0"
 
 
 def _later(name: Callable[[int], str], first: int, c: int) -> str:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,14 +37,30 @@ class Software(NamedTuple):
 
     bestchannel: str
     numpy: str
+    scipy: str
+    numba: str
     code: str  # SHA-256 of every module that a run is made of
+    arithmetic: str  # see `_arithmetic`
 
 
 @functools.cache
 def software() -> Software:
     """The software of this process."""
     package = importlib.import_module("bestchannel")
-    return Software(package.__version__, np.__version__, stamp("bestchannel.study.monte_carlo"))
+    versions = (np.__version__, version("scipy"), version("numba"))
+    return Software(package.__version__, *versions, stamp("bestchannel.study.monte_carlo"), _arithmetic())
+
+
+def _arithmetic() -> str:
+    """SHA-256 of what elementary functions, sums and products give at some points.
+
+    NumPy and BLAS choose their code by the processor, and a library may have set the processor to take the smallest
+    numbers for 0: then the last digits differ, and with them, once in a long while, a run.
+    """
+    x = np.arange(1.0, 4097.0) / 4097.0
+    small = x[:64] * 1e-310
+    parts = [np.log(x), np.log1p(x), np.exp(x), np.sqrt(x), x.reshape(512, 8).T @ x.reshape(512, 8), small / 3.0]
+    return sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts) + x.sum().tobytes()).hexdigest()
 
 
 @contextmanager
