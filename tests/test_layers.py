@@ -40,7 +40,7 @@ FILES = {"csv", "gzip", "io", "json", "os", "pathlib", "pyarrow", "secrets", "st
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 SYS_FORBIDDEN = {"argv", "exit", "stderr", "stdin", "stdout"}
 OS_ALLOWED = {"cpu_count", "sched_getaffinity", "process_cpu_count"}
-RANDOM_ALLOWED = {"Generator", "SeedSequence", "BitGenerator", "default_rng"}
+RANDOM_ALLOWED = {"Generator", "SeedSequence", "BitGenerator", "Philox", "default_rng"}
 """Of numpy.random: what makes or names a generator, rather than drawing from the global one."""
 
 

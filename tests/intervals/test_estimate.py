@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bestchannel as bc
-from bestchannel.intervals.estimate import Standing, differences, judge, sentence
 from bestchannel.intervals.plug_in import approximate_interval, capacities_at_counts
+from bestchannel.intervals.verdict import Standing, differences_of, judge, sentence
 from tests.statistical.limits import most_failures
 
 GOOD, BAD = [[950, 50], [50, 950]], [[700, 300], [300, 700]]
@@ -29,6 +29,11 @@ def test_two_channels_far_apart_are_decided_and_their_intervals_hold_the_truth()
         assert result[name].lower < true < result[name].upper
         assert result[name].capacity == pytest.approx(true, abs=1e-8)  # the frequencies are the channel
     assert [gap.rival for gap in result.differences] == ["bad"]
+    assert 0 < result.differences[0].lower < 0.5949 < result.differences[0].upper
+
+
+def test_adaptive_designs_subtract_the_ends_of_intervals():
+    result = bc.estimate({"good": GOOD, "bad": BAD}, design="adaptive")
     assert result.differences[0].lower == result["good"].lower - result["bad"].upper
 
 
@@ -40,11 +45,11 @@ def test_two_channels_too_close_are_undecided_with_a_forecast():
 
 
 def test_forecast_is_about_right_when_the_frequencies_stay():
-    small = {"a": np.array([[95, 5], [5, 95]]) * 10, "b": np.array([[90, 10], [10, 90]]) * 10}
+    small = {"a": np.array([[95, 5], [5, 95]]) * 5, "b": np.array([[93, 7], [7, 93]]) * 5}
     verdict = bc.estimate(small).verdict
     assert not verdict.decided
-    times = 1 + verdict.more_senses / 4000
-    # thresholds grow with log n, so a little more than the forecast is needed, and half of it is not enough
+    times = 1 + verdict.more_senses / 2000
+    # the forecast has one digit: twice as much is enough, and half of it is not
     assert bc.estimate({name: (table * times * 2).astype(int) for name, table in small.items()}).verdict.decided
     assert not bc.estimate({name: (table * times / 2).astype(int) for name, table in small.items()}).verdict.decided
 
@@ -54,12 +59,13 @@ def test_equal_estimates_have_no_forecast():
 
 
 def test_epsilon_decides_what_is_close():
-    close = {"a": np.array(GOOD) * 10, "b": np.array([[9400, 600], [600, 9400]])}
-    assert not bc.estimate(close).verdict.decided
-    result = bc.estimate(close, epsilon=0.2)
-    assert result.verdict.decided
-    assert result.verdict.candidates == ("a",)
-    assert -0.2 < result.differences[0].lower < 0
+    close = {"a": np.array(GOOD) * 10, "b": np.array([[9480, 520], [520, 9480]])}
+    for design, epsilon in (("fixed", 0.05), ("adaptive", 0.2)):
+        assert not bc.estimate(close, design=design).verdict.decided
+        result = bc.estimate(close, epsilon=epsilon, design=design)
+        assert result.verdict.decided
+        assert result.verdict.candidates == ("a",)
+        assert -epsilon < result.differences[0].lower < 0
 
 
 def test_one_channel_is_decided():
@@ -114,7 +120,15 @@ def test_intervals_widen_with_the_number_of_channels_and_with_confidence():
 
 def test_guarantee_says_what_holds():
     assert "0.99" in bc.estimate({"a": GOOD}, delta=0.01).guarantee
-    assert "at all times and under any adaptive sensing" in bc.estimate({"a": GOOD}).guarantee
+    adaptive = bc.estimate({"a": GOOD}, design="adaptive")
+    assert adaptive.design == "adaptive"
+    assert "at all times and under any adaptive sensing" in adaptive.guarantee
+    fixed = bc.estimate({"a": GOOD})
+    assert (fixed.design, fixed.shuffles) == ("fixed", 64)
+    assert (
+        "if senses are independent and no number of them was chosen by looking at outputs (64 shuffles)"
+        in fixed.guarantee
+    )
     assert "conditional on the observed alphabet" not in bc.estimate({"a": GOOD}).guarantee
     assert "conditional on the observed alphabet" in bc.estimate({"a": GOOD}, inferred_outputs=True).guarantee
 
@@ -163,6 +177,7 @@ def test_bad_counts_are_refused_by_name(counts, message):
         ({"counts": {"a": GOOD}, "delta": 1}, "delta"),
         ({"counts": {"a": GOOD}, "delta": 5e-324}, r"delta must lie in \[1e-300, 1\)"),
         ({"counts": {"a": GOOD}, "epsilon": -0.1}, "epsilon"),
+        ({"counts": {"a": GOOD}, "design": "Fixed"}, 'design must be "fixed" or "adaptive", got \'Fixed\''),
         ({"counts": {"a": GOOD}, "epsilon": math.nan}, "epsilon"),
     ],
 )
@@ -179,12 +194,12 @@ channel_standings = st.lists(
 @given(channel_standings, st.sampled_from([0.0, 0.125, 0.3]))
 def test_verdict_differences_and_candidates_agree(ends, epsilon):
     standings = [Standing(str(i), middle, low, high) for i, (low, middle, high) in enumerate(ends)]
-    verdict = judge(standings, epsilon, 100)
-    assert verdict.decided == all(gap.lower > -epsilon for gap in differences(standings))
+    gaps, best_lower = differences_of(standings), max(standing.lower for standing in standings)
+    verdict = judge(standings, gaps, epsilon, 100, best_lower)
+    assert verdict.decided == all(gap.lower > -epsilon for gap in gaps)
     assert verdict.decided == (verdict.candidates == (verdict.leader,))
     assert verdict.decided == (verdict.best is not None)
     assert verdict.decided == (verdict.more_senses == 0)
-    best_lower = max(standing.lower for standing in standings)
     assert all(s.upper >= best_lower for s in standings if s.name in verdict.candidates)
 
 

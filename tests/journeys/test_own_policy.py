@@ -37,7 +37,8 @@ class Elimination(bc.Policy):
         while len(self.candidates) > 1:
             answer = yield {channel: (int(senses),) * self.alphabets[channel][0] for channel in self.candidates}
             counts = {channel: table + answer.get(channel, 0) for channel, table in counts.items()}
-            intervals = bc.estimate({str(channel): table for channel, table in counts.items()}, delta=self.delta)
+            tables = {str(channel): table for channel, table in counts.items()}
+            intervals = bc.estimate(tables, delta=self.delta, design="adaptive")
             floor = max(interval.lower for interval in intervals.channels)
             self.candidates = tuple(c for c in self.candidates if intervals[str(c)].upper >= floor)
             senses *= self.growth

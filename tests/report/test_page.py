@@ -12,7 +12,7 @@ import pytest
 from bestchannel.counts import LabelledCounts
 from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
-from bestchannel.intervals.estimate import one_digit
+from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import Adaptive, identify
 from bestchannel.report.page import counts_page, page
 from bestchannel.report.provenance import Provenance
@@ -263,7 +263,11 @@ def test_record_that_would_unpack_without_end_is_refused():
 def test_counts_become_a_page_without_a_course():
     counts = {
         name: LabelledCounts(name, np.array(rows), ("0", "1"), ("0", "1"), False)
-        for name, rows in {"a": [[950, 50], [40, 960]], "b": [[700, 300], [310, 690]], "c": [[5, 5], [5, 5]]}.items()
+        for name, rows in {
+            "a": [[950, 50], [40, 960]],
+            "b": [[700, 300], [310, 690]],
+            "c": [[55, 45], [45, 55]],
+        }.items()
     }
     found = estimate(counts, delta=0.1)
     source = counts_page(counts, found, origin=Provenance(source="counts", data="my counts.csv"))

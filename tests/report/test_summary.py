@@ -26,7 +26,7 @@ def test_senses_of_the_channels_add_up_to_those_of_the_verdict():
 
 def test_estimates_are_those_of_estimate_at_the_same_delta():
     summary = summarise(decided())
-    known = estimate({c.name: c.counts for c in summary.channels}, delta=decided().delta)
+    known = estimate({c.name: c.counts for c in summary.channels}, delta=decided().delta, design="adaptive")
     for channel in summary.channels:
         assert channel.estimate.lower == known[channel.name].lower
         assert channel.estimate.upper == known[channel.name].upper
@@ -36,7 +36,7 @@ def test_a_channel_that_was_never_sensed_leaves_the_others_their_share_of_delta(
     summary = summarise(useless())
     by_name = {channel.name: channel for channel in summary.channels}
     assert by_name["deaf"].estimate is None
-    alone = estimate({"clean": by_name["clean"].counts}, delta=useless().delta / 3)
+    alone = estimate({"clean": by_name["clean"].counts}, delta=useless().delta / 3, design="adaptive")
     assert by_name["clean"].estimate.lower == pytest.approx(alone["clean"].lower, abs=1e-12)
 
 

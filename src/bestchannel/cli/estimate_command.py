@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,17 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts import read_counts
 from bestchannel.intervals import Estimate
 from bestchannel.intervals import estimate as estimated
-from bestchannel.intervals.estimate import sentence
+from bestchannel.intervals.verdict import sentence
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
+
+
+class Design(StrEnum):
+    """How the numbers of senses came about."""
+
+    fixed = "fixed"
+    adaptive = "adaptive"
 
 
 @terminal.verb
@@ -37,6 +45,16 @@ def estimate(
     form: options.Form = None,
     channel_axis: options.ChannelAxis = None,
     no_checks: options.NoChecks = False,
+    design: Annotated[
+        Design,
+        typer.Option(
+            help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some"
+            " were, or one stopped when one liked what one saw. fixed proves much more."
+        ),
+    ] = Design.fixed,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
@@ -60,7 +78,15 @@ def estimate(
         )
     with terminal.progress("channels") as progress:
         accuracy = 0.0 if epsilon is None else epsilon
-        result = estimated(read, delta=delta, epsilon=accuracy, checks=not no_checks, progress=progress)
+        result = estimated(
+            read,
+            delta=delta,
+            epsilon=accuracy,
+            checks=not no_checks,
+            design=design.value,
+            rank=rank,
+            progress=progress,
+        )
     if json:
         terminal.note_warnings(result.checks.warnings if result.checks else ())
         terminal.print_json(_as_json(result))
@@ -77,9 +103,10 @@ def _as_json(result: Estimate) -> dict[str, Any]:
 def _show(result: Estimate) -> None:
     channels = sorted(result.channels, key=lambda channel: -channel.capacity)
     shown = channels if len(channels) <= MOST_ROWS else channels[: MOST_ROWS // 2]
+    places = {rank.name: rank for rank in result.order.ranks} if result.order else {}
     table = Table(box=None, pad_edge=False)
     table.add_column("channel", overflow="fold")
-    for heading in ("size", "senses", "capacity", "less bias", "proved", "not proved"):
+    for heading in ("size", "senses", "capacity", "less bias", "proved", "not proved", *(["rank"] if places else [])):
         table.add_column(heading, justify="right", no_wrap=True)
     for channel in shown:
         approximate = channel.asymptotic
@@ -91,6 +118,7 @@ def _show(result: Estimate) -> None:
             "" if channel.corrected is None else f"{channel.corrected:.4f}",
             f"{channel.lower:.4f} … {channel.upper:.4f}",
             "withheld" if channel.withheld else f"{approximate.lower:.4f} … {approximate.upper:.4f}",
+            *([places[channel.name].words] if places else []),
         )
     terminal.show_table(table)
     if len(shown) < len(channels):
@@ -101,6 +129,8 @@ def _show(result: Estimate) -> None:
     if not result.verdict.decided:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"by the approximate intervals, not proved: {words}")
+    if result.order:
+        terminal.say(f"order: {len(result.order.settled)} of {result.order.pairs} pairs are settled, all at once")
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)

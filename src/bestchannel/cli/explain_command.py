@@ -19,6 +19,10 @@ TOPICS: dict[str, tuple[str, str]] = {
     "naive": ("naive-chan-sel", "names a channel within epsilon of the best with probability at least 1 - delta"),
     "median": ("median-chan-el", "names a channel within epsilon of the best with probability at least 1 - delta"),
     "estimate": ("intervals", "all intervals hold at once, at all times, with probability at least 1 - delta"),
+    "recorded-counts": (
+        "recorded-counts",
+        "intervals, verdict and order hold where no number of senses was chosen by looking",
+    ),
     "checks": ("drift-and-memory", "of channels that are one and the same throughout, 1 file in 100 gets a warning"),
     "capacity": ("capacity", "lower <= C <= upper"),
     "bound": ("characteristic-time", "no policy that errs with probability at most delta needs fewer on average"),

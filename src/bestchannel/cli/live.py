@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bestchannel.cli import terminal
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.estimate import one_digit
+from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Status
 from bestchannel.policies.identify import Watch
 

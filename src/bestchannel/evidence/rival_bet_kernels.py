@@ -28,6 +28,9 @@ LEAST_TILT, LARGEST_TILT = 0.8, 1.2
 CLOSE_ENOUGH = 3e-3
 """Nats to which the loss to be expected is found."""
 
+PUSHED = 1e-3
+"""Nats to which the pushed rows are found, or a millionth of a nat for each sense if that is less."""
+
 MOST_PUSH = 0.6
 """s P_x relative to N_x up to which the rows are pushed; the problem is convex below 1."""
 
@@ -90,7 +93,8 @@ def _push(rows, N, s, fixed, P, logw, logQ, factors):
         _outputs(logw, P, logQ)
         for x in range(len(P)):
             push = min(s * P[x], MOST_PUSH * N[x])
-            row_bound(rows[x], none, none, no_powers, push, logQ, logw[x], no_powers, none, reach, 1e-6 * N[x])
+            close = min(1e-6 * N[x], PUSHED)
+            row_bound(rows[x], none, none, no_powers, push, logQ, logw[x], no_powers, none, reach, close)
         _outputs(logw, P, logQ)
         if fixed or _towards_capacity(logw, P, logQ, factors) < 1e-4:
             break

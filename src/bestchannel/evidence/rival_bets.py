@@ -79,6 +79,15 @@ def rival_bets(
     return bets
 
 
+def rival_tilts(W: Floats, P: Floats, senses: Floats, weight: float) -> tuple[Floats, Floats]:
+    """ω [x] and Q [y] of one such bet, without what it is expected to lose."""
+    tilts, outputs, nothing = np.empty((1, len(P))), np.empty((1, W.shape[1])), np.empty((0, len(P)))
+    bet_kernels().bets(
+        W, P, senses, np.array([weight]), nothing, LARGEST_INPUT, LARGEST_TILT, tilts, outputs, np.empty(1)
+    )
+    return tilts[0], outputs[0]
+
+
 @dataclass
 class RivalAccount:
     """All bets against one rival since they began: the state of an e-process, in nats."""

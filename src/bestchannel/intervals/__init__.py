@@ -1,6 +1,6 @@
 """From counts to the values of channels, and to a verdict on which is the largest."""
 
-from bestchannel.intervals.estimate import ChannelEstimate, Difference, Estimate, Standing, Verdict, estimate
+from bestchannel.intervals.estimate import ChannelEstimate, Estimate, estimate
 from bestchannel.intervals.plug_in import (
     PLUG_IN_TOLERANCE,
     ChannelCapacity,
@@ -12,6 +12,7 @@ from bestchannel.intervals.plug_in import (
     plug_in,
     proposition_1,
 )
+from bestchannel.intervals.verdict import Difference, Standing, Verdict
 
 __all__ = [
     "PLUG_IN_TOLERANCE",

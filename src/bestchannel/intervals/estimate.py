@@ -1,9 +1,9 @@
 """`estimate`: from counts to capacities with intervals, and a verdict.
 
-Two kinds of interval stand side by side. `lower` and `upper` are proved: they hold for all channels
-at once with probability 1 - δ, however the senses were chosen and whenever one looks. `asymptotic` is an
-approximation by simulated counts, narrower and not proved. The verdict, which channel is the best, is drawn from
-intervals that hold for all channels at once.
+Two kinds of interval stand side by side. `lower` and `upper` are proved: they hold for all channels at once with
+probability 1 - δ. `asymptotic` is an approximation by simulated counts, narrower and not proved. What is proved, and
+the verdict with it, depends on the design: on whether the numbers of senses were fixed beforehand, or chosen by
+looking at outputs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from bestchannel.arrays import number_in
+from bestchannel.arrays import Integers, number_in
 from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
+from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
+from bestchannel.intervals.fixed_design import RecordedSet, recorded_differences
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     CapacityAtCounts,
@@ -28,52 +31,15 @@ from bestchannel.intervals.plug_in import (
     capacities_at_counts,
     deviation_interval,
 )
+from bestchannel.intervals.proved_order import ProvedOrder, proved_order
+from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences_of, judge, leading, sentence
 from bestchannel.progress import Progress
 from bestchannel.promises import conditional, confidence
 
+FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
+
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
-
-MOST_NAMED = 6
-"""Candidates that a sentence names."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What is known of one channel, in bits: lower <= capacity <= upper, and how far off the estimate may well be."""
-
-    name: str
-    capacity: float
-    lower: float
-    upper: float
-    doubt: float = 0.0
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Between which ends the leader's capacity less the rival's lies, in bits."""
-
-    rival: str
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """`best` is the leader once `decided`, None before; `candidates` are the channels not ruled out.
-
-    `leader` has the largest estimate. `more_senses` is about how many senses more would decide, to one digit,
-    spread like those before: 0 once decided, None where no number can be given. `more_senses_range` is what it may
-    well be, as far as the estimates are known; its second end is None where the channels may be equal, so that no
-    number of senses would decide.
-    """
-
-    decided: bool
-    best: str | None
-    candidates: tuple[str, ...]
-    more_senses: int | None
-    leader: str
-    more_senses_range: tuple[int, int | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +109,13 @@ class Estimate(Shown):
     checks
         What the order of the senses says against channels being one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
+    design
+        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, "adaptive" where
+        they hold however the senses were chosen.
+    shuffles
+        The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
+    order
+        Which channels are proved to be better than which, all at once; None unless it was asked for.
 
     Examples
     --------
@@ -162,14 +135,26 @@ class Estimate(Shown):
     channels: tuple[ChannelEstimate, ...]
     differences: tuple[Difference, ...]
     checks: OrderChecks | None
+    design: str
+    shuffles: int | None
+    order: ProvedOrder | None
 
     @property
     def guarantee(self) -> str:
         """What is promised of all intervals, and on which conditions."""
-        words = (
-            f"with probability at least {confidence(self.delta)} every capacity is between its lower and upper end,"
-            " at all times and under any adaptive sensing [bestchannel explain estimate]"
-        )
+        between = "every capacity is between its lower and upper end"
+        if self.shuffles is None:
+            words = (
+                f"with probability at least {confidence(self.delta)} {between},"
+                " at all times and under any adaptive sensing [bestchannel explain estimate]"
+            )
+        else:
+            right = "the verdict is right" + (", the order is right" if self.order else "")
+            words = (
+                f"each with probability at least {confidence(self.delta)}: {between}, {right}; if senses are"
+                f" independent and no number of them was chosen by looking at outputs ({self.shuffles} shuffles)"
+                " [bestchannel explain recorded-counts]"
+            )
         bins = (channel.binning.condition for channel in self.channels if channel.binning)
         return conditional(words, self.inferred_outputs, bins)
 
@@ -219,12 +204,14 @@ def estimate(
     checks: bool = True,
     columns: Mapping[str, str] | None = None,
     channel_axis: str | None = None,
+    design: str = FIXED,
+    rank: bool = False,
     progress: Progress | None = None,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
 
-    lower_j <= C(W_j) <= upper_j for all j at once with probability at least 1 - δ; `bestchannel explain estimate`
-    has the theorem and its proof.
+    lower_j <= C(W_j) <= upper_j for all j at once with probability at least 1 - δ; `bestchannel explain
+    recorded-counts` has the theorem and its proof for fixed designs, `explain estimate` that for adaptive ones.
 
     Parameters
     ----------
@@ -249,6 +236,11 @@ def estimate(
         What the columns of a frame are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
     channel_axis
         "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
+    design
+        "fixed" where no number of senses was chosen by looking at outputs, as in most recordings; "adaptive" where
+        some were, as a policy does, or where one stopped when one liked what one saw. Fixed designs prove much more.
+    rank
+        Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     progress
         Called with (done, total) as the intervals of channels are found.
 
@@ -260,30 +252,39 @@ def estimate(
     Raises
     ------
     InputError
-        Where counts are no whole numbers >= 0, a channel has none, or δ or ε is out of range.
+        Where counts are no whole numbers >= 0, a channel has none, δ or ε is out of range, or there is no such design.
 
     Examples
     --------
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
-    ('good', 0.61, 0.82)
+    ('good', 0.65, 0.79)
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
+    if design not in DESIGNS:
+        raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
     tables = _labelled(counts, outputs, columns, channel_axis)
-    channels = _channel_estimates(tables, delta / len(tables), progress)
+    fixed = {name: content.counts for name, content in tables.items()} if design == FIXED else None
+    recorded = RecordedSet.of(fixed) if fixed else None
+    channels = _channel_estimates(tables, recorded, delta / len(tables), progress)
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
+    gaps = differences_of(proved) if recorded is None else recorded_differences(recorded, leading(proved).name, delta)
+    bar = max(c.lower for c in channels) if recorded is None else -math.inf
     return Estimate(
         delta=delta,
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
-        verdict=judge(proved, epsilon, senses),
-        asymptotic_verdict=judge(rough, epsilon, senses),
+        verdict=judge(proved, gaps, epsilon, senses, bar),
+        asymptotic_verdict=judge(rough, differences_of(rough), epsilon, senses, max(a.lower for a in rough)),
         channels=channels,
-        differences=differences(proved),
+        differences=gaps,
         checks=check_order(tables.values()) if checks and any(t.order for t in tables.values()) else None,
+        design=design,
+        shuffles=None if recorded is None else recorded.shuffles,
+        order=proved_order(proved, recorded, delta) if rank else None,
     )
 
 
@@ -299,26 +300,47 @@ def _labelled(
 
 
 def _channel_estimates(
-    tables: Mapping[str, LabelledCounts], alpha: float, progress: Progress | None
+    tables: Mapping[str, LabelledCounts], recorded: RecordedSet | None, alpha: float, progress: Progress | None
 ) -> tuple[ChannelEstimate, ...]:
     """One estimate per channel, whose interval is wrong with probability at most alpha."""
     found = capacities_at_counts([content.counts for content in tables.values()])
     channels = []
-    for pair in zip(tables.values(), found, strict=True):
-        channels.append(_channel_estimate(*pair, alpha))
+    for number, pair in enumerate(zip(tables.values(), found, strict=True)):
+        if recorded is None:
+            proved = _anytime_interval(pair[0].counts, alpha)
+        else:
+            lower, upper = recorded.interval(number, alpha)
+            proved = _ProvedInterval(lower, upper, lower > 0.0)
+        channels.append(_channel_estimate(*pair, proved, alpha))
         if progress:
             progress(len(channels), len(tables))
     return tuple(channels)
 
 
-def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: float) -> ChannelEstimate:
+class _ProvedInterval(NamedTuple):
+    """Between which ends a capacity lies, in nats, and whether it is above 0."""
+
+    lower: float
+    upper: float
+    positive: bool
+
+
+def _anytime_interval(table: Integers, alpha: float) -> _ProvedInterval:
+    """Where the capacity lies at all times; each end has half of α."""
+    threshold = region.joint_threshold(table, alpha / 2)
+    lower = region.lower_end(table, threshold)
+    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2))
+    return _ProvedInterval(lower, upper, lower > 0.0 or region.excludes_zero(table, threshold))
+
+
+def _channel_estimate(
+    content: LabelledCounts, found: CapacityAtCounts, proved: _ProvedInterval, alpha: float
+) -> ChannelEstimate:
     table = content.counts
     n_inputs, n_outputs = table.shape
     ceiling = math.log2(min(table.shape))
     capacity = min(found.capacity, ceiling)
-    threshold = region.joint_threshold(table, alpha / 2)  # one half for each end
-    lower = region.lower_end(table, threshold) / NATS_PER_BIT
-    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2)) / NATS_PER_BIT
+    lower, upper = proved.lower / NATS_PER_BIT, proved.upper / NATS_PER_BIT
     approximate = approximate_interval(found, alpha)
     return ChannelEstimate(
         name=content.name,
@@ -326,10 +348,10 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
         n_outputs=n_outputs,
         senses=int(table.sum()),
         capacity=capacity,
-        # both bounds enclose the plug-in value, which is in every region; this is against rounding
+        # the estimate is never outside: it is biased upwards, and an interval may be widened
         lower=min(lower, capacity),
         upper=max(min(upper, ceiling), capacity),
-        positive=lower > 0.0 or region.excludes_zero(table, threshold),
+        positive=proved.positive,
         corrected=None if approximate.withheld else approximate.value,
         asymptotic=Asymptotic(
             approximate.value,
@@ -342,97 +364,3 @@ def _channel_estimate(content: LabelledCounts, found: CapacityAtCounts, alpha: f
         outputs=content.outputs,
         binning=content.binning,
     )
-
-
-def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
-    """What the verdict on so many channels says."""
-    if n_channels == 1:
-        return "one channel, nothing to decide"
-    if verdict.decided:
-        return f"best: {verdict.best}" + (f", within {epsilon:g} bit" if epsilon else "")
-    few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
-    others = f" and {rest} others" if rest > 0 else ""
-    return f"undecided between {', '.join(few)}{others}; {forecast(verdict)}"
-
-
-def forecast(verdict: Verdict) -> str:
-    """How many more senses would decide, as far as that can be known."""
-    if verdict.more_senses_range is None:
-        return "no number of senses decides between equal channels, as these look"
-    low, high = verdict.more_senses_range
-    if high is None:
-        return f"at least {low:,} more senses; no number decides if they are equal, which they may be"
-    return f"about {verdict.more_senses:,} more senses ({low:,} to {high:,})"
-
-
-def differences(standings: Sequence[Standing]) -> tuple[Difference, ...]:
-    """The leader's capacity less each rival's, from the ends of both intervals."""
-    leader = leading(standings)
-    return tuple(
-        Difference(rival.name, leader.lower - rival.upper, leader.upper - rival.lower)
-        for rival in standings
-        if rival is not leader
-    )
-
-
-def leading(standings: Sequence[Standing]) -> Standing:
-    """The largest estimate, the first of several."""
-    return max(standings, key=lambda standing: standing.capacity)
-
-
-def judge(standings: Sequence[Standing], epsilon: float, senses: int) -> Verdict:
-    """Decided when every difference from the leader is above -ε, so that the leader is within ε of the best.
-
-    A rival is ruled out when its difference is, or when its upper end is below another's lower
-    end. The leader's upper end never is, so that it alone is left exactly when it is decided.
-    """
-    leader = leading(standings)
-    open_rivals = {gap.rival for gap in differences(standings) if not gap.lower > -epsilon}
-    bar = max(standing.lower for standing in standings)
-    left = [s for s in standings if s is leader or (s.name in open_rivals and s.upper >= bar)]
-    rivals = [standing for standing in left if standing is not leader]
-    return Verdict(
-        decided=not open_rivals,
-        best=None if open_rivals else leader.name,
-        candidates=tuple(standing.name for standing in sorted(left, key=lambda s: -s.capacity)),
-        more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
-        leader=leader.name,
-        more_senses_range=_range(leader, rivals, epsilon, senses),
-    )
-
-
-def _range(leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int) -> tuple[int, int | None] | None:
-    """The senses if every gap is as large as it may well be, and if it is as small; None where no gap is seen."""
-    if _more_senses(leader, rivals, epsilon, senses, 0.0) is None:
-        return None
-    low = _more_senses(leader, rivals, epsilon, senses, 1.0)
-    return low or 0, _more_senses(leader, rivals, epsilon, senses, -1.0)
-
-
-def _more_senses(
-    leader: Standing, rivals: Sequence[Standing], epsilon: float, senses: int, doubts: float
-) -> int | None:
-    """senses · (((w_b + w_a) / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses.
-
-    Each gap is first widened by so many doubts of both estimates. To one digit; None where a gap is not above 0.
-    """
-    ratio = 1.0
-    for rival in rivals:
-        gap = leader.capacity - rival.capacity + epsilon + doubts * math.hypot(leader.doubt, rival.doubt)
-        width = leader.capacity - leader.lower + rival.upper - rival.capacity
-        if not gap > 0.0:
-            return None
-        ratio = max(ratio, width / gap)
-    more = senses * (ratio**2 - 1.0)
-    if not math.isfinite(more):
-        return None
-    return one_digit(max(math.ceil(more), 1)) if rivals else 0
-
-
-def one_digit(number: int) -> int:
-    """The number to one significant digit, which is what a forecast knows.
-
-    >>> one_digit(46_781_546), one_digit(7), one_digit(0)
-    (50000000, 7, 0)
-    """
-    return round(number, 1 - len(str(number))) if number else 0

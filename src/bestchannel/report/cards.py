@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.capacity import Capacities, Capacity
 from bestchannel.channels import Channel
 from bestchannel.intervals import Estimate
-from bestchannel.intervals.estimate import forecast
+from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification
 from bestchannel.report.heat_maps import matrix_map

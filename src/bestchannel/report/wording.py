@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from bestchannel.intervals.estimate import one_digit
+from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.promises import amount
 from bestchannel.report.numerals import several, whole

@@ -33,6 +33,6 @@ def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> lis
     usable = {str(j): table for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
     if not usable:
         return [None] * len(tables)
-    answer = estimate(usable, delta=result.delta * len(usable) / len(tables))
+    answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
     found = {channel.name: channel for channel in answer.channels}
     return [found.get(str(j)) for j in range(len(tables))]

@@ -1,0 +1,235 @@
+"""What recorded counts of one channel say for it as a leader, and against it as a rival: two e-values.
+
+With a weight s > 0 that does not depend on what is bet on, in nats:
+
+* `as_leader` is log A(s), where A(s) e^(-s C) has a mean of at most 1: large where the capacity C is large;
+* `as_rival` is log B(s), where B(s) e^(s C) has a mean of at most 1: large where C is small.
+
+So C >= (log A - log 1/α) / s and C <= (log 1/α - log B) / s with probability at least 1 - α each; and for channels b
+and a, which were sensed independently, A_b(s) B_a(s) >= 1/α has a probability of at most α if C_b <= C_a. Both are
+means over shuffles of what the bets of `leader_bets` and `rival_bets` bring. docs/theory/recorded-counts.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.capacity import capacities
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, Losses, bound_kernels, rival_tilts
+from bestchannel.evidence.shuffles import Shuffles, shuffled
+
+SMOOTHING = 0.5
+"""Counts added to every cell of the rows that are thought to be true."""
+
+FEWEST = 16
+"""Senses of an input from which on it is bet on."""
+
+TIGHT, LARGEST_TILT = 1.8, 1.5
+"""Over √n_inputs: the part of the weight that would suit few inputs, and the largest s / N_x, that a rival is given.
+
+A bound over all input distributions costs more than bets gain beyond them.
+"""
+
+STEPS_OF_A_DOUBLING = 4
+"""Weights are rounded to so many a doubling, so that channels share them."""
+
+SLACK = 0.2
+"""Nats above the largest loss found to which all losses are bounded, as far as `MOST_BOXES` allow."""
+
+MOST_BOXES = 200
+
+
+@dataclass
+class RecordedChannel:
+    """The counts of one channel, fixed beforehand, with all that was computed for some weights."""
+
+    shape: tuple[int, int]
+    shuffles: Shuffles
+    sensed: Integers  # the inputs that are bet on
+    estimate: float  # of the capacity, by the pilot
+    spread: float  # the variance of an estimate from the senses beyond the pilot, by the pilot
+    least_senses: float  # of an input, of those bet on in a shuffle, on average
+    W: Floats  # [j, part, x, y] thought to be true before each part
+    P: Floats  # [j, part, x]
+    _leader: dict[float, float] = field(default_factory=dict)
+    _rival: dict[float, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: Integers, name: str, n_shuffles: int) -> RecordedChannel:
+        """The counts [x, y] of the channel with this name."""
+        shuffles = shuffled(counts, name, n_shuffles)
+        sensed = np.flatnonzero(counts.sum(axis=1) >= FEWEST)
+        W = _smoothed(shuffles.known[:, :, sensed])
+        tested = shuffles.tested.sum(axis=(1, 3)).mean(axis=0)
+        if min(W.shape[2:]) < 2:
+            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, float(tested.min()), W, np.ones(W.shape[:3]))
+        estimate, spread = _pilot(_smoothed(shuffles.pilot[sensed]), (counts - shuffles.pilot)[sensed].sum(axis=1))
+        return cls(counts.shape, shuffles, sensed, estimate, spread, float(tested.min()), W, _best_inputs(W))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every input was sensed often enough to be bet on."""
+        return len(self.sensed) == self.shape[0]
+
+    @property
+    def largest_weight(self) -> float:
+        """The weight beyond which bets on it as a rival are not worth their risk."""
+        return LARGEST_TILT / math.sqrt(self.shape[0]) * self.least_senses
+
+    def as_leader(self, weight: float) -> float:
+        """log A(s)."""
+        if weight not in self._leader:
+            self._leader[weight] = self._leader_mean(weight) if min(self.W.shape[2:]) > 1 else 0.0  # C >= 0
+        return self._leader[weight]
+
+    def as_rival(self, weight: float) -> float:
+        """log B(s): proved."""
+        if weight not in self._rival:
+            trivial = -weight * math.log(min(self.shape))  # no capacity is larger
+            bets = self.complete and min(self.shape) > 1
+            self._rival[weight] = max(trivial, self._rival_mean(weight)) if bets else trivial
+        return self._rival[weight]
+
+    def _leader_mean(self, weight: float) -> float:
+        tested = self.shuffles.tested[:, :, self.sensed].astype(np.float64)
+        shares = _shares(tested)
+        paid = np.zeros(len(tested))
+        for j, part in np.ndindex(shares.shape):
+            senses = tested[j, part].sum(axis=1)
+            P = np.where(senses > 0.0, self.P[j, part], 0.0)
+            if P.any():  # any P may be bet on; with 0 for an input, the number of its senses does not matter
+                staked = np.array([weight * shares[j, part]])
+                bet = leader_bets(self.W[j, part], P / P.sum(), np.maximum(senses, 1.0), staked)
+                paid[j] += bet.settled(tested[j, part])[0]
+        return _log_mean_exp(paid)
+
+    def _rival_mean(self, weight: float) -> float:
+        bets = _ShuffledBets.on(self, weight)
+        share = np.full(len(self.shuffles), 1.0 / len(self.shuffles))
+        worst = bets.start()
+        bets.climb(share, worst)
+        share = _softmax(-bets.losses(worst))
+        lost = bets.climb(share, worst)
+        bound = bets.bounded(share, worst, lost + SLACK)
+        divergence = float((share * np.log(np.maximum(share, 1e-300) * len(share))).sum())
+        return -bound - divergence - ROUNDING * (float(bets.senses.sum()) + weight)
+
+
+@dataclass(frozen=True)
+class _ShuffledBets:
+    """Bets of one weight on a rival's senses in all shuffles.
+
+    log mean_j e^(-loss_j) >= -sum_j π_j loss_j - D(π‖uniform) for every π, and the sum is the loss of one account in
+    which the senses of shuffle j count π_j times: one bound serves all shuffles.
+    """
+
+    weight: float
+    senses: Floats  # [j, part, x]
+    tilts: Floats  # [j, part, x]
+    outputs: Floats  # [j, part, y]
+    counts: Floats  # [j, x, y] each sense weighted with its tilt
+    charged: Floats  # [j, x]
+    W: Floats
+    P: Floats
+
+    @classmethod
+    def on(cls, channel: RecordedChannel, weight: float) -> _ShuffledBets:
+        tested = channel.shuffles.tested.astype(np.float64)
+        shares, senses = _shares(tested), tested.sum(axis=3)
+        tilts, outputs = np.empty(senses.shape), np.empty((*shares.shape, channel.shape[1]))
+        for j, part in np.ndindex(shares.shape):
+            due = np.maximum(senses[j].sum(axis=0), 1.0) * shares[j, part]
+            tilts[j, part], outputs[j, part] = rival_tilts(
+                channel.W[j, part], channel.P[j, part], due, float(weight * shares[j, part])
+            )
+        counts = np.einsum("jex,jexy->jxy", tilts, tested)
+        charged = np.einsum("jex,jexy,jey->jx", tilts, tested, np.log(outputs))
+        return cls(weight, senses, tilts, outputs, counts, charged, channel.W[:, -1].mean(0), channel.P[:, -1].mean(0))
+
+    def start(self) -> tuple[Floats, Floats, Floats]:
+        """P, log W and log R from which the worst is looked for."""
+        P = 0.5 * self.P + 0.5 / len(self.P)
+        return P, np.log(self.W), np.log(P @ self.W)
+
+    def account(self, share: Floats) -> Losses:
+        """All shuffles as one account, in few epochs; parts of the same number come together."""
+        n_parts, n_inputs, n_outputs = len(self.senses[0]), *self.W.shape
+        size = n_inputs, 2 * GROUPS
+        senses, tilts, Q = np.empty(size), np.empty(size), np.empty((*size, n_outputs))
+        weighted = (share[:, None, None] * self.senses).swapaxes(0, 1).reshape(-1, n_inputs)
+        in_turn = (array.swapaxes(0, 1).reshape(n_parts * len(share), -1) for array in (self.tilts, self.outputs))
+        bound_kernels().merged(np.ascontiguousarray(weighted), *map(np.ascontiguousarray, in_turn), senses, tilts, Q)
+        counts, charged = np.einsum("j,jxy->xy", share, self.counts), share @ self.charged
+        return counts, charged, senses, tilts, np.log(Q), self.weight
+
+    def climb(self, share: Floats, worst: tuple[Floats, Floats, Floats]) -> float:
+        """The largest loss found; `worst` moves there."""
+        lost: float = bound_kernels().climbed(*self.account(share), *worst, LARGEST_INPUT)
+        return lost
+
+    def bounded(self, share: Floats, worst: tuple[Floats, Floats, Floats], target: float) -> float:
+        """An upper bound of the loss, whatever the rows and inputs are; at most the target where that can be shown."""
+        bound: float = bound_kernels().bounded(*self.account(share), *worst, LARGEST_INPUT, target, MOST_BOXES)
+        return bound
+
+    def losses(self, worst: tuple[Floats, Floats, Floats]) -> Floats:
+        """What the bets of each shuffle lose at the rows and inputs `worst`, but for what is the same for all."""
+        P, logW, _ = worst
+        t = P * self.tilts
+        z = np.exp(t[..., None] * (np.log(self.outputs)[:, :, None, :] - logW) + logW).sum(axis=3)
+        counted = np.einsum("x,jxy,xy->j", P, self.counts, logW) - self.charged @ P
+        return counted + (self.senses * np.log(z)).sum(axis=(1, 2))
+
+
+def weight_for(nats: float, spread: float, rival: RecordedChannel | None = None) -> float:
+    """The weight with which evidence of so many nats is reached at the smallest difference: √(2 nats / variance).
+
+    For a rival no more than suits it; rounded.
+    """
+    nats = max(nats, 0.5)
+    weight = math.sqrt(2.0 * nats / max(spread, 1e-12))
+    if rival is not None:
+        own = math.sqrt(2.0 * nats / max(rival.spread, 1e-12))
+        weight = min(weight, TIGHT / math.sqrt(rival.shape[0]) * own, rival.largest_weight)
+    return 2.0 ** (round(STEPS_OF_A_DOUBLING * math.log2(max(weight, 1e-3))) / STEPS_OF_A_DOUBLING)
+
+
+def _smoothed(counts: Integers) -> Floats:
+    smooth = np.ascontiguousarray(counts + SMOOTHING)
+    return smooth / smooth.sum(axis=-1, keepdims=True)
+
+
+def _best_inputs(W: Floats) -> Floats:
+    return np.ascontiguousarray(capacities(W, tol=1e-6, normalize=True).input)
+
+
+def _pilot(W: Floats, senses: Integers) -> tuple[float, float]:
+    """The capacity of rows, and sum_x P_x² V_x / N_x: the variance of its estimate from N senses."""
+    P = _best_inputs(W[None])[0]
+    g = np.log(W / (P @ W))
+    D = (W * g).sum(axis=1)
+    V = (W * g * g).sum(axis=1) - D * D
+    return float(P @ D), float((P * P * V / senses).sum())
+
+
+def _shares(tested: Floats) -> Floats:
+    """[j, part]: the share of a shuffle's bets that a part gets, by its senses."""
+    senses = tested.sum(axis=(2, 3))
+    shares: Floats = senses / senses.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _log_mean_exp(values: Floats) -> float:
+    most = float(values.max())
+    return most + math.log(float(np.exp(values - most).mean()))
+
+
+def _softmax(values: Floats) -> Floats:
+    weights = np.exp(values - values.max())
+    share: Floats = weights / weights.sum()
+    return share

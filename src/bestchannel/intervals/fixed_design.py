@@ -1,0 +1,122 @@
+"""What counts prove whose numbers of senses were not chosen by looking at outputs: everything here in **nats**.
+
+All of it comes from the two e-values of each channel (`evidence.recorded_channel`): intervals, the differences from a
+leader, and an order of all channels at once. docs/theory/recorded-counts.md has the statements and proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.evidence.recorded_channel import RecordedChannel, weight_for
+from bestchannel.evidence.shuffles import number_of_shuffles
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.verdict import Difference
+
+MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
+"""The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""
+
+
+@dataclass(frozen=True)
+class RecordedSet:
+    """Channels that were sensed independently, each so many times as was fixed beforehand."""
+
+    names: tuple[str, ...]
+    shuffles: int
+    channels: tuple[RecordedChannel, ...]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Integers]) -> RecordedSet | None:
+        """The counts [x, y] of every channel by name; None where some are too many to be shuffled."""
+        cells, senses = max(table.size for table in tables.values()), max(int(table.sum()) for table in tables.values())
+        if cells > MOST_CELLS or senses > MOST_SHUFFLED:
+            return None
+        shuffles = number_of_shuffles(cells, senses, len(tables))
+        channels = (RecordedChannel.of(table, name, shuffles) for name, table in tables.items())
+        return cls(tuple(tables), shuffles, tuple(channels))
+
+    def interval(self, channel: int, alpha: float) -> tuple[float, float]:
+        """Between which ends the capacity of a channel lies; each end is wrong with probability at most α/2."""
+        recorded, nats = self.channels[channel], math.log(2.0 / alpha)
+        if min(recorded.shape) == 1:
+            return 0.0, 0.0
+        s = weight_for(nats, recorded.spread)
+        lower = (recorded.as_leader(s) - nats) / s
+        s = weight_for(nats, recorded.spread, recorded)
+        upper = (nats - recorded.as_rival(s)) / s
+        return max(lower, 0.0), min(upper, math.log(min(recorded.shape)))
+
+    def lead(self, b: int, a: int, nats: float) -> float:
+        """The lower end of C_b - C_a: it is wrong with probability at most e^-nats."""
+        leader, rival = self.channels[b], self.channels[a]
+        s = weight_for(nats, leader.spread + rival.spread, rival)
+        return (leader.as_leader(s) + rival.as_rival(s) - nats) / s
+
+    def nats_for(self, leader: int, rival: int, delta: float) -> float:
+        """The evidence that the leader needs against a rival, so that the best channel is ruled out with at most δ.
+
+        The e-values of all leaders against the best channel, weighted by how likely each leads by the pilots, have a
+        mean of at most 1.
+        """
+        prior = self._prior()
+        return math.log(1.0 / delta) - math.log(prior[leader] / (prior.sum() - prior[rival]))
+
+    def _prior(self) -> Floats:
+        """How likely each channel is the best by the pilots, up to a factor; none is written off."""
+        estimates = np.array([channel.estimate for channel in self.channels])
+        spreads = np.array([channel.spread for channel in self.channels])
+        first = int(estimates.argmax())
+        z = (estimates[first] - estimates) / np.sqrt(8.0 * (spreads + spreads[first]) + 1e-300)  # the pilot is 1/8
+        prior: Floats = np.exp(-0.5 * np.minimum(z, 4.0) ** 2)
+        return prior
+
+    def order(self, delta: float) -> tuple[tuple[int, int], ...]:
+        """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
+
+        At first each of the k(k-1) claims has a share of δ. Of a pair that is settled one claim is false, and its share
+        is free for the others, which are then looked at again [Holm79, Sha86].
+        """
+        k = len(self.channels)
+        settled: set[tuple[int, int]] = set()
+        while True:
+            claims = k * (k - 1) - len(settled)
+            nats = math.log(claims / delta) if claims else 0.0
+            pairs = ((b, a) for b in range(k) for a in range(k) if a != b)
+            more = {(b, a) for b, a in pairs if (b, a) not in settled and self.lead(b, a, nats) > 0.0}
+            if not more:
+                closed = _closed(settled)
+                return tuple(sorted((b, a) for b, a in closed if (a, b) not in closed))
+            settled |= more
+
+
+def _closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """All pairs that follow: b before a and a before c is b before c."""
+    below: dict[int, set[int]] = {}
+    for b, a in pairs:
+        below.setdefault(b, set()).add(a)
+    closed = set(pairs)
+    for b in below:
+        reached: set[int] = set()
+        ahead: Sequence[int] = list(below[b])
+        while ahead:
+            reached |= set(ahead)
+            ahead = [c for a in ahead for c in below.get(a, ()) if c not in reached]
+        closed |= {(b, a) for a in reached}
+    return closed
+
+
+def recorded_differences(recorded: RecordedSet, leader: str, delta: float) -> tuple[Difference, ...]:
+    """The leader's capacity less each rival's, in bits, so that the best is ruled out with probability at most δ."""
+    b = recorded.names.index(leader)
+    found = []
+    for a, rival in enumerate(recorded.names):
+        if a != b:
+            nats = recorded.nats_for(b, a, delta)
+            ends = recorded.lead(b, a, nats) / NATS_PER_BIT, -recorded.lead(a, b, nats) / NATS_PER_BIT
+            found.append(Difference(rival, *ends))
+    return tuple(found)

@@ -1,0 +1,149 @@
+"""The verdict on channels of which something is known: which is the best, which may be, and how many senses more.
+
+A verdict is drawn from proved lower ends of differences, the leader's capacity less each rival's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_NAMED = 6
+"""Candidates that a sentence names."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of one channel, in bits: lower <= capacity <= upper, and how far off the estimate may well be."""
+
+    name: str
+    capacity: float
+    lower: float
+    upper: float
+    doubt: float = 0.0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Between which ends the leader's capacity less the rival's lies, in bits."""
+
+    rival: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`best` is the leader once `decided`, None before; `candidates` are the channels not ruled out.
+
+    `leader` has the largest estimate. `more_senses` is about how many senses more would decide, to one digit,
+    spread like those before: 0 once decided, None where no number can be given. `more_senses_range` is what it may
+    well be, as far as the estimates are known; its second end is None where the channels may be equal, so that no
+    number of senses would decide.
+    """
+
+    decided: bool
+    best: str | None
+    candidates: tuple[str, ...]
+    more_senses: int | None
+    leader: str
+    more_senses_range: tuple[int, int | None] | None = None
+
+
+def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
+    """What the verdict on so many channels says."""
+    if n_channels == 1:
+        return "one channel, nothing to decide"
+    if verdict.decided:
+        return f"best: {verdict.best}" + (f", within {epsilon:g} bit" if epsilon else "")
+    few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
+    others = f" and {rest} others" if rest > 0 else ""
+    return f"undecided between {', '.join(few)}{others}; {forecast(verdict)}"
+
+
+def forecast(verdict: Verdict) -> str:
+    """How many more senses would decide, as far as that can be known."""
+    if verdict.more_senses_range is None:
+        return "no number of senses decides between equal channels, as these look"
+    low, high = verdict.more_senses_range
+    if high is None:
+        return f"at least {low:,} more senses; no number decides if they are equal, which they may be"
+    return f"about {verdict.more_senses:,} more senses ({low:,} to {high:,})"
+
+
+def differences_of(standings: Sequence[Standing]) -> tuple[Difference, ...]:
+    """The leader's capacity less each rival's, from the ends of both intervals."""
+    leader = leading(standings)
+    return tuple(
+        Difference(rival.name, leader.lower - rival.upper, leader.upper - rival.lower)
+        for rival in standings
+        if rival is not leader
+    )
+
+
+def leading(standings: Sequence[Standing]) -> Standing:
+    """The largest estimate, the first of several."""
+    return max(standings, key=lambda standing: standing.capacity)
+
+
+def judge(
+    standings: Sequence[Standing], gaps: Sequence[Difference], epsilon: float, senses: int, bar: float = -math.inf
+) -> Verdict:
+    """Decided when every difference from the leader is above -ε, so that the leader is within ε of the best.
+
+    A rival is ruled out when its difference is, or when its upper end is below `bar`, the largest lower end of all,
+    where the intervals hold together with the differences. The leader's upper end never is, so that it alone is left
+    exactly when it is decided.
+    """
+    leader = leading(standings)
+    still_open = {gap.rival: gap for gap in gaps if not gap.lower > -epsilon}
+    rivals = [(s, still_open[s.name]) for s in standings if s.name in still_open and s.upper >= bar]
+    left = [leader, *(standing for standing, _ in rivals)]
+    return Verdict(
+        decided=not still_open,
+        best=None if still_open else leader.name,
+        candidates=tuple(standing.name for standing in sorted(left, key=lambda s: -s.capacity)),
+        more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
+        leader=leader.name,
+        more_senses_range=_range(leader, rivals, epsilon, senses),
+    )
+
+
+Rivals = Sequence[tuple[Standing, Difference]]
+
+
+def _range(leader: Standing, rivals: Rivals, epsilon: float, senses: int) -> tuple[int, int | None] | None:
+    """The senses if every gap is as large as it may well be, and if it is as small; None where no gap is seen."""
+    if _more_senses(leader, rivals, epsilon, senses, 0.0) is None:
+        return None
+    low = _more_senses(leader, rivals, epsilon, senses, 1.0)
+    return low or 0, _more_senses(leader, rivals, epsilon, senses, -1.0)
+
+
+def _more_senses(leader: Standing, rivals: Rivals, epsilon: float, senses: int, doubts: float) -> int | None:
+    """senses · ((width / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses.
+
+    The width is what the proved lower end of a difference is below its estimate. Each gap is first widened by so many
+    doubts of both estimates. To one digit; None where a gap is not above 0.
+    """
+    ratio = 1.0
+    for rival, proved in rivals:
+        seen = leader.capacity - rival.capacity
+        gap = seen + epsilon + doubts * math.hypot(leader.doubt, rival.doubt)
+        if not gap > 0.0:
+            return None
+        ratio = max(ratio, (seen - proved.lower) / gap)
+    more = senses * (ratio**2 - 1.0)
+    if not math.isfinite(more):
+        return None
+    return one_digit(max(math.ceil(more), 1)) if rivals else 0
+
+
+def one_digit(number: int) -> int:
+    """The number to one significant digit, which is what a forecast knows.
+
+    >>> one_digit(46_781_546), one_digit(7), one_digit(0)
+    (50000000, 7, 0)
+    """
+    return round(number, 1 - len(str(number))) if number else 0

@@ -1,0 +1,52 @@
+"""Shuffles are fair, keep every sense, and are the same everywhere."""
+
+import numpy as np
+import pytest
+from numpy.random import Philox
+from scipy.stats import binom, chisquare
+
+from bestchannel.evidence.shuffles import FIRST_BET, heads, number_of_shuffles, shuffled
+
+COUNTS = np.array([[700, 20, 0], [3, 300, 64], [1, 0, 128]])
+
+
+def test_every_sense_is_in_the_pilot_or_known_or_tested_once():
+    found = shuffled(COUNTS, "q0", 16)
+    assert len(found) == 16
+    assert found.tested.shape == (16, 8 - FIRST_BET, 3, 3)
+    assert (found.known[:, -1] + found.tested[:, -1] == COUNTS).all()
+    assert (np.diff(found.known, axis=1) == found.tested[:, :-1]).all()
+    assert (found.known[:, 0] >= found.pilot).all()
+    assert (found.tested >= 0).all()
+
+
+def test_shuffles_depend_on_the_name_alone_and_never_change():
+    again, other = shuffled(COUNTS, "q0", 4), shuffled(COUNTS, "q1", 4)
+    assert (again.tested == shuffled(COUNTS, "q0", 4).tested).all()
+    assert (again.tested != other.tested).any()
+    # a golden value: bits of Philox are the same on every machine and with every numpy
+    assert again.pilot.tolist() == [[105, 1, 0], [2, 39, 12], [0, 0, 17]]
+
+
+@pytest.mark.parametrize("tosses", [1, 7, 63, 64, 65, 200])
+def test_heads_have_the_binomial_distribution(tosses):
+    shown = heads(np.full(20_000, tosses), Philox(key=tosses))
+    edges = np.unique(binom.ppf(np.linspace(0, 1, 8)[1:-1], tosses, 0.5)).astype(int)
+    edges = edges[edges < tosses]
+    seen = np.bincount(np.searchsorted(edges, shown), minlength=len(edges) + 1)
+    cumulative = np.append(binom.cdf(edges, tosses, 0.5), 1.0)
+    expected = np.diff(cumulative, prepend=0.0) * len(shown)
+    assert chisquare(seen, expected).pvalue > 1e-6
+
+
+def test_heads_of_many_coins_at_once_are_as_many_as_of_few():
+    tosses = np.array([10**7, 10**7 + 1, 3])
+    shown = heads(tosses, Philox(key=5))
+    assert (abs(shown[:2] - tosses[:2] / 2) < 6 * np.sqrt(tosses[:2]) / 2).all()
+    assert 0 <= shown[2] <= 3
+
+
+def test_large_channels_and_many_channels_get_fewer_shuffles():
+    assert number_of_shuffles(32 * 32) == 16
+    assert number_of_shuffles(4, n_channels=256) == 32
+    assert number_of_shuffles(10**6, 10**12, 10**6) == 8
