@@ -49,8 +49,10 @@ def test_every_topic_has_its_page_and_every_link_in_it_is_another_topic(topic):
 
 def test_what_guarantees_cite_is_a_topic():
     cited = [re.search(r"bestchannel explain ([a-z-]+)\]", policy.guarantee)[1] for policy in POLICIES]
-    cited.append(re.search(r"bestchannel explain ([a-z-]+)\]", bc.estimate({"a": [[1, 2], [2, 1]]}).guarantee)[1])
-    assert set(cited) == {"adaptive", "best-chan-id", "naive", "median", "estimate"}
+    for design in ("fixed", "adaptive"):
+        guarantee = bc.estimate({"a": [[1, 2], [2, 1]]}, design=design).guarantee
+        cited.append(re.search(r"bestchannel explain ([a-z-]+)\]", guarantee)[1])
+    assert set(cited) == {"adaptive", "best-chan-id", "naive", "median", "recorded-counts", "estimate"}
     assert set(cited) <= set(TOPICS)
 
 

@@ -40,7 +40,8 @@ class Verdict:
     `leader` has the largest estimate. `more_senses` is about how many senses more would decide, to one digit,
     spread like those before: 0 once decided, None where no number can be given. `more_senses_range` is what it may
     well be, as far as the estimates are known; its second end is None where the channels may be equal, so that no
-    number of senses would decide.
+    number of senses would decide. The leader is proved to be within `within_bits` of the best, 0 where it is the best
+    itself.
     """
 
     decided: bool
@@ -49,6 +50,7 @@ class Verdict:
     more_senses: int | None
     leader: str
     more_senses_range: tuple[int, int | None] | None = None
+    within_bits: float = math.inf
 
 
 def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
@@ -59,7 +61,18 @@ def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
         return f"best: {verdict.best}" + (f", within {epsilon:g} bit" if epsilon else "")
     few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
     others = f" and {rest} others" if rest > 0 else ""
-    return f"undecided between {', '.join(few)}{others}; {forecast(verdict)}"
+    near = f"{verdict.leader} is the best or within {_rounded_up(verdict.within_bits)} bit of it"
+    return f"undecided between {', '.join(few)}{others}; {near}; {forecast(verdict)}"
+
+
+def _rounded_up(bits: float) -> str:
+    """Two digits that promise no more than all of them.
+
+    >>> _rounded_up(0.0301), _rounded_up(0.5)
+    ('0.031', '0.5')
+    """
+    digits = 1 - math.floor(math.log10(bits)) if bits > 0.0 else 0
+    return f"{math.ceil(round(bits * 10**digits, 6)) / 10**digits:g}"
 
 
 def forecast(verdict: Verdict) -> str:
@@ -107,6 +120,7 @@ def judge(
         more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
         leader=leader.name,
         more_senses_range=_range(leader, rivals, epsilon, senses),
+        within_bits=max([0.0, *(-gap.lower for gap in gaps)]),
     )
 
 
