@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_counts
-from bestchannel.intervals import Estimate
+from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence
 
@@ -106,7 +106,8 @@ def _show(result: Estimate) -> None:
     places = {rank.name: rank for rank in result.order.ranks} if result.order else {}
     table = Table(box=None, pad_edge=False)
     table.add_column("channel", overflow="fold")
-    for heading in ("size", "senses", "capacity", "less bias", "proved", "not proved", *(["rank"] if places else [])):
+    last = "rank" if places else "less bias"  # both do not fit into 80 columns
+    for heading in ("size", "senses", "capacity", "proved", "not proved", last):
         table.add_column(heading, justify="right", no_wrap=True)
     for channel in shown:
         approximate = channel.asymptotic
@@ -115,10 +116,9 @@ def _show(result: Estimate) -> None:
             f"{channel.n_inputs}×{channel.n_outputs}",
             f"{channel.senses:,}",
             f"{channel.capacity:.4f}",
-            "" if channel.corrected is None else f"{channel.corrected:.4f}",
             f"{channel.lower:.4f} … {channel.upper:.4f}",
             "withheld" if channel.withheld else f"{approximate.lower:.4f} … {approximate.upper:.4f}",
-            *([places[channel.name].words] if places else []),
+            places[channel.name].words if places else _less_bias(channel),
         )
     terminal.show_table(table)
     if len(shown) < len(channels):
@@ -135,6 +135,10 @@ def _show(result: Estimate) -> None:
         terminal.say(text)
     _say_binned(result)
     terminal.say(result.guarantee)
+
+
+def _less_bias(channel: ChannelEstimate) -> str:
+    return "" if channel.corrected is None else f"{channel.corrected:.4f}"
 
 
 def _say_binned(result: Estimate) -> None:
