@@ -154,7 +154,7 @@ class Estimate(Shown):
         else:
             right = "the verdict is right" + (", the order is right" if self.order else "")
             words = (
-                f"each with probability at least {confidence(self.delta)}: {between}, {right}; if senses are"
+                f"with probability at least {confidence(self.delta)} each: {between}, {right}; if senses are"
                 f" independent and no number of them was chosen by looking at outputs ({self.shuffles} shuffles)"
                 " [bestchannel explain recorded-counts]"
             )
