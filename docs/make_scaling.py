@@ -209,8 +209,8 @@ def table(headings: str, rows: list[list[str]]) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, plainly where that is short."""
-    return f"{value:,.0f}" if 100 <= value < 1e6 else f"{value:.3g}"
+    """Three digits, or whole thousands with commas."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def course(points: list[Point], x: str) -> str:
@@ -234,14 +234,14 @@ def facts(kept: dict[str, list[Point]]) -> dict[str, str]:
     local, dask = (p["milliseconds"] for p in each["clusters"])
     k = each["channels"]
     return {
-        "machine": f"{platform.machine()}, {usable_cores()} cores, Python {platform.python_version()}",
+        "machine": f"{usable_cores()} cores, Python {platform.python_version()}",
         "sizes": table("alphabet | µs", [[f"{n}×{n}", number(t)] for n, t in by_n.items()]),
         "size_power": f"{slope(each['sizes'], 'n', 'microseconds', 3):.1f}",
         "stacks": table(
-            "4×4 channels | one core, s of processor | two threads, s on the wall",
-            [[f"{p['count']:,}", f"{p['one_core']:.2g}", f"{p['two_cores_wall']:.2g}"] for p in each["stacks"]],
+            "4×4 channels | one core, s of processor",
+            [[f"{p['count']:,}", f"{p['one_core']:.2g}"] for p in each["stacks"]],
         ),
-        "chunk_count": f"{chunked['count']:.0e}".replace("e+0", "·10^"),
+        "chunk_count": f"{chunked['count']:,}",
         "chunk_us": number(1e6 * chunked["processor_seconds"] / chunked["count"]),
         "chunk_memory": f"{chunked['most_chunks']:.2f}",
         "channels": course(k, "k"),
@@ -255,7 +255,9 @@ def facts(kept: dict[str, list[Point]]) -> dict[str, str]:
         "run_local": f"{local:.1f}",
         "run_dask": f"{dask:.1f}",
         "overhead": f"{100 * (dask / local - 1):+.0f} %",
-        "core_rate": number(10**6 / million["one_core"]),
+        "around_local": f"{100 * each['clusters'][0]['around']:.1f} %",
+        "around_dask": f"{100 * each['clusters'][1]['around']:.1f} %",
+        "core_rate": f"{1.0 / million['one_core']:.1f} million",
         "billion_core_minutes": number(10**9 / 10**6 * million["one_core"] / 60),
         "study_core_hours": f"{1e6 * local / 1e3 / 3600:.1f}",
         "k_largest": number(k[-1]["k"]),

@@ -109,7 +109,7 @@ class RecordedChannel:
         return _log_mean_exp(paid)
 
     def _rival_mean(self, weight: float) -> float:
-        bets = _ShuffledBets.on(self, weight)
+        bets = ShuffledBets.on(self, weight)
         share = np.full(len(self.shuffles), 1.0 / len(self.shuffles))
         worst = bets.start()
         bets.climb(share, worst)
@@ -121,7 +121,7 @@ class RecordedChannel:
 
 
 @dataclass(frozen=True)
-class _ShuffledBets:
+class ShuffledBets:
     """Bets of one weight on a rival's senses in all shuffles.
 
     log mean_j e^(-loss_j) >= -sum_j π_j loss_j - D(π‖uniform) for every π, and the sum is the loss of one account in
@@ -138,7 +138,8 @@ class _ShuffledBets:
     P: Floats
 
     @classmethod
-    def on(cls, channel: RecordedChannel, weight: float) -> _ShuffledBets:
+    def on(cls, channel: RecordedChannel, weight: float) -> ShuffledBets:
+        """The bets on the parts of every shuffle, chosen from what was looked at before."""
         tested = channel.shuffles.tested.astype(np.float64)
         shares, senses = _shares(tested), tested.sum(axis=3)
         tilts, outputs = np.empty(senses.shape), np.empty((*shares.shape, channel.shape[1]))

@@ -1,0 +1,69 @@
+"""The two e-values of recorded counts: proved, valid on average, and not so where bets look at what they bet on."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bestchannel as bc
+from bestchannel.evidence.recorded_channel import RecordedChannel, ShuffledBets, weight_for
+from bestchannel.information import NATS_PER_BIT
+
+NATS = math.log(40.0)
+
+
+def low_noise(rng, n):
+    return 0.7 * np.eye(n) + 0.3 * rng.dirichlet(np.ones(n), n)
+
+
+def recorded(rng, W, senses, name):
+    return RecordedChannel.of(np.array([rng.multinomial(senses, row) for row in W]), name, 16)
+
+
+def test_mean_of_the_leaders_e_value_is_at_most_one_and_a_nat_more_would_be_noticed():
+    rng = np.random.default_rng(1)
+    W = low_noise(rng, 2)
+    C = bc.capacity(W).lower * NATS_PER_BIT
+    values = []
+    for number in range(150):
+        channel = recorded(rng, W, 200, f"{number}")
+        s = 0.4 * weight_for(NATS, channel.spread)
+        values.append(math.exp(channel.as_leader(s) - s * C))
+    mean, error = np.mean(values), np.std(values) / math.sqrt(len(values))
+    assert mean <= 1.0 + 4 * error
+    assert math.e * (mean - 4 * error) > 1.0
+
+
+@pytest.mark.parametrize(("n", "senses"), [(2, 40), (3, 300), (5, 100)])
+def test_rivals_e_value_is_below_that_of_the_truth_whatever_that_is(n, senses):
+    rng = np.random.default_rng(n)
+    for number in range(8):
+        W = rng.dirichlet(np.ones(n), n)
+        best = bc.capacity(W)
+        channel = recorded(rng, W, senses, f"{number}")
+        s = weight_for(NATS, channel.spread, channel)
+        logW = np.log(W)
+        losses = ShuffledBets.on(channel, s).losses((best.input, logW, logW[0])) + s * best.lower * NATS_PER_BIT
+        true = math.log(np.exp(-losses - (-losses).max()).mean()) + (-losses).max()
+        assert channel.as_rival(s) <= true + 1e-6
+
+
+def test_rivals_e_value_at_the_truth_has_the_mean_one():
+    rng = np.random.default_rng(7)
+    W = low_noise(rng, 3)
+    best = bc.capacity(W)
+    values = []
+    for number in range(300):
+        channel = recorded(rng, W, 60, f"{number}")
+        losses = ShuffledBets.on(channel, 8.0).losses((best.input, np.log(W), np.log(W[0])))
+        values.append(np.exp(-losses).mean())
+    assert abs(np.mean(values) - 1.0) < 5 * np.std(values) / math.sqrt(300)
+    assert np.std(values) < 3.0  # else the mean would say nothing
+
+
+def test_inputs_that_were_hardly_sensed_leave_the_capacity_open_from_above():
+    counts = np.array([[900, 100], [100, 900], [3, 2]])
+    channel = RecordedChannel.of(counts, "q", 16)
+    assert not channel.complete
+    assert channel.as_rival(10.0) == -10.0 * math.log(2)
+    assert channel.as_leader(10.0) > 0.0
