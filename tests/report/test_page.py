@@ -299,3 +299,22 @@ def test_sixteen_letters_take_bytes_in_proportion_so_that_200_such_channels_stay
     # 12 and 24 channels instead of 200, whose estimates alone take many seconds
     small, twice = (len(page(large(n, 16)).encode()) for n in (12, 24))
     assert twice + (twice - small) / 12 * (200 - 24) < 2_000_000
+
+
+def test_counts_that_are_ranked_show_the_places_of_channels():
+    rows = {"a": [[1900, 100], [90, 1910]], "b": [[1400, 600], [600, 1400]], "c": [[1390, 610], [600, 1400]]}
+    counts = {n: LabelledCounts(n, np.array(c), ("0", "1"), ("0", "1"), False) for n, c in rows.items()}
+    source = counts_page(counts, estimate(counts, rank=True))
+    assert "<title>a: place 1</title>" in source
+    assert "<title>b: place 2-3</title>" in source
+    assert "2 of 3 pairs of channels are settled" in Page(source).words
+    assert "--rank" in Page(source).words
+    assert "Order" not in headings(counts_page(counts, estimate(counts)))
+
+
+def test_counts_of_adaptive_designs_say_so():
+    counts = {"a": LabelledCounts("a", np.array([[90, 10], [10, 90]]), ("0", "1"), ("0", "1"), False)}
+    fixed, adaptive = (Page(counts_page(counts, estimate(counts, design=d))).words for d in ("fixed", "adaptive"))
+    assert "however the senses were chosen" in adaptive
+    assert "--design adaptive" in adaptive
+    assert "if senses are independent and no number of them was chosen by looking at outputs." in fixed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,13 +17,6 @@ from bestchannel.intervals.verdict import sentence
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
-
-
-class Design(StrEnum):
-    """How the numbers of senses came about."""
-
-    fixed = "fixed"
-    adaptive = "adaptive"
 
 
 @terminal.verb
@@ -45,16 +37,8 @@ def estimate(
     form: options.Form = None,
     channel_axis: options.ChannelAxis = None,
     no_checks: options.NoChecks = False,
-    design: Annotated[
-        Design,
-        typer.Option(
-            help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some"
-            " were, or one stopped when one liked what one saw. fixed proves much more."
-        ),
-    ] = Design.fixed,
-    rank: Annotated[
-        bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")
-    ] = False,
+    design: options.Design = options.DesignChoice.fixed,
+    rank: options.Rank = False,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.

@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,23 @@ SetAside = Annotated[
 NoChecks = Annotated[
     bool, typer.Option("--no-checks", help="Do not look for drift and memory in the order of the senses.")
 ]
+
+
+class DesignChoice(StrEnum):
+    """How the numbers of senses came about."""
+
+    fixed = "fixed"
+    adaptive = "adaptive"
+
+
+Design = Annotated[
+    DesignChoice,
+    typer.Option(
+        help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
+        " or one stopped when one liked what one saw. fixed proves much more."
+    ),
+]
+Rank = Annotated[bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")]
 Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
 Columns = Annotated[
     str | None,

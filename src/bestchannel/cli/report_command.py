@@ -32,6 +32,8 @@ def report(
     note: Annotated[str | None, typer.Option(help="What the report says about itself.")] = None,
     delta: Annotated[float, typer.Option(help="Of counts: the largest probability of a wrong answer.")] = 0.05,
     epsilon: Annotated[float, typer.Option(help="Of counts: accept a channel within this many bits.")] = 0.0,
+    design: options.Design = options.DesignChoice.fixed,
+    rank: options.Rank = False,
     outputs: options.Outputs = None,
     transpose: options.Transpose = False,
     columns: options.Columns = None,
@@ -58,7 +60,8 @@ def report(
                 "transpose": transpose,
                 "columns": options.parse_columns(columns),
             }
-            data, outcome = _of_counts(source, reading, {"delta": delta, "epsilon": epsilon}, about)
+            promised = {"delta": delta, "epsilon": epsilon, "design": design.value, "rank": rank}
+            data, outcome = _of_counts(source, reading, promised, about)
     with errors_naming(output):
         write_bytes(output, data.encode())
     if json:

@@ -18,6 +18,7 @@ from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.interval_figure import Row, interval_figure, legend
 from bestchannel.report.markup import Html, joined, tag
 from bestchannel.report.numerals import bits, several
+from bestchannel.report.order_figure import order_figure
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise
 from bestchannel.report.tables import interval_cells, table
@@ -56,6 +57,7 @@ def estimate_card(result: Estimate) -> str:
         *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
         tag("p", sentence(result.guarantee)),
         *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
+        *([order_figure(result.order.ranks[:MOST_ROWS], len(found), "Places, all at once")] if result.order else []),
     )
 
 

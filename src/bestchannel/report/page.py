@@ -38,7 +38,8 @@ def page(result: Identification, *, origin: Provenance = UNKNOWN) -> str:
 def counts_page(counts: Mapping[str, LabelledCounts], found: Estimate, *, origin: Provenance = UNKNOWN) -> str:
     """The report on counts: what `estimate` has found of them, the channels, and where the senses went."""
     summary = counts_summary(counts, found)
-    shown = (sections.capacities(summary), sections.senses(summary), sections.matrices(summary))
+    found_order = sections.order(summary)
+    shown = (sections.capacities(summary), *found_order, sections.senses(summary), sections.matrices(summary))
     return _document(summary, origin, shown)
 
 

@@ -19,6 +19,7 @@ from bestchannel.report.interval_figure import interval_figure, legend
 from bestchannel.report.least_senses import LeastSenses
 from bestchannel.report.markup import Html, joined, lone, tag
 from bestchannel.report.numerals import bits, percent, several, whole
+from bestchannel.report.order_figure import order_figure
 from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary
 from bestchannel.report.tables import capacity_table, course_table, folded, senses_table
@@ -73,7 +74,7 @@ def capacities(summary: Summary) -> Html:
     return section(
         "Capacities",
         f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
-        f" holds, however the senses were chosen.{_pairs(summary)}",
+        f" holds, {_supposed(summary)}.{_pairs(summary)}",
         _other_value(summary),
         _search(summary),
         legend(),
@@ -81,6 +82,29 @@ def capacities(summary: Summary) -> Html:
         _more(rest, "channel", lambda: interval_figure(rest, marked, "Capacities of the other channels")),
         folded("Table of capacities", capacity_table(summary.channels)),
     )
+
+
+def _supposed(summary: Summary) -> str:
+    """What the proof of the intervals supposes."""
+    if summary.found is None or summary.found.shuffles is None:
+        return "however the senses were chosen"
+    return "if senses are independent and no number of them was chosen by looking at outputs"
+
+
+def order(summary: Summary) -> tuple[Html, ...]:
+    """Between which places every channel is, where that was asked for."""
+    if summary.found is None or summary.found.order is None:
+        return ()
+    proved = summary.found.order
+    shown, rest, k = proved.ranks[:OPEN_ROWS], proved.ranks[OPEN_ROWS:], len(proved.ranks)
+    found = section(
+        "Order",
+        f"{len(proved.settled)} of {proved.pairs} pairs of channels are settled: with probability at least"
+        f" {confidence(summary.result.delta)} all of them at once. 1 is the best place.",
+        order_figure(shown, k, "The places that channels can have"),
+        _more(rest, "channel", lambda: order_figure(rest, k, "The places of the other channels")),
+    )
+    return (found,)
 
 
 def _search(summary: Summary) -> Html:

@@ -110,6 +110,9 @@ def command(summary: Summary, about: Provenance) -> str:
         words += ["--epsilon", f"{result.epsilon:g}"]
     for name, value in options.items():
         words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
+    if summary.found is not None:
+        words += ["--design", "adaptive"] if summary.found.design == "adaptive" else []
+        words += ["--rank"] if summary.found.order else []
     words += [] if about.seed is None else ["--seed", str(about.seed)]
     return shlex.join(words)
 
