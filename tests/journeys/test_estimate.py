@@ -76,3 +76,23 @@ def test_refused_input_exits_1_with_file_line_and_value(tmp_path):
     assert "9.5" in answer.stderr
     assert bestchannel("estimate", path, "--delta", 2).returncode == 1
     assert bestchannel("estimate", tmp_path / "none.csv").returncode == 1
+
+
+def test_what_a_policy_has_sensed_is_an_adaptive_design(tmp_path):
+    (tmp_path / "links.json").write_text('{"channels": {"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.7, 0.3], [0.3, 0.7]]}}')
+    run = tmp_path / "run.db"
+    assert bestchannel("identify", "--simulate", tmp_path / "links.json", "--seed", "1", "--run", run).returncode == 0
+    result = json.loads(bestchannel("estimate", run, "--json").stdout)
+    assert (result["design"], result["shuffles"]) == ("adaptive", None)
+    refused = bestchannel("estimate", run, "--design", "fixed")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "a policy chose its senses by looking at outputs" in refused.stderr
+
+
+def test_ranks_are_shown_and_are_in_the_json():
+    shown = bestchannel("estimate", DIGITS, "--rank", "--design", "adaptive")
+    assert "of 66 pairs are settled, all at once" in shown.stdout
+    order = json.loads(bestchannel("estimate", DIGITS, "--rank", "--design", "adaptive", "--json").stdout)["order"]
+    assert order["pairs"] == 66
+    assert all(1 <= rank["first"] <= rank["last"] <= 12 for rank in order["ranks"])
+    assert len(order["settled"]) == sum(rank["first"] - 1 for rank in order["ranks"])

@@ -10,10 +10,15 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_counts
+from bestchannel.cli.record_files import record_of
+from bestchannel.counts import LabelledCounts, read_counts
+from bestchannel.counts.disk import errors_naming
+from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence
+from bestchannel.runs.results import from_document
+from bestchannel.runs.sensed_channels import told_counts
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
@@ -37,7 +42,7 @@ def estimate(
     form: options.Form = None,
     channel_axis: options.ChannelAxis = None,
     no_checks: options.NoChecks = False,
-    design: options.Design = options.DesignChoice.fixed,
+    design: options.DesignOrNone = None,
     rank: options.Rank = False,
     json: options.Json = False,
 ) -> None:
@@ -45,20 +50,26 @@ def estimate(
 
     The file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
     as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json).
-    Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. Exit code 3 where the counts do not decide.
+    Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
+    read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
+    sensed = None if str(counts) == "-" else record_of(counts)
     with terminal.progress("bytes read") as progress:
-        read = read_counts(
-            counts,
-            outputs=options.parse_outputs(outputs),
-            transpose=transpose,
-            columns=options.parse_columns(columns),
-            bins=options.parse_bins(bins),
-            set_aside=options.parse_set_aside(set_aside),
-            form=form,
-            channel_axis=channel_axis,
-            order=not no_checks,
-            progress=progress,
+        read = (
+            _sensed_by_a_policy(counts, sensed[0], design)
+            if sensed
+            else read_counts(
+                counts,
+                outputs=options.parse_outputs(outputs),
+                transpose=transpose,
+                columns=options.parse_columns(columns),
+                bins=options.parse_bins(bins),
+                set_aside=options.parse_set_aside(set_aside),
+                form=form,
+                channel_axis=channel_axis,
+                order=not no_checks,
+                progress=progress,
+            )
         )
     with terminal.progress("channels") as progress:
         accuracy = 0.0 if epsilon is None else epsilon
@@ -67,7 +78,7 @@ def estimate(
             delta=delta,
             epsilon=accuracy,
             checks=not no_checks,
-            design=design.value,
+            design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
             progress=progress,
         )
@@ -78,6 +89,26 @@ def estimate(
         _show(result)
     if not result.verdict.decided:
         raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice | None) -> dict[str, LabelledCounts]:
+    """The counts of a run or a result, whose numbers of senses a policy has chosen by looking at outputs."""
+    with errors_naming(path):
+        if design is options.DesignChoice.fixed:
+            raise InputError("a policy chose its senses by looking at outputs; leave --design out, or write adaptive")
+        result = from_document(document)
+        counts = {
+            str(labels.key): LabelledCounts(
+                str(labels.key), table, labels.inputs, labels.outputs, result.audit.inferred_outputs
+            )
+            for labels, table in zip(result.audit.channels, told_counts(result), strict=True)
+        }
+        unsensed = [name for name, content in counts.items() if not content.counts.any()]
+        if unsensed:
+            raise InputError(
+                f"channel {unsensed[0]} was never sensed, so that nothing can be estimated of it; see report"
+            )
+        return counts
 
 
 def _as_json(result: Estimate) -> dict[str, Any]:

@@ -61,13 +61,12 @@ class DesignChoice(StrEnum):
     adaptive = "adaptive"
 
 
-Design = Annotated[
-    DesignChoice,
-    typer.Option(
-        help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
-        " or one stopped when one liked what one saw. fixed proves much more."
-    ),
-]
+_DESIGN = typer.Option(
+    help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
+    " or one stopped when one liked what one saw. fixed proves much more, and is the default of counts."
+)
+Design = Annotated[DesignChoice, _DESIGN]
+DesignOrNone = Annotated[DesignChoice | None, _DESIGN]
 Rank = Annotated[bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")]
 Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
 Columns = Annotated[
