@@ -53,7 +53,7 @@ def estimate(
     Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
-    sensed = None if str(counts) == "-" else record_of(counts)
+    sensed = record_of(counts) if counts.is_file() else None
     with terminal.progress("bytes read") as progress:
         read = (
             _sensed_by_a_policy(counts, sensed[0], design)
