@@ -30,7 +30,7 @@ def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> lis
     Which channels those are is up to the data, so each gets δ/k as if all k were among them.
     """
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
-    usable = {str(j): table for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
+    usable = {str(j): table.astype(np.int64) for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
     if not usable:
         return [None] * len(tables)
     answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
