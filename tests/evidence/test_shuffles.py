@@ -20,12 +20,12 @@ def test_every_sense_is_in_the_pilot_or_known_or_tested_once():
     assert (found.tested >= 0).all()
 
 
-def test_shuffles_depend_on_the_name_alone_and_never_change():
+def test_shuffles_depend_on_name_and_counts_and_never_change():
     again, other = shuffled(COUNTS, "q0", 4), shuffled(COUNTS, "q1", 4)
     assert (again.tested == shuffled(COUNTS, "q0", 4).tested).all()
     assert (again.tested != other.tested).any()
     # a golden value: bits of Philox are the same on every machine and with every numpy
-    assert again.pilot.tolist() == [[105, 1, 0], [2, 39, 12], [0, 0, 17]]
+    assert again.pilot.tolist() == [[84, 1, 0], [1, 32, 9], [1, 0, 18]]
 
 
 @pytest.mark.parametrize("tosses", [1, 7, 63, 64, 65, 200])

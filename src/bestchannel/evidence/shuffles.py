@@ -54,11 +54,13 @@ def number_of_shuffles(cells: int, senses: int = 0, n_channels: int = 1) -> int:
 
 
 def shuffled(counts: Integers, name: str, shuffles: int) -> Shuffles:
-    """The counts of the channel with this name, which is all that its coins depend on: every machine has the same.
+    """The counts of the channel with this name, shuffled by the same coins on every machine.
 
-    Channels with different names have independent coins.
+    Name and counts are hashed to the key of the coins. With one key for all counts, part of the coins' luck would be
+    the same in every recording of a channel, and would not average out.
     """
-    coins = Philox(key=int.from_bytes(sha256(name.encode()).digest()[:16], "big"))
+    content = f"{name} {counts.tolist()}".encode()
+    coins = Philox(key=int.from_bytes(sha256(content).digest()[:16], "big"))
     pilot = parts(counts[None], coins)[0, 0]
     tosses = parts(np.broadcast_to(counts - pilot, (shuffles, *counts.shape)), coins)
     so_far = pilot + np.cumsum(tosses, axis=0)
