@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.table import Table
 
@@ -18,7 +19,7 @@ from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence
 from bestchannel.runs.results import from_document
-from bestchannel.runs.sensed_channels import told_counts
+from bestchannel.runs.sensed_channels import MOST_COUNTS, told_counts
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
@@ -97,17 +98,15 @@ def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice 
         if design is options.DesignChoice.fixed:
             raise InputError("a policy chose its senses by looking at outputs; leave --design out, or write adaptive")
         result = from_document(document)
-        counts = {
-            str(labels.key): LabelledCounts(
-                str(labels.key), table, labels.inputs, labels.outputs, result.audit.inferred_outputs
-            )
-            for labels, table in zip(result.audit.channels, told_counts(result), strict=True)
-        }
-        unsensed = [name for name, content in counts.items() if not content.counts.any()]
-        if unsensed:
-            raise InputError(
-                f"channel {unsensed[0]} was never sensed, so that nothing can be estimated of it; see report"
-            )
+        counts = {}
+        for labels, table in zip(result.audit.channels, told_counts(result), strict=True):
+            name = str(labels.key)
+            if not 0 < table.sum() <= MOST_COUNTS:
+                raise InputError(
+                    f"channel {name} was sensed {table.sum()} times, and estimates take 1 to 2^53; see report"
+                )
+            inferred = result.audit.inferred_outputs
+            counts[name] = LabelledCounts(name, table.astype(np.int64), labels.inputs, labels.outputs, inferred)
         return counts
 
 
