@@ -28,7 +28,7 @@ from bestchannel.study.statistics import ConditionSummary, summaries
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 sys.path.append(str(ROOT))  # the sabotaged twin stands among the tests
-STUDIES = ("efficiency", "letters", "paper", "rules", "sabotaged", "hostile")
+STUDIES = ("efficiency", "letters", "low_noise", "paper", "rules", "sabotaged", "hostile")
 INTERVALS = "intervals"
 """The study of approximate intervals, which has no policy."""
 
@@ -38,10 +38,11 @@ FALSE_ALARM = 1e-6
 
 @dataclass(frozen=True)
 class Row:
-    """A summary, the runs that the condition is to have, and the processor time of one request."""
+    """A summary, the runs that the condition is to have, all inputs of its channels, and the time of one request."""
 
     summary: ConditionSummary
     wanted: int
+    inputs: int
     milliseconds: float
 
 
@@ -108,7 +109,12 @@ def _rows(name: str) -> list[Row]:
         found = summaries(study, journal)
     numbers = sorted({run.condition for run in runs})
     return [
-        Row(summary, study.conditions[i].source.runs, _milliseconds([run for run in runs if run.condition == i]))
+        Row(
+            summary,
+            study.conditions[i].source.runs,
+            sum(n_inputs for n_inputs, _ in study.instance(i, 0).alphabets),
+            _milliseconds([run for run in runs if run.condition == i]),
+        )
         for i, summary in zip(numbers, found, strict=True)
     ]
 
@@ -139,6 +145,13 @@ def _page(rows: dict[str, list[Row]]) -> str:
             "## More letters",
             "",
             *_table(rows["letters"], EFFICIENCY),
+            "",
+            "## Low noise",
+            "",
+            r"Five channels $(1-e) I + e D$ with $e$ = 0.05, 0.12, 0.2, 0.3, 0.4, the rows of $D$ uniform on the"
+            " simplex. Senses per input: those of all channels ÷ all inputs of all channels.",
+            "",
+            *_table(rows["low_noise"], LOW_NOISE),
             "",
             "## The paper's algorithm on the same channels",
             "",
@@ -213,6 +226,9 @@ EFFICIENCY: Columns = FIRST | {
     "most ÷ median": lambda row: f"{row.summary.most / row.summary.median:.2f}",
     "wrong": lambda row: f"{row.summary.wrong}",
     "ms per request": lambda row: f"{row.milliseconds:.2f}",
+}
+LOW_NOISE: Columns = EFFICIENCY | {
+    "senses per input": lambda row: f"{row.summary.mean_senses / row.inputs:,.0f}",
 }
 PAPER: Columns = FIRST | {
     "policy": lambda row: row.summary.policy,

@@ -49,6 +49,13 @@ def test_random_gap_that_no_set_has_is_refused():
         random_set(rng(), k=3, n_inputs=8, n_outputs=8, gap=2.0)
 
 
+def test_letters_go_astray_with_low_noise_no_more_often_than_it_says():
+    instance = FAMILIES["low-noise"](rng(), n_letters=4)
+    right = [np.diag(channel.W).min() for channel in instance.channels]
+    assert np.all(right >= np.array([0.6, 0.7, 0.8, 0.88, 0.95]) - 1e-12)
+    assert instance.best == 4
+
+
 def test_noiseless_rival_never_errs_and_is_second():
     rival, _, best = FAMILIES["noiseless-rival"](rng()).channels
     assert np.array_equal(rival.W, np.eye(2))

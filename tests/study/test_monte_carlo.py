@@ -240,6 +240,14 @@ def test_gap_that_a_family_cannot_have_is_refused(tmp_path):
         study_of(tmp_path, instances=[{"family": "near-tie", "capacity": 0.5, "gap": 0.9}])
 
 
+def test_one_source_alone_may_be_compared_with_the_lower_bound(tmp_path):
+    first, second = CONTENT["instances"]
+    study = study_of(tmp_path, instances=[first, second | {"lower_bound": 0.05}])
+    with opened(tmp_path / "second.db", study.spec) as journal:
+        find_times(study, journal)
+        assert journal.times().keys() == {(1, 0)}
+
+
 def test_characteristic_times_are_found_once_and_only_where_they_are_asked_for(tmp_path, monkeypatch):
     asked, silent = study_of(tmp_path, lower_bound=0.05), study_of(tmp_path)
     with opened(tmp_path / "silent.db", silent.spec) as journal:

@@ -31,15 +31,18 @@ def spec_of(tmp_path, text):
 def test_defaults_are_the_families_and_the_name_is_the_files(tmp_path):
     spec = spec_of(tmp_path, SMALL)
     (source,) = spec.instances
-    assert (spec.name, spec.seed, spec.deltas, spec.lower_bound) == ("tie", 1, (0.1,), None)
+    assert (spec.name, spec.seed, spec.deltas) == ("tie", 1, (0.1,))
     assert (source.name, source.sets, source.runs, source.max_senses) == ("near-tie", 1, 10, None)
+    assert source.lower_bound is None
     assert source.numbers == {"k": 2, "gap": 1e-4, "capacity": 0.3}
 
 
-def test_source_may_have_its_own_name_runs_sets_and_limit(tmp_path):
-    spec = spec_of(tmp_path, SMALL + 'name = "tie"\nruns = 3\nsets = 2\nmax_senses = 7\ngap_nats = 0.6931471805599453')
+def test_source_may_have_its_own_name_runs_sets_limit_and_bound(tmp_path):
+    own = 'name = "tie"\nruns = 3\nsets = 2\nmax_senses = 7\nlower_bound = 0.2\ngap_nats = 0.6931471805599453'
+    spec = spec_of(tmp_path, SMALL + own)
     (source,) = spec.instances
     assert (source.name, source.sets, source.runs, source.max_senses) == ("tie", 2, 3, 7)
+    assert source.lower_bound == 0.2
     assert source.numbers["gap"] == 1.0  # log 2 nats
 
 

@@ -26,6 +26,9 @@ from bestchannel.sensing.instances import CAPACITY_TOLERANCE, GAP_TOLERANCE, Ins
 POOL, DRAWS = 4096, 20_000
 """Random channels, and sets of k drawn from them in search of the requested gap."""
 
+NOISES = (0.4, 0.3, 0.2, 0.12, 0.05)
+"""How often the letters of the channels with low noise go astray."""
+
 
 def random_binary(rng: np.random.Generator, *, k: int, gap: float) -> Instance:
     """k random binary channels, the best one `gap` ahead of the second within 2 % [EBWGW24, Sec. IV]."""
@@ -61,6 +64,11 @@ def random_set(
     return Instance.of([Channel.from_rows(rows, normalize=True) for rows in W[sets[fitting[0]]]])
 
 
+def low_noise(rng: np.random.Generator, *, n_letters: int = 3) -> Instance:
+    """Five channels (1 - e) I + e D with e = 0.4, 0.3, 0.2, 0.12, 0.05, the rows of each D uniform on the simplex."""
+    return Instance.of([_mostly_right(rng, n_letters, noise) for noise in NOISES])
+
+
 def near_tie(rng: np.random.Generator, *, k: int = 2, gap: float = 1e-4, capacity: float = 0.3) -> Instance:
     """k - 1 binary symmetric channels of one capacity, and one that is `gap` better."""
     rival, best = bsc(bsc_of_capacity(capacity)), bsc(bsc_of_capacity(capacity + gap))
@@ -94,6 +102,12 @@ def relabelled(rng: np.random.Generator, *, k: int = 4, n_letters: int = 3, gap:
     return Instance.of([*shuffled, Channel.from_rows(W)])
 
 
+def _mostly_right(rng: np.random.Generator, n_letters: int, noise: float) -> Channel:
+    """Every letter arrives as it is with probability 1 - noise, and else by a random row."""
+    wrong = rng.dirichlet(np.ones(n_letters), size=n_letters)
+    return Channel.from_rows((1.0 - noise) * np.eye(n_letters) + noise * wrong, normalize=True)
+
+
 def _permuted(W: Floats, rows: Sequence[int], columns: Sequence[int]) -> Channel:
     return Channel.from_rows(W[np.ix_(rows, columns)])
 
@@ -111,6 +125,7 @@ def _noisier(family: Callable[[float], Channel], bits: float, *, most: float) ->
 FAMILIES: Mapping[str, Callable[..., Instance]] = {
     "random-binary": random_binary,
     "random": random_set,
+    "low-noise": low_noise,
     "near-tie": near_tie,
     "noiseless-rival": noiseless_rival,
     "useless-rivals": useless_rivals,

@@ -77,19 +77,17 @@ def _pool(study: Study, most: int, workers: int | None, cluster: object) -> Abst
 
 
 def find_times(study: Study, journal: Journal, *, progress: Progress | None = None) -> None:
-    """Store the bracket of T* of every set of channels that lacks one, if the study compares with the lower bound.
+    """Store the bracket of T* of every set of channels that lacks one, of the sources to be compared with it.
 
     `progress(done, total)` counts sets of channels.
     """
-    if study.spec.lower_bound is None:
-        return
-    every = [(source, j) for source, sets in enumerate(study.instances) for j in range(len(sets))]
+    wanted = {i: source.lower_bound for i, source in enumerate(study.spec.instances) if source.lower_bound is not None}
+    every = [(i, j) for i in wanted for j in range(len(study.instances[i]))]
     stored = journal.times()
-    for done, (source, j) in enumerate(every, start=1):
-        if (source, j) not in stored:
-            channels = study.instances[source][j].channels
-            bound = lower_bound(channels, study.spec.deltas[0], rtol=study.spec.lower_bound)
-            journal.add_time(source, j, bound.characteristic_time.lower, bound.characteristic_time.upper)
+    for done, (i, j) in enumerate(every, start=1):
+        if (i, j) not in stored:
+            bound = lower_bound(study.instances[i][j].channels, study.spec.deltas[0], rtol=wanted[i])
+            journal.add_time(i, j, bound.characteristic_time.lower, bound.characteristic_time.upper)
         if progress:
             progress(done, len(every))
 

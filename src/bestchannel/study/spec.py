@@ -11,7 +11,7 @@
     policy = "adaptive"         # or "package.module:Class"; also: name, and the options of the policy
 
     [[instances]]
-    channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses
+    channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses, lower_bound
 
     [[instances]]
     family = "near-tie"         # see `channel_sets`; also its own numbers, and sets = how many sets are drawn
@@ -38,9 +38,12 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.study.channel_sets import FAMILIES
-from bestchannel.study.keys import Keys, number, text, whole
+from bestchannel.study.keys import Check, Keys, number, text, whole
 
 Rows = Mapping[str, list[list[float]]]
+
+EFFORT: Mapping[str, Check] = {"runs": whole(1), "max_senses": whole(1), "lower_bound": number(0.0, 1.0)}
+"""The keys that say how much is run, of the study and of a source of channels."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Source:
     sets: int
     runs: int
     max_senses: int | None
+    lower_bound: float | None  # within which T* is to be found; None: not at all
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,6 @@ class Spec:
     name: str
     seed: int
     deltas: tuple[float, ...]
-    lower_bound: float | None
     policies: tuple[PolicyChoice, ...]
     instances: tuple[Source, ...]
 
@@ -96,16 +99,15 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     """The study that a mapping describes; files of channels are looked for in `folder`."""
     keys = Keys(content, "")
     title, seed = keys.take("name", text, name), keys.take("seed", whole(0))
-    runs, limit = keys.take("runs", whole(1)), keys.take("max_senses", whole(1), None)
+    effort = _effort(keys, max_senses=None, lower_bound=None)
     deltas = keys.take("deltas", _deltas)
-    lower_bound = keys.take("lower_bound", number(0.0, 1.0), None)
     epsilon = keys.take("epsilon", number(0.0, 64.0), None)
     policies = [_policy(each, epsilon) for each in keys.tables("policies")]
-    sources = [_source(each, folder, runs, limit) for each in keys.tables("instances")]
+    sources = [_source(each, folder, effort) for each in keys.tables("instances")]
     keys.refuse_rest()
     _refuse_repeated("policies", [policy.name for policy in policies])
     _refuse_repeated("instances", [source.name for source in sources])
-    return Spec(title, seed, deltas, lower_bound, tuple(policies), tuple(sources))
+    return Spec(title, seed, deltas, tuple(policies), tuple(sources))
 
 
 def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
@@ -138,17 +140,22 @@ def _naming(where: str) -> Iterator[None]:
         raise InputError(f"{where}: {error}") from error
 
 
-def _source(keys: Keys, folder: Path, runs: int, limit: int | None) -> Source:
-    runs, limit = keys.take("runs", whole(1), runs), keys.take("max_senses", whole(1), limit)
+def _effort(keys: Keys, **defaults: Any) -> dict[str, Any]:
+    """How much is to be run: keys of the study, which a source may have too."""
+    return {key: keys.take(key, check, *([defaults[key]] if key in defaults else [])) for key, check in EFFORT.items()}
+
+
+def _source(keys: Keys, folder: Path, effort: Mapping[str, Any]) -> Source:
+    effort = _effort(keys, **effort)
     if "channels" in keys.left:
         path = folder / keys.take("channels", text)
         rows = {name: channel.W.tolist() for name, channel in read_channels(path).items()}
         name = keys.take("name", text, path.stem)
-        keys.refuse_rest(["channels", "name", "runs", "max_senses"])
-        return Source(name, "", {}, rows, 1, runs, limit)
+        keys.refuse_rest(["channels", "name", *EFFORT])
+        return Source(name, "", {}, rows, 1, **effort)
     family = keys.take("family", _family)
     name, sets = keys.take("name", text, family), keys.take("sets", whole(1), 1)
-    return Source(name, family, _numbers(keys, family), {}, sets, runs, limit)
+    return Source(name, family, _numbers(keys, family), {}, sets, **effort)
 
 
 def _numbers(keys: Keys, family: str) -> dict[str, float]:
