@@ -64,6 +64,6 @@ def test_rivals_e_value_at_the_truth_has_the_mean_one():
 def test_inputs_that_were_hardly_sensed_leave_the_capacity_open_from_above():
     counts = np.array([[900, 100], [100, 900], [3, 2]])
     channel = RecordedChannel.of(counts, "q", 16)
-    assert not channel.complete
-    assert channel.as_rival(10.0) == -10.0 * math.log(2)
+    assert not channel.bounded_by_senses
+    assert channel.ceiling == math.log(2)
     assert channel.as_leader(10.0) > 0.0

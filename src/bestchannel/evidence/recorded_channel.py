@@ -72,9 +72,14 @@ class RecordedChannel:
         return cls(counts.shape, shuffles, sensed, estimate, spread, float(tested.min()), W, _best_inputs(W))
 
     @property
-    def complete(self) -> bool:
-        """Whether every input was sensed often enough to be bet on."""
-        return len(self.sensed) == self.shape[0]
+    def ceiling(self) -> float:
+        """log min(n_inputs, n_outputs): no capacity is larger."""
+        return math.log(min(self.shape))
+
+    @property
+    def bounded_by_senses(self) -> bool:
+        """Whether senses can show that the capacity is below the ceiling: every input was sensed often enough."""
+        return self.ceiling > 0.0 and len(self.sensed) == self.shape[0]
 
     @property
     def largest_weight(self) -> float:
@@ -88,11 +93,9 @@ class RecordedChannel:
         return self._leader[weight]
 
     def as_rival(self, weight: float) -> float:
-        """log B(s): proved."""
+        """log B(s): proved. Only for channels that are `bounded_by_senses`."""
         if weight not in self._rival:
-            trivial = -weight * math.log(min(self.shape))  # no capacity is larger
-            bets = self.complete and min(self.shape) > 1
-            self._rival[weight] = max(trivial, self._rival_mean(weight)) if bets else trivial
+            self._rival[weight] = self._rival_mean(weight)
         return self._rival[weight]
 
     def _leader_mean(self, weight: float) -> float:

@@ -83,6 +83,11 @@ class ChannelEstimate:
     binning: Binning | None
 
     @property
+    def ceiling(self) -> float:
+        """log2 min(n_inputs, n_outputs): no capacity is larger."""
+        return math.log2(min(self.n_inputs, self.n_outputs))
+
+    @property
     def doubt(self) -> float:
         """How far off the estimate may well be, in bits: a quarter of the approximate or the proved interval."""
         known = self if self.withheld else self.asymptotic
@@ -272,7 +277,7 @@ def estimate(
     recorded = RecordedSet.of(fixed) if fixed else None
     channels = _channel_estimates(tables, recorded, delta / len(tables), progress)
     senses = sum(channel.senses for channel in channels)
-    proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt) for c in channels]
+    proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
     gaps = differences_of(proved) if recorded is None else recorded_differences(recorded, leading(proved).name, delta)
     bar = max(c.lower for c in channels) if recorded is None else -math.inf

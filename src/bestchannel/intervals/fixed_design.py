@@ -43,19 +43,16 @@ class RecordedSet:
     def interval(self, channel: int, alpha: float) -> tuple[float, float]:
         """Between which ends the capacity of a channel lies; each end is wrong with probability at most α/2."""
         recorded, nats = self.channels[channel], math.log(2.0 / alpha)
-        if min(recorded.shape) == 1:
-            return 0.0, 0.0
         s = weight_for(nats, recorded.spread)
-        lower = (recorded.as_leader(s) - nats) / s
-        s = weight_for(nats, recorded.spread, recorded)
-        upper = (nats - recorded.as_rival(s)) / s
-        return max(lower, 0.0), min(upper, math.log(min(recorded.shape)))
+        lower, upper = (recorded.as_leader(s) - nats) / s, recorded.ceiling
+        if recorded.bounded_by_senses:
+            s = weight_for(nats, recorded.spread, recorded)
+            upper = min((nats - recorded.as_rival(s)) / s, upper)
+        return max(lower, 0.0), upper
 
     def lead(self, b: int, a: int, nats: float) -> float:
         """The lower end of C_b - C_a: it is wrong with probability at most e^-nats."""
-        leader, rival = self.channels[b], self.channels[a]
-        s = weight_for(nats, leader.spread + rival.spread, rival)
-        return (leader.as_leader(s) + rival.as_rival(s) - nats) / s
+        return Comparison.planned(self.channels[b], self.channels[a], nats).lead(nats)
 
     def nats_for(self, leader: int, rival: int, delta: float) -> float:
         """The evidence that the leader needs against a rival, so that the best channel is ruled out with at most δ.
@@ -79,19 +76,61 @@ class RecordedSet:
         """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
 
         At first each of the k(k-1) claims has a share of δ. Of a pair that is settled one claim is false, and its share
-        is free for the others, which are then looked at again [Holm79, Sha86].
+        is free for the others, which are then looked at again [Holm79, Sha86]: with the same e-values, so that their
+        plans are those of the first look.
         """
         k = len(self.channels)
+        pairs = [(b, a) for b in range(k) for a in range(k) if a != b]
+        nats = _needed(len(pairs), delta)
+        evidence = {(b, a): Comparison.planned(self.channels[b], self.channels[a], nats).evidence for b, a in pairs}
         settled: set[tuple[int, int]] = set()
-        while True:
-            claims = k * (k - 1) - len(settled)
-            nats = math.log(claims / delta) if claims else 0.0
-            pairs = ((b, a) for b in range(k) for a in range(k) if a != b)
-            more = {(b, a) for b, a in pairs if (b, a) not in settled and self.lead(b, a, nats) > 0.0}
-            if not more:
-                closed = _closed(settled)
-                return tuple(sorted((b, a) for b, a in closed if (a, b) not in closed))
+        while more := {pair for pair in evidence if evidence[pair] > nats} - settled:
             settled |= more
+            nats = _needed(len(pairs) - len(settled), delta)
+        closed = _closed(settled)
+        return tuple(sorted((b, a) for b, a in closed if (a, b) not in closed))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a leader is to be shown to be better than a rival: a plan from pilots and numbers of senses alone.
+
+    The rival's capacity is bounded by bets on its senses, or by its ceiling, whichever should show more.
+    """
+
+    leader: RecordedChannel
+    rival: RecordedChannel
+    weight: float
+    on_rival: bool
+
+    @classmethod
+    def planned(cls, leader: RecordedChannel, rival: RecordedChannel, nats: float) -> Comparison:
+        """The plan that should show the largest difference with so many nats."""
+        plans = [cls(leader, rival, weight_for(nats, leader.spread), False)]
+        if rival.bounded_by_senses:
+            plans.append(cls(leader, rival, weight_for(nats, leader.spread + rival.spread, rival), True))
+        return max(plans, key=lambda plan: plan.expected(nats))
+
+    def expected(self, nats: float) -> float:
+        """The lower end that the pilots let expect."""
+        value, spread = (self.rival.estimate, self.rival.spread) if self.on_rival else (self.rival.ceiling, 0.0)
+        paid = nats / self.weight + 0.5 * self.weight * (self.leader.spread + spread)
+        return self.leader.estimate - value - paid
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of an e-value of C_leader <= C_rival."""
+        against = self.rival.as_rival(self.weight) if self.on_rival else -self.weight * self.rival.ceiling
+        return self.leader.as_leader(self.weight) + against
+
+    def lead(self, nats: float) -> float:
+        """The lower end of C_leader - C_rival: wrong with probability at most e^-nats."""
+        return (self.evidence - nats) / self.weight
+
+
+def _needed(claims: int, delta: float) -> float:
+    """Nats that each of so many claims needs, if all are to be right at once."""
+    return math.log(max(claims, 1)) - math.log(delta)
 
 
 def _closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:

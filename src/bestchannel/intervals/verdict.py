@@ -15,13 +15,17 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of one channel, in bits: lower <= capacity <= upper, and how far off the estimate may well be."""
+    """What is known of one channel, in bits: lower <= capacity <= upper.
+
+    `doubt` is how far off the estimate may well be, `ceiling` the largest capacity that its alphabets allow.
+    """
 
     name: str
     capacity: float
     lower: float
     upper: float
     doubt: float = 0.0
+    ceiling: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ def judge(
     still_open = {gap.rival: gap for gap in gaps if not gap.lower > -epsilon}
     rivals = [(s, still_open[s.name]) for s in standings if s.name in still_open and s.upper >= bar]
     left = [leader, *(standing for standing, _ in rivals)]
+    ceilings = {standing.name: standing.ceiling for standing in standings}
     return Verdict(
         decided=not still_open,
         best=None if still_open else leader.name,
@@ -120,7 +125,7 @@ def judge(
         more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
         leader=leader.name,
         more_senses_range=_range(leader, rivals, epsilon, senses),
-        within_bits=max([0.0, *(-gap.lower for gap in gaps)]),
+        within_bits=max([0.0, *(min(-gap.lower, ceilings[gap.rival]) for gap in gaps)]),
     )
 
 
