@@ -13,7 +13,7 @@ import numpy as np
 
 from bestchannel.compiled import entry, inner
 from bestchannel.evidence.rival_bound_kernels import MATRIX, VECTOR
-from bestchannel.evidence.rival_loss_kernels import Losses, climb, new_room
+from bestchannel.evidence.rival_loss_kernels import Losses, climb, copy, new_room
 from bestchannel.evidence.rival_row_kernels import row_bound
 
 ROUNDS = 12
@@ -106,13 +106,14 @@ def _expected_loss(W, N, s, tilts, logQ, largest, P, logw, logR, room):
     """What bets lose on N senses of W as they are expected, where they lose most; P, logw and logR move there."""
     n_inputs, n_outputs = W.shape
     counts, charged, logQs = np.empty(W.shape), np.zeros(n_inputs), np.empty((n_inputs, 1, n_outputs))
+    senses, omega = np.empty((n_inputs, 1)), np.empty((n_inputs, 1))
     for x in range(n_inputs):
+        senses[x, 0], omega[x, 0] = N[x], tilts[x]
         for y in range(n_outputs):
             counts[x, y] = tilts[x] * N[x] * W[x, y]
             logQs[x, 0, y] = logQ[y]
             charged[x] += counts[x, y] * logQ[y]
-    losses = Losses(counts, charged, N.reshape((-1, 1)), tilts.reshape((-1, 1)), logQs, s)
-    return climb(losses, P, logw, logR, largest, CLOSE_ENOUGH, room)
+    return climb(Losses(counts, charged, senses, omega, logQs, s), P, logw, logR, largest, CLOSE_ENOUGH, room)
 
 
 @entry(f"void({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {MATRIX}, float64, float64, {MATRIX}, {MATRIX}, {VECTOR})")
@@ -123,14 +124,16 @@ def bets(W, P, N, weights, starts, largest, most, tilts, Q, losses):
     distributions `starts`, which move there. `most` is the largest tilt.
     """
     n_inputs, n_outputs = W.shape
-    logw, pushed, logQ = np.log(W), P.copy(), np.empty(n_outputs)
+    logw, pushed, logQ = np.empty(W.shape), np.empty(n_inputs), np.empty(n_outputs)
     worst, logR = np.empty((len(starts), n_inputs, n_outputs)), np.empty((len(starts), n_outputs))
     rows, factors, room = np.empty(W.shape), np.empty(n_inputs), new_room(1, n_inputs, n_outputs)
+    copy(P, pushed)
     for x in range(n_inputs):
         for y in range(n_outputs):
-            rows[x, y] = N[x] * W[x, y]
+            logw[x, y], rows[x, y] = math.log(W[x, y]), N[x] * W[x, y]
     for start in range(len(starts)):
-        worst[start] = logw
+        for x in range(n_inputs):
+            copy(logw[x], worst[start, x])
         _outputs(logw, starts[start], logR[start])
     for i in range(len(weights)):
         _push(rows, N, weights[i], largest <= 0.0, pushed, logw, logQ, factors)

@@ -14,7 +14,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.compiled import entry, inner
-from bestchannel.evidence.rival_loss_kernels import Losses, balance, climb, loss, new_room
+from bestchannel.evidence.rival_loss_kernels import Losses, balance, climb, copy, loss, new_room
 
 SETTLED = 1e-4
 SWEEPS = 6
@@ -60,9 +60,7 @@ def _search(losses, P, logW, logR, largest, target, boxes, room):
 
     P is where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound.
     """
-    boxes.ends[0, 0], boxes.ends[0, 1] = 0.0, min(largest, 1.0)
-    boxes.logw[0, 0], boxes.logw[0, 1] = logW, logW
-    boxes.logR[0], boxes.P[0] = logR, P
+    _first_box(boxes, P, logW, logR, largest)
     _bound_box(losses, boxes, 0, target, room)
     used = 1
     while True:
@@ -73,17 +71,41 @@ def _search(losses, P, logW, logR, largest, target, boxes, room):
         if not boxes.bound[worst] > target:
             return boxes.bound[worst]
         if used == len(boxes.bound):
-            P[:], logW[:], logR[:] = boxes.P[worst], boxes.logw[worst, 1], boxes.logR[worst]
+            copy(boxes.P[worst], P)
+            copy(boxes.logR[worst], logR)
+            for z in range(len(P)):
+                copy(boxes.logw[worst, 1, z], logW[z])
             return boxes.bound[worst]
         x, cut = _cut(losses, boxes, worst, room)
-        boxes.ends[used], boxes.logw[used] = boxes.ends[worst], boxes.logw[worst]
-        boxes.logR[used], boxes.P[used] = boxes.logR[worst], boxes.P[worst]
+        _copy_box(boxes, worst, used)
         boxes.ends[worst, 1, x] = boxes.ends[used, 0, x] = cut
         before = boxes.bound[worst]
         for box in (worst, used):
             _bound_box(losses, boxes, box, target, room)
             boxes.bound[box] = min(boxes.bound[box], before)
         used += 1
+
+
+@inner
+def _first_box(boxes, P, logW, logR, largest):
+    """All input distributions without an entry above `largest`."""
+    copy(logR, boxes.logR[0])
+    copy(P, boxes.P[0])
+    for x in range(len(P)):
+        boxes.ends[0, 0, x], boxes.ends[0, 1, x] = 0.0, min(largest, 1.0)
+        for side in range(2):
+            copy(logW[x], boxes.logw[0, side, x])
+
+
+@inner
+def _copy_box(boxes, box, to):
+    """One box in the place of another."""
+    copy(boxes.logR[box], boxes.logR[to])
+    copy(boxes.P[box], boxes.P[to])
+    for side in range(2):
+        copy(boxes.ends[box, side], boxes.ends[to, side])
+        for x in range(boxes.P.shape[1]):
+            copy(boxes.logw[box, side, x], boxes.logw[to, side, x])
 
 
 @inner
@@ -133,9 +155,11 @@ def _saddle(weight, ends, logR, P, room):
     The output at that P, which is the best R, is left in `room.R[1]`.
     """
     n_inputs, n_outputs = room.parts.shape
-    room.ends[:], room.rest[:] = ends, 0.0
     constant = 0.0
+    for y in range(n_outputs):
+        room.rest[y] = 0.0
     for x in range(n_inputs):
+        room.ends[0, x], room.ends[1, x] = ends[0, x], ends[1, x]
         P[x] += TOWARDS_KNAPSACK * (room.P[x] - P[x])
         low, high = ends[0, x], ends[1, x]
         width = max(high - low, 1e-12)
@@ -204,7 +228,7 @@ def _cut(losses, boxes, box, room):
         if width <= 1e-9:
             continue
         middle = P[x] if low + 0.02 * width < P[x] < high - 0.02 * width else 0.5 * (low + high)
-        room.logw[:] = logw[1, x]
+        copy(logw[1, x], room.logw)
         chord = room.at_ends[0, x] + (middle - low) / width * (room.at_ends[1, x] - room.at_ends[0, x])
         gap = chord - loss(losses, x, middle, logR, room.logw, room)
         if gap > most:
@@ -240,22 +264,32 @@ def bounded(counts, charged, senses, tilts, logQ, weight, P, logW, logR, largest
 
 
 @inner
-def _merge(senses, tilts, Q, side, at, into_senses, into_tilts, into_Q):
+def _sum(values):
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+@inner
+def _merge(senses, tilts, Q, first, last, x, side, at, into_senses, into_tilts, into_Q):
     """The epoch of one end of a chord: at the least ω (side 0) or at the largest (side 1)."""
     low, high = np.inf, -np.inf
-    for i in range(len(senses)):
-        if senses[i] > 0.0:
-            low, high = min(low, tilts[i]), max(high, tilts[i])
-    into_tilts[at] = (high if side else low) if high >= low else 0.0
-    into_senses[at], into_Q[at] = 0.0, 0.0
-    for i in range(len(senses)):
-        upper = (tilts[i] - low) / (high - low) if high > low else 0.0
-        part = senses[i] * (upper if side else 1.0 - upper)
-        into_senses[at] += part
-        for y in range(Q.shape[1]):
-            into_Q[at, y] += part * Q[i, y]
+    for i in range(first, last):
+        if senses[i, x] > 0.0:
+            low, high = min(low, tilts[i, x]), max(high, tilts[i, x])
+    into_tilts[x, at] = (high if side else low) if high >= low else 0.0
+    into_senses[x, at] = 0.0
     for y in range(Q.shape[1]):
-        into_Q[at, y] = into_Q[at, y] / into_senses[at] if into_senses[at] > 0.0 else 1.0
+        into_Q[x, at, y] = 0.0
+    for i in range(first, last):
+        upper = (tilts[i, x] - low) / (high - low) if high > low else 0.0
+        part = senses[i, x] * (upper if side else 1.0 - upper)
+        into_senses[x, at] += part
+        for y in range(Q.shape[1]):
+            into_Q[x, at, y] += part * Q[i, y]
+    for y in range(Q.shape[1]):
+        into_Q[x, at, y] = into_Q[x, at, y] / into_senses[x, at] if into_senses[x, at] > 0.0 else 1.0
 
 
 @entry(f"void({MATRIX}, {MATRIX}, {MATRIX}, {MATRIX}, {MATRIX}, {CUBE})")
@@ -267,23 +301,15 @@ def merged(senses, tilts, Q, into_senses, into_tilts, into_Q):
     the groups about equal in senses.
     """
     groups = into_senses.shape[1] // 2
-    total, so_far, first = senses.sum(), 0.0, 0
+    total, so_far, first = 0.0, 0.0, 0
+    for i in range(len(senses)):
+        total += _sum(senses[i])
     for group in range(groups):
         last = first
         while last < len(senses) and (group == groups - 1 or so_far < total * (group + 1) / groups):
-            so_far += senses[last].sum()
+            so_far += _sum(senses[last])
             last += 1
         for x in range(senses.shape[1]):
             for side in range(2):
-                at = 2 * group + side
-                _merge(
-                    senses[first:last, x],
-                    tilts[first:last, x],
-                    Q[first:last],
-                    side,
-                    at,
-                    into_senses[x],
-                    into_tilts[x],
-                    into_Q[x],
-                )
+                _merge(senses, tilts, Q, first, last, x, side, 2 * group + side, into_senses, into_tilts, into_Q)
         first = last

@@ -60,6 +60,13 @@ class Room(NamedTuple):
 
 
 @inner
+def copy(source, target):
+    """target = source, for vectors."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@inner
 def new_room(n_epochs, n_inputs, n_outputs):
     """Space for the rows of one rival."""
     return Room(
@@ -101,8 +108,10 @@ def loss(losses, x, p, logR, logw, room):
 def climb(losses, P, logW, logR, largest, settled, room):
     """F(P) at a P where it is about largest; P, the rows and R move there. With largest <= 0, P stays."""
     n_inputs, n_outputs = logW.shape
-    room.ends[0], room.ends[1] = 0.0, min(largest, 1.0)
-    room.rest[:] = 0.0
+    for x in range(n_inputs):
+        room.ends[0, x], room.ends[1, x] = 0.0, min(largest, 1.0)
+    for y in range(n_outputs):
+        room.rest[y] = 0.0
     before = -np.inf
     for _ in range(CLIMBS):
         value = 0.0
