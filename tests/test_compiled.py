@@ -51,7 +51,7 @@ def write_kernels(folder, *, shift=1.0, offset=0.0, how="jit", signature="", par
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch):
-    """`load()` imports the entry of a package of kernels as a fresh process would."""
+    """`load()` compiles the entry of a package of kernels as a fresh process would."""
     package = write_kernels(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(compiled, "_announcement", compiled._Announcement())
@@ -59,7 +59,7 @@ def kernels(tmp_path, monkeypatch):
     def load():
         for name in [name for name in sys.modules if name.startswith(package.name)]:
             del sys.modules[name]
-        return importlib.import_module(f"{package.name}.entry")
+        return compiled.compiled_copy(f"{package.name}.entry")
 
     load.package = package
     return load
@@ -71,7 +71,7 @@ def hits(module):
 
 def fresh_process(package, **environment):
     """What a process of its own computes with the package, and what it says."""
-    script = f"from {package.name}.entry import twice; print(twice(3.0))"
+    script = f"from bestchannel import compiled; print(compiled.compiled_copy('{package.name}.entry').twice(3.0))"
     path = os.pathsep.join([str(package.parent), str(SOURCE.parent)])
     run = subprocess.run(
         [sys.executable, "-c", script],

@@ -34,9 +34,10 @@ def test_importing_the_package_loads_its_own_modules(loaded):
     assert {"bestchannel", "bestchannel.capacity.solve", "numpy"} <= loaded
 
 
-def test_the_kernels_and_only_they_load_numba():
-    assert "numba" in modules_after("import bestchannel.capacity.lanes")
-    assert "numba" not in modules_after("import bestchannel.capacity.dense, bestchannel.capacity.vectors")
+def test_the_compiler_and_not_the_kernels_load_numba():
+    kernels = "capacity.lanes", "evidence.rival_bound_kernels", "lower_bound.kernels.branch_and_bound"
+    assert "numba" not in modules_after("; ".join(f"import bestchannel.{name}" for name in kernels))
+    assert "numba" in modules_after("import bestchannel.kernel_cache")
 
 
 def test_importing_installs_no_log_handler_and_prints_nothing():

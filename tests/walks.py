@@ -16,12 +16,12 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
     """The modules whose functions the call runs, without the package's name, in the order of their first visit.
 
     The call is made twice, and the second is followed: the first imports what is imported at first use and
-    compiles kernels, neither of which data goes through. Capacities are those of a process that has computed for a
-    second, by when they are compiled ones. A module counts when Python runs a function of it, also a lambda,
+    compiles kernels, neither of which data goes through. Kernels are those of a process that has computed for some
+    seconds, by when they are compiled. A module counts when Python runs a function of it, also a lambda,
     a comprehension or what a dataclass generates; compiled kernels run below Python and do not count, nor does
     what other threads run. Garbage is collected before: what is closed then, as the generators of policies, runs too.
     """
-    compiled.load_room("bestchannel.capacity")
+    compiled.load_room("bestchannel")
     call()
     gc.collect()
     visited: dict[str, None] = {}

@@ -1,8 +1,9 @@
 """One toolchain for all kernels: how they are compiled, kept on disk, announced, and loaded at first use.
 
-A module of kernels decorates its functions with `entry`, `jit`, `inner`, `inlined` or `regrouping`, and whoever calls
-them holds it as `Kernels("package.module", seconds)`. numba is imported with the first kernel and not before; no
-other module imports it.
+A module of kernels decorates its functions with `entry`, `jit`, `inner`, `inlined` or `regrouping`, which only say how
+they are to be compiled, and whoever calls them holds it as `Kernels("package.module", seconds)`. What is compiled is a
+copy of the module (`kernel_copies`); the module itself stays Python, and small work is done in it (`uncompiled`).
+numba is imported with the first kernel that is compiled and not before; no other module imports it.
 
 No kernel assigns an array to a slice, `a[:] = b`: numba would compile the making of an error message, for seconds.
 
@@ -17,12 +18,14 @@ import importlib
 import logging
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
+
+from bestchannel.kernel_copies import KERNEL_MODULES, copied
 
 logger = logging.getLogger("bestchannel")
 
@@ -31,7 +34,10 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 PATIENCE_S = 1.0
 """How long work that does not need kernels, since Python can do it as well, goes on without them."""
 
-_in_python: dict[str, float] = {}
+CALLS_IN_A_SECOND = 800_000
+"""About how many logarithms and exponentials kernels take in a second of Python."""
+
+_seconds_in_python: dict[str, float] = {}
 
 REGISTRY: dict[str, Kernels] = {}
 """Every module of kernels that somebody may call for, by name: `for kernels in REGISTRY.values(): kernels()`."""
@@ -42,17 +48,25 @@ class Kernels:
     """A module of kernels, imported when it is first called for, and then compiled or read from the cache.
 
     numba compiles for the types that it meets, so the module's `warm_up`, where it has one, calls every entry
-    once. `seconds` is about how long all of it takes to compile.
+    once. `seconds` is about how long all of it takes to compile. A module that has the same digits in Python
+    (`same_in_python`) is first run there, where nothing is in the cache, for about half as long.
     """
 
     module: str
     seconds: int
+    same_in_python: bool = False
 
     def __post_init__(self) -> None:
         REGISTRY[self.module] = self
 
-    def __call__(self) -> ModuleType:
-        """The module, ready to be used."""
+    def __call__(self) -> Any:
+        """The functions of the module, compiled or not."""
+        if self.same_in_python and not self.ready and not _kept(self.module):
+            return _in_python(self.module, self.seconds * CALLS_IN_A_SECOND // 2)
+        return _loaded(self.module)
+
+    def load(self) -> ModuleType:
+        """The compiled functions of the module."""
         return _loaded(self.module)
 
     @property
@@ -62,24 +76,49 @@ class Kernels:
 
     def worth_loading(self, seconds: float) -> bool:
         """Whether to load the kernels for work that Python does in so many seconds: once it has spent `PATIENCE_S`."""
-        _in_python[self.module] = _in_python.get(self.module, 0.0) + seconds
-        return self.ready or _in_python[self.module] > PATIENCE_S
+        _seconds_in_python[self.module] = _seconds_in_python.get(self.module, 0.0) + seconds
+        return self.ready or _seconds_in_python[self.module] > PATIENCE_S
 
 
 def load_room(room: str) -> None:
     """Load all kernels of a room, such as "bestchannel.evidence"."""
     for name, kernels in REGISTRY.items():
         if name.startswith(room):
-            kernels()
+            kernels.load()
+
+
+@functools.cache
+def _kept(name: str) -> bool:
+    from bestchannel.kernel_disk import kept
+
+    return kept(name, stamp(name))
+
+
+@functools.cache
+def _in_python(name: str, patience: int) -> Any:
+    from bestchannel.uncompiled import in_python
+
+    return in_python(name, patience, functools.partial(_loaded, name))
 
 
 @functools.cache
 def _loaded(name: str) -> ModuleType:
     _announcement.loading = name
-    module = importlib.import_module(name)
+    module = compiled_copy(name)
     if hasattr(module, "warm_up"):
         module.warm_up()
     _announcement.loaded.add(name)
+    return module
+
+
+def compiled_copy(name: str) -> ModuleType:
+    """A copy of a module of kernels with its functions compiled: those with a signature now, others when called."""
+    module = copied(name, _compiled, {})
+    for function, recipe in _recipes.items():
+        if recipe.signature and function.__module__ == name and not _disabled():
+            compiled = getattr(module, function.__name__)
+            compiled.compile(recipe.signature)
+            compiled.disable_compile()
     return module
 
 
@@ -116,50 +155,68 @@ def can_keep() -> bool:
     return _announcement.kept
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a function is compiled: at once for a signature or for the types that it meets; alone or into others."""
+
+    signature: str | None = None
+    linked: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_recipes: dict[Any, Recipe] = {}
+"""The recipe of every function that is decorated."""
+
+
 def entry(signature: str) -> Callable[[Callable[..., Any]], Any]:
-    """A function that Python calls, compiled for this signature when its module is imported."""
-    return lambda function: _compiled(function, signature)
+    """A function that Python calls, compiled for this signature when its module is loaded."""
+    return lambda function: _declared(function, Recipe(signature))
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """A function that Python or compiled ones call, compiled for the types that it meets."""
-    return _compiled(function)
+    return _declared(function, Recipe())
 
 
 def inner(function: Callable[..., Any]) -> Any:
     """A function that only compiled ones call, and that is quicker to compile for that: see `kernel_linking`."""
-    numba: Any = importlib.import_module("numba")
-    if numba.config.DISABLE_JIT:
-        return function
-    from bestchannel.kernel_linking import LinkedCompiler
-
-    return numba.njit(**OPTIONS, pipeline_class=LinkedCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-        function
-    )
+    return _declared(function, Recipe(linked=True))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A function that becomes part of those that call it."""
-    return _compiled(function, inline="always")
+    return _declared(function, Recipe(options={"inline": "always"}))
 
 
 def regrouping(function: Callable[..., Any]) -> Any:
     """A function whose sums may be taken in another order, so that they vectorise."""
-    return _compiled(function, fastmath={"reassoc", "contract"})
+    return _declared(function, Recipe(options={"fastmath": {"reassoc", "contract"}}))
 
 
-def _compiled(function: Callable[..., Any], signature: str | None = None, **options: Any) -> Any:
+def _declared(function: Callable[..., Any], recipe: Recipe) -> Any:
+    KERNEL_MODULES.add(function.__module__)
+    _recipes[function] = recipe
+    return function
+
+
+def _compiled(function: FunctionType, bound: FunctionType) -> Any:
+    """The function compiled, in the form that is bound to compiled ones, if it is to be."""
+    recipe = _recipes.get(function)
+    if recipe is None:
+        return bound
+    if _disabled():
+        return bound if recipe.linked or recipe.options else _interpreted(bound)
+    from bestchannel.kernel_cache import cached
+    from bestchannel.kernel_linking import linked
+
+    if recipe.linked:
+        return linked(bound, OPTIONS)
+    return cached(bound, {**OPTIONS, **recipe.options}, stamp(bound.__module__), _announcement)
+
+
+def _disabled() -> bool:
     numba: Any = importlib.import_module("numba")
-    if numba.config.DISABLE_JIT:
-        return function if options else _interpreted(function)
-    from bestchannel.kernel_cache import KernelCache
-
-    dispatcher = numba.njit(**OPTIONS, **options)(function)
-    dispatcher._cache = KernelCache(function, stamp(function.__module__), _announcement)
-    if signature:
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-    return dispatcher
+    return bool(numba.config.DISABLE_JIT)
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from types import FunctionType
 from typing import Any
 
+from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps, loads
 
-from bestchannel.kernel_linking import set_environments
+from bestchannel.kernel_linking import set_environments, without_literals
+
+
+def cached(function: FunctionType, options: dict[str, Any], stamp: str, announce: Callable[[bool], None]) -> Any:
+    """The function compiled, for the types that it meets, and kept on disk; see `KernelCache`."""
+    dispatcher = without_literals(njit(**options)(function))
+    dispatcher._cache = KernelCache(function, stamp, announce)
+    return dispatcher
 
 
 class _Sealed(CompileResultCacheImpl):

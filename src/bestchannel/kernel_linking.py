@@ -8,8 +8,11 @@ wasted, which is a third of the time that a module of kernels takes to compile.
 
 from __future__ import annotations
 
+import functools
+from types import FunctionType
 from typing import Any
 
+from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
@@ -69,6 +72,23 @@ class LinkedCompiler(Compiler):
             pipeline._finalized = False
             pipeline.finalize()
         return pipelines
+
+
+def linked(function: FunctionType, options: dict[str, Any]) -> Any:
+    """The function in a form that compiled ones take in."""
+    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return without_literals(njit(**options, **wrappers, pipeline_class=LinkedCompiler)(function))
+
+
+def without_literals(dispatcher: Any) -> Any:
+    """The same, but compiled once for all integers: numba would do so for 0, for 1 and for others."""
+    dispatcher.get_call_template = functools.partial(_general_template, dispatcher.get_call_template)
+    return dispatcher
+
+
+def _general_template(get_call_template, args, kws):
+    general = {name: types.unliteral(each) for name, each in kws.items()}
+    return get_call_template(tuple(types.unliteral(each) for each in args), general)
 
 
 def set_environments(result: Any) -> None:

@@ -76,7 +76,7 @@ def test_hundreds_of_small_channels_are_solved_without_numba():
 
 
 def test_kernels_are_worth_loading_once_python_has_spent_its_patience(monkeypatch):
-    monkeypatch.setattr(compiled, "_in_python", {})
+    monkeypatch.setattr(compiled, "_seconds_in_python", {})
     kernels = object.__new__(compiled.Kernels)
     object.__setattr__(kernels, "module", "no.such.kernels")
     assert not kernels.worth_loading(0.6 * compiled.PATIENCE_S)

@@ -8,20 +8,16 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
 from bestchannel.evidence.rival_bets import LARGEST_INPUT, RivalAccount, bound_kernels, rival_bets
+from bestchannel.evidence.rival_row_kernels import row_bound
 from bestchannel.information import NATS_PER_BIT
 
 
-@njit
-def _compiled_row_bound(a, N, tau, logQ, s, logR, logw):
+def _row_bound(a, N, tau, logQ, s, logR, logw):
     return row_bound(a, N, tau, logQ, s, logR, logw, np.empty(logQ.shape), np.empty(len(N)), np.empty(len(a)), 1e-4)
-
-
-from bestchannel.evidence.rival_row_kernels import row_bound  # noqa: E402 (numba looks it up when it compiles)
 
 
 def row_loss(w, a, N, tau, logQ, s, logR):
@@ -60,7 +56,7 @@ def largest_found(row, rng, starts=3):
 def test_no_row_loses_more_than_the_bound_of_its_row(seed):
     row, rng = random_row(seed), np.random.default_rng(seed)
     logw = np.log(np.full(len(row[0]), 1.0 / len(row[0])))
-    bound = _compiled_row_bound(*row, logw)
+    bound = _row_bound(*row, logw)
     assert bound >= largest_found(row, rng) - 1e-6 * (1 + abs(bound))
 
 
@@ -72,7 +68,7 @@ def test_bound_of_a_row_is_hardly_too_large_where_bets_are_as_a_policy_makes_the
         counts = sum(o * rng.multinomial(int(n), W) for o, n in zip(omega, N, strict=True))
         Q = np.log(rng.dirichlet(np.full(4, 20.0), 2))
         row = P * counts, N, P * omega, Q, P * 100.0, Q[0]
-        bound = _compiled_row_bound(*row, np.log(np.maximum(W, 1e-9)))
+        bound = _row_bound(*row, np.log(np.maximum(W, 1e-9)))
         assert largest_found(row, rng, 1) <= bound + 1e-6 <= largest_found(row, rng, 1) + 2e-3
 
 

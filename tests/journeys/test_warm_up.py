@@ -23,7 +23,7 @@ def test_warm_up_leaves_nothing_to_compile():
     first = warm_up("--json")
     assert first.returncode == 0
     assert {each["name"] for each in json.loads(first.stdout)["kernels"]} == set(compiled.REGISTRY)
-    script = "from bestchannel import cli, compiled; [kernels() for kernels in compiled.REGISTRY.values()]"
+    script = "from bestchannel import cli, compiled; [kernels.load() for kernels in compiled.REGISTRY.values()]"
     again = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert again.stderr == ""  # compiling would be announced
 

@@ -73,5 +73,5 @@ def _begin() -> None:
 
 def _load(name: str) -> Loaded:
     started = time.monotonic()
-    compiled.REGISTRY[name]()
+    compiled.REGISTRY[name].load()
     return Loaded(name, time.monotonic() - started, compiled.can_keep())

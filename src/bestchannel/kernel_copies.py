@@ -1,0 +1,51 @@
+"""Copies of a module of kernels whose functions call one another, and not those of the module itself.
+
+A module of kernels is Python. What is compiled and what is run as it is are two copies of it, each made of its code
+and of that of the modules that it takes kernels from.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+Bind = Callable[[FunctionType, FunctionType], Any]
+"""What stands in a copy for a function: made of the function and of itself, bound to the names of the copy."""
+
+KERNEL_MODULES: set[str] = set()
+"""The modules that have kernels, as their functions are decorated."""
+
+
+def copied(name: str, bind: Bind, replaced: Mapping[str, Any]) -> ModuleType:
+    """A copy of the module with this name; `replaced` are other values for names that its kernels use."""
+    importlib.import_module(name)
+    return _Copies(bind, replaced).of(name)
+
+
+class _Copies:
+    """The copies that belong together, by the names of their modules."""
+
+    def __init__(self, bind: Bind, replaced: Mapping[str, Any]) -> None:
+        self._bind, self._replaced = bind, replaced
+        self._copies: dict[str, ModuleType] = {}
+
+    def of(self, name: str) -> ModuleType:
+        """The copy of a module, made when it is first asked for."""
+        if name not in self._copies:
+            copy = self._copies[name] = ModuleType(name)
+            names = vars(sys.modules[name])
+            vars(copy).update(names | {each: self._replaced[each] for each in self._replaced.keys() & names.keys()})
+            for each, value in names.items():
+                if isinstance(value, FunctionType) and value.__module__ in KERNEL_MODULES:
+                    setattr(copy, each, self._function(value, copy))
+        return self._copies[name]
+
+    def _function(self, function: FunctionType, copy: ModuleType) -> Any:
+        """What stands for a function, wherever it comes from."""
+        if function.__module__ != copy.__name__:
+            return getattr(self.of(function.__module__), function.__name__)
+        bound = FunctionType(function.__code__, vars(copy), function.__name__, function.__defaults__)
+        return self._bind(function, bound)
