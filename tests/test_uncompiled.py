@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -192,8 +191,6 @@ def test_kernels_are_found_on_disk_by_what_they_are_made_of(tmp_path, monkeypatc
     folder = tmp_path / "evidence_0123"
     folder.mkdir()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(kernel_disk, "USER_CACHES", ())
-    monkeypatch.setattr(kernel_disk, "find_spec", lambda _: SimpleNamespace(origin=str(tmp_path / "nowhere" / "x.py")))
     index = folder / f"rival_bound_kernels.merged-1.py{sys.version_info[0]}{sys.version_info[1]}.nbi"
     index.write_bytes(b"of another " + b"0" * 64)
     assert not kernel_disk.kept(name, stamp)

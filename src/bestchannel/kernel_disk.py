@@ -19,14 +19,12 @@ def kept(module: str, stamp: str) -> bool:
 
 
 def _folders(module: str) -> Iterator[Path]:
-    """Where numba looks: in the folder that is named, or beside the source, or in that of the user."""
-    origin = getattr(find_spec(module), "origin", None)
-    if origin is None:
-        return
+    """Where numba looks: in the folder that is named; without one, beside the source and in those of the user."""
     named, cache = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     if named:
         yield from _children(Path(named))
-    yield Path(origin).parent / "__pycache__"
+        return
+    yield Path(getattr(find_spec(module), "origin", None) or "nowhere").parent / "__pycache__"
     for each in ([f"{cache}/numba"] if cache else []) + list(USER_CACHES):
         yield from _children(Path(each).expanduser())
 
