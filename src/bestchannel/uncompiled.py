@@ -54,13 +54,20 @@ def _guarded(value: Any, compiled: Callable[[], ModuleType]) -> Any:
         before = [(array, array.copy()) for array in _written(arguments)]
         try:
             with np.errstate(all="ignore"):
-                return value(*arguments)
+                return _plain(value(*arguments))
         except REFUSALS:
             for array, content in before:
                 array[...] = content
             return getattr(compiled(), value.__name__)(*arguments)
 
     return call
+
+
+def _plain(result: Any) -> Any:
+    """A result with numbers of Python for those of NumPy, as compiled code returns it."""
+    if type(result) is tuple:
+        return tuple(_plain(each) for each in result)
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def _written(arguments: tuple[Any, ...]) -> Iterator[Floats]:
