@@ -146,6 +146,16 @@ def test_only_missing_runs_are_made(study, tmp_path):
     assert found[:3] == [Piece(0, 2, 4), Piece(0, 5, 12), Piece(1, 0, 12)]
 
 
+@pytest.mark.parametrize("free", [1, 2, 3, 4, 7, 12, 100])
+def test_fewer_pieces_than_free_processes_are_cut_into_enough(free):
+    missing = [Piece(0, 2, 14), Piece(1, 0, 12)]
+    shared = runner._shared(runner.deque(missing), free)
+    assert [(piece.condition, n) for piece in shared for n in range(piece.first, piece.last)] == [
+        (piece.condition, n) for piece in missing for n in range(piece.first, piece.last)
+    ]
+    assert len(shared) >= min(free, 24)
+
+
 @pytest.mark.parametrize("condition", [0, 3])
 def test_journal_of_other_software_is_refused_whichever_condition_it_shows_in(study, tmp_path, condition):
     with opened(tmp_path / "journal.db", study.spec) as journal:

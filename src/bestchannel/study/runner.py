@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import pairwise
 
 from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
@@ -65,12 +66,12 @@ def conduct(
         show(done, study.total)
 
     if missing:
-        with _pool(study, len(missing), workers, cluster) as pool:
+        with _pool(study, study.total - done, workers, cluster) as pool:
             _carry_through(missing, store, pool)
 
 
 def _pool(study: Study, most: int, workers: int | None, cluster: object) -> AbstractContextManager[Pool]:
-    """Where the pieces, at most so many, are worked on."""
+    """Where the runs, so many, are made."""
     if cluster is not None:
         return dask_cluster(study, cluster)
     return this_process(study) if workers == 1 else processes(study, min(workers or usable_cores(), most))
@@ -122,15 +123,29 @@ def _rest(piece: Piece, runs: list[SimulatedRun]) -> list[Piece]:
     return [replace(piece, first=first)] if first < piece.last else []
 
 
+def _shared(missing: deque[Piece], free: int) -> deque[Piece]:
+    """The same runs in pieces enough for all that are free: a study of few long runs keeps every process busy."""
+    parts = -(-free // len(missing)) if missing else 1
+    return deque(part for piece in missing for part in _parts(piece, parts)) if parts > 1 else missing
+
+
+def _parts(piece: Piece, parts: int) -> Iterator[Piece]:
+    """The piece in so many parts, as even as can be; where it has fewer runs, one by one."""
+    runs = piece.last - piece.first
+    cuts = [piece.first + runs * i // min(parts, runs) for i in range(min(parts, runs) + 1)]
+    for first, last in pairwise(cuts):
+        yield replace(piece, first=first, last=last)
+
+
 def _carry_through(missing: deque[Piece], store: Store, pool: Pool) -> None:
     """Have every piece worked on, and store what comes back as it comes."""
     running: dict[Future[Runs], Piece] = {}
     losses: Counter[Piece] = Counter()
     try:
         while missing or running:
-            room = pool.room()
-            while missing and len(running) < room:
-                piece = missing.popleft()
+            free = pool.room() - len(running)
+            missing = _shared(missing, free)
+            for piece in [missing.popleft() for _ in range(min(free, len(missing)))]:
                 running[pool.submit(piece)] = piece
             if not running:
                 time.sleep(LOOK_S)  # for a cluster that has no workers
