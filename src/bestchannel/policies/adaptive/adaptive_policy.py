@@ -281,7 +281,7 @@ class Adaptive(Policy):
     def _fits(self, state: State, senses: Senses) -> Senses:
         """The senses, unless 64 bits would not hold the counts, as at exact ties without a limit."""
         for channel, wanted in senses.items():
-            if int(state.counts[channel].sum()) + sum(wanted) > MOST_SENSES:
+            if state.senses(channel) + sum(wanted) > MOST_SENSES:
                 raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
         return senses
 
@@ -313,7 +313,7 @@ class Adaptive(Policy):
             needed=np.maximum(needed, 0.0) + MARGIN,
             leader_variances=unit[:, 0],
             rival_variances=unit[:, 1],
-            leader_senses=float(state.counts[b].sum()),
+            leader_senses=float(state.senses(b)),
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
         )
@@ -396,9 +396,12 @@ class Adaptive(Policy):
         b, chosen = state.leader, self._chosen_bets(state, view, senses)
         for rival, bet in chosen.items():
             if rival in senses:
-                one_sense = np.array(bet.variances) * [sum(senses[b]), sum(senses[rival])]
-                relative = one_sense / self._normal_variances(state, view, rival)
-                own, theirs = np.clip(relative, *np.transpose(VARIANCES)).tolist()
+                of_one_sense = zip(bet.variances, (sum(senses[b]), sum(senses[rival])), strict=True)
+                normal = self._normal_variances(state, view, rival)
+                own, theirs = (
+                    min(max(variance * n / usual, least), most)
+                    for (variance, n), usual, (least, most) in zip(of_one_sense, normal, VARIANCES, strict=True)
+                )
                 state.variances[rival] = own, theirs
         weights = np.array([bet.stake.weight for bet in chosen.values()])
         return Bets(

@@ -38,6 +38,10 @@ class State:
     abandoned: list[PastBets] = field(default_factory=list)
     evidence_nats: dict[int, float] = field(default_factory=dict)
     threshold_nats: dict[int, float] = field(default_factory=dict)
+    _senses: list[int] = field(init=False)  # [channel]
+
+    def __post_init__(self) -> None:
+        self._senses = [int(table.sum()) for table in self.counts]
 
     @classmethod
     def of(cls, counts: Sequence[Integers], leader: int) -> State:
@@ -51,12 +55,13 @@ class State:
 
     def senses(self, channel: int) -> int:
         """How often a channel was sensed."""
-        return int(self.counts[channel].sum())
+        return self._senses[channel]
 
     def learn(self, counts: Mapping[int, Integers]) -> None:
         """Add the answer to a request."""
         for channel, table in counts.items():
             self.counts[channel] = self.counts[channel] + table
+            self._senses[channel] += int(table.sum())
 
     def follow(self, leader: int) -> None:
         """Another leader, about whom nothing is proved yet: all bets start anew, with a smaller share of δ."""
