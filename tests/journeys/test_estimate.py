@@ -96,3 +96,18 @@ def test_ranks_are_shown_and_are_in_the_json():
     assert order["pairs"] == 66
     assert all(1 <= rank["first"] <= rank["last"] <= 12 for rank in order["ranks"])
     assert len(order["settled"]) == sum(rank["first"] - 1 for rank in order["ranks"])
+
+
+def test_counts_in_json_are_parsed_once(tmp_path, monkeypatch):
+    parsed, parse = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(text) or parse(text, **options))
+    path = tmp_path / "counts.json"
+    path.write_text('{"channels": {"cable": [[95, 5], [5, 95]]}}')
+    assert bestchannel("estimate", path).returncode == 0
+    assert parsed == [path.read_text()]
+
+
+def test_counts_of_a_channel_called_audit_are_counts(tmp_path):
+    path = tmp_path / "counts.json"
+    path.write_text('{"channels": {"audit": [[95, 5], [5, 95]]}}')
+    assert bestchannel("estimate", path, "--outputs", "0,1").returncode == 0

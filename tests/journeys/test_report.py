@@ -169,3 +169,17 @@ def test_a_damaged_file_ends_in_one_sentence_and_no_page(folder):
             cut.write_bytes(whole[: rng.randrange(20, len(whole) - 1)])
             refused(cut, "-o", folder / "cut.html")
             assert not (folder / "cut.html").exists()
+
+
+def test_options_for_counts_are_refused_for_a_record(folder):
+    for verb, source, options in [
+        ("report", "run.db", ("--delta", "0.05", "--design", "adaptive", "--rank")),
+        ("report", "result.json", ("--epsilon", "0", "--outputs", "0,1", "--transpose", "--columns", "x=a")),
+        ("estimate", "run.db", ("--outputs", "0,1", "--bins", "none", "--set-aside", "5")),
+        ("estimate", "result.json", ("--transpose", "--columns", "x=a", "--form", "rows", "--channel-axis", "first")),
+    ]:
+        answer = bestchannel(verb, folder / source, *options)
+        names = ", ".join(option for option in options if option.startswith("--"))
+        assert answer.returncode == 1
+        assert f"{source}: {names} are options for counts, and this is the record of a policy" in answer.stderr
+        assert answer.stdout == ""

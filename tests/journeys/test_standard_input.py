@@ -44,6 +44,9 @@ def test_result_told_and_reported_through_pipes_is_verified(tmp_path):
     for words in (["verify", "-"], ["report", "-", "-o", "report.html"]):
         run = process_of(*words, "--json", input=json.dumps(result), cwd=tmp_path)
         assert run.returncode == 0, run.stderr
+    run = process_of("estimate", "-", input=json.dumps(result), cwd=tmp_path)
+    assert run.returncode == 1
+    assert "this is the result of an identification; save it, and give the file to estimate" in run.stderr
 
 
 def test_answer_of_a_laboratory_may_come_through_a_pipe(tmp_path):

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
-from bestchannel.cli.record_files import record_of
+from bestchannel.cli.record_files import record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts, read_counts
 from bestchannel.counts.disk import errors_naming
 from bestchannel.errors import InputError
@@ -43,7 +43,7 @@ def estimate(
     form: options.Form = None,
     channel_axis: options.ChannelAxis = None,
     no_checks: options.NoChecks = False,
-    design: options.DesignOrNone = None,
+    design: options.Design = None,
     rank: options.Rank = False,
     json: options.Json = False,
 ) -> None:
@@ -55,6 +55,17 @@ def estimate(
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
     sensed = record_of(counts) if counts.is_file() else None
+    if sensed:
+        refuse_options_for_counts(
+            counts,
+            outputs=outputs,
+            transpose=transpose,
+            columns=columns,
+            bins=bins,
+            set_aside=set_aside,
+            form=form,
+            channel_axis=channel_axis,
+        )
     with terminal.progress("bytes read") as progress:
         read = (
             _sensed_by_a_policy(counts, sensed[0], design)

@@ -61,12 +61,13 @@ class DesignChoice(StrEnum):
     adaptive = "adaptive"
 
 
-_DESIGN = typer.Option(
-    help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
-    " or one stopped when one liked what one saw. fixed proves much more, and is the default of counts."
-)
-Design = Annotated[DesignChoice, _DESIGN]
-DesignOrNone = Annotated[DesignChoice | None, _DESIGN]
+Design = Annotated[
+    DesignChoice | None,
+    typer.Option(
+        help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
+        " or one stopped when one liked what one saw. fixed proves much more, and is the default of counts."
+    ),
+]
 Rank = Annotated[bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")]
 Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
 Columns = Annotated[

@@ -10,6 +10,7 @@ from typing import Any
 from bestchannel import runs
 from bestchannel.counts.disk import errors_naming, opened, read_bytes
 from bestchannel.counts.json_text import json_of
+from bestchannel.errors import InputError
 from bestchannel.report.provenance import Provenance, origin_of, warnings_in
 from bestchannel.runs.results import as_document
 
@@ -33,9 +34,23 @@ def record_of(path: Path) -> tuple[Any, Provenance] | None:
             from bestchannel.report.record_inside import record_in  # deferred: few verbs need it
 
             return record_in(data), Provenance()
-        if data[:100].lstrip()[:1] == b"{" and isinstance(document := json_of(data), dict) and "audit" in document:
-            return document, _of_source(document)
+        if b'"audit"' in data:  # counts are not parsed here, but where they are read
+            document = json_of(data)
+            if isinstance(document, dict) and "audit" in document:
+                return document, _of_source(document)
     return None
+
+
+def refuse_options_for_counts(path: Path, **given: object) -> None:
+    """Refuse options, by their names, that say how counts are to be read or judged: the file has a record."""
+    if names := [
+        f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None and value is not False
+    ]:
+        are = "is an option" if len(names) == 1 else "are options"
+        raise InputError(
+            f"{path}: {', '.join(names)} {are} for counts, and this is the record of a policy, which says itself what"
+            " was sensed and promised; leave out what is for counts"
+        )
 
 
 def _of_run(path: Path) -> tuple[Any, Provenance]:

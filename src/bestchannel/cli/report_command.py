@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import options, terminal
-from bestchannel.cli.record_files import record_of
+from bestchannel.cli.record_files import record_of, refuse_options_for_counts
 from bestchannel.counts import read_counts
 from bestchannel.counts.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
@@ -30,9 +30,13 @@ def report(
     ),
     title: Annotated[str | None, typer.Option(help="What the report is called.")] = None,
     note: Annotated[str | None, typer.Option(help="What the report says about itself.")] = None,
-    delta: Annotated[float, typer.Option(help="Of counts: the largest probability of a wrong answer.")] = 0.05,
-    epsilon: Annotated[float, typer.Option(help="Of counts: accept a channel within this many bits.")] = 0.0,
-    design: options.Design = options.DesignChoice.fixed,
+    delta: Annotated[
+        float | None, typer.Option(help="Of counts: the largest probability of a wrong answer.", show_default="0.05")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Of counts: accept a channel within this many bits.", show_default="0")
+    ] = None,
+    design: options.Design = None,
     rank: options.Rank = False,
     outputs: options.Outputs = None,
     transpose: options.Transpose = False,
@@ -52,7 +56,9 @@ def report(
         found = record_of(source)
         about = Provenance() if found is None else found[1]
         about = _completed(about, source, output, title, note)
+        promised = {"delta": delta, "epsilon": epsilon, "design": design and design.value, "rank": rank or None}
         if found is not None:
+            refuse_options_for_counts(source, **promised, outputs=outputs, transpose=transpose, columns=columns)
             data, outcome = _of_record(source, found[0], about)
         else:
             reading = {
@@ -60,8 +66,8 @@ def report(
                 "transpose": transpose,
                 "columns": options.parse_columns(columns),
             }
-            promised = {"delta": delta, "epsilon": epsilon, "design": design.value, "rank": rank}
-            data, outcome = _of_counts(source, reading, promised, about)
+            given = {key: value for key, value in promised.items() if value is not None}
+            data, outcome = _of_counts(source, reading, given, about)
     with errors_naming(output):
         write_bytes(output, data.encode())
     if json:

@@ -81,6 +81,10 @@ def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMat
         return [_labelled(source.name, document)]
     if isinstance(document, dict) and "channels" in document:
         channels = document["channels"]
+        if "audit" in document:
+            raise InputError(
+                "this is the result of an identification; save it, and give the file to estimate or report"
+            )
         if not isinstance(channels, dict):
             raise InputError(f'"channels" must be an object of names and rows; it is {reprlib.repr(channels)}')
         return [_labelled(name, content) for name, content in channels.items()]
