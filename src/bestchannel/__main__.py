@@ -1,5 +1,8 @@
 """`python -m bestchannel` is the command line."""
 
-from bestchannel.cli import main
+try:
+    from bestchannel.cli import main
+except KeyboardInterrupt:
+    raise SystemExit(130) from None
 
 main()

@@ -89,6 +89,7 @@ app.add_typer(run_command.verbs, name="run")
 
 
 def main() -> None:
-    """Run the command line."""
-    terminal.write_what_can_be_written()
-    app()
+    """Run the command line, as the program that this process is."""
+    with terminal.interruptions():
+        terminal.write_what_can_be_written()
+        app()

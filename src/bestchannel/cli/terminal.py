@@ -10,6 +10,7 @@ import os
 import shlex
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,11 +36,60 @@ MOST_WARNINGS = 6
 
 PIPE_COLUMNS = 80
 
+AGAIN_S = 0.02
+"""Seconds after which an interruption that was dropped comes again."""
+
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM.
+
+    Once a KeyboardInterrupt itself has passed through code that was made from text, as that of dataclasses and of numba
+    is, `python -m` ends by SIGINT whatever exit code was chosen [CPython, run_eval_code_obj]. A class of its own does
+    not count there.
+    """
+
+
+def interrupt(number: int, _: object) -> None:
+    """Handle a signal: raise `Interrupted`."""
+    raise Interrupted(number)
+
+
+@contextmanager
+def interruptions() -> Iterator[None]:
+    """Let Ctrl-C end in exit code 130 wherever no verb handles it, and come to nothing once the program is done.
+
+    Where it is ignored, as in what a shell starts in the background, it stays so.
+    """
+    heeded, before = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN, sys.unraisablehook
+    try:
+        if heeded:
+            signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = _interrupting_again
+        yield
+    except KeyboardInterrupt:
+        note("interrupted")
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        sys.unraisablehook = before
+        if heeded:  # what is left is Python's own end, in which an interruption would replace the exit code
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _interrupting_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """Let an interruption come again that came where Python drops exceptions, as while LLVM calls back."""
+    if isinstance(unraisable.exc_value, Interrupted):
+        main = threading.main_thread().ident
+        again = threading.Timer(AGAIN_S, signal.pthread_kill, [main, *unraisable.exc_value.args])
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def verb(command: Callable[P, R]) -> Callable[P, R]:
@@ -92,10 +142,6 @@ def flush() -> None:
 @contextmanager
 def resumable(run: Path | None) -> Iterator[None]:
     """Let an interruption (Ctrl-C, SIGTERM) or a full disk end in exit code 4, once there is a run to go on with."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
