@@ -117,6 +117,21 @@ def test_recording_that_is_too_short_to_begin_exits_1_and_leaves_no_run(trials, 
     assert not (tmp_path / "run.db").exists()
 
 
+def test_undecided_recording_says_whether_it_or_the_limit_has_ended_it(tmp_path):
+    equal = tmp_path / "equal.csv"
+    rows = [f"{name},{x},{x if n % 10 else 1 - x}\n" for n in range(100) for name in "ab" for x in (0, 1)]
+    equal.write_text("channel,x,y\n" + "".join(rows))
+    for limit, why, used in [
+        (None, "the recording has nothing left that could decide", 400),
+        (4000, "the recording has nothing left that could decide", 400),
+        (150, "--max-senses 150 allows no more", 150),
+        (5, "--max-senses 5 allows no more", 0),
+    ]:
+        ended = bestchannel("identify", "--replay", equal, *(() if limit is None else ("--max-senses", limit)))
+        assert ended.returncode == 3
+        assert f"{why}: {used} of 400 trials were used" in ended.stderr
+
+
 @pytest.mark.parametrize("arguments", [[], ["--simulate", "a.json", "--replay", "b.csv"]])
 def test_one_source_of_senses_is_required(arguments):
     run = bestchannel("identify", *arguments)

@@ -68,7 +68,7 @@ def identify_verb(
             warnings = {"warnings": list(checks.warnings)} if checks and checks.warnings else {}
             with remembering(sensor, chosen, run, source={**source.record(run), **warnings}) as durable:
                 result = carry_on(durable, chosen, max_senses)
-        say_what_is_missing(sensor, chosen)
+        say_what_is_missing(sensor, chosen, max_senses)
         finish(result, json, checks, source.named())
 
 
@@ -120,16 +120,20 @@ def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
         sensor(request)  # says which senses are missing
 
 
-def say_what_is_missing(sensor: Sensor, policy: Policy) -> None:
-    """Say which trials an undecided recording lacks."""
+def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None = None) -> None:
+    """Say which trials an undecided recording lacks, or that it was not to be used further."""
     request = policy.ask()
     if not isinstance(sensor, Recording) or policy.recommendation is not None:
         return
     if request is None:
-        terminal.note(
-            f"the recording has nothing left that could decide: {policy.senses:,} of"
-            f" {sum(map(sum, sensor.left)) + policy.senses:,} trials were used; `estimate` makes do with all of them"
+        trials = sum(map(sum, sensor.left)) + policy.senses
+        limited = max_senses is not None and max_senses < trials and policy.senses in (0, max_senses)
+        why = (
+            f"--max-senses {max_senses} allows no more"
+            if limited
+            else "the recording has nothing left that could decide"
         )
+        terminal.note(f"{why}: {policy.senses:,} of {trials:,} trials were used; `estimate` makes do with all of them")
         return
     try:
         sensor(request)
