@@ -40,6 +40,18 @@ def test_costs_may_stand_in_a_file(file, tmp_path):
     assert costs_of("--simulate", file, "--cost", costs) == [[10, 10], [1, 2.5], [1, 1]]
 
 
+def test_cost_of_an_input_comes_before_that_of_its_channel_in_any_order(file):
+    for costs in (("far=3", "far:1=2.5"), ("far:1=2.5", "far=3")):
+        assert costs_of("--simulate", file, "--cost", costs[0], "--cost", costs[1])[1] == [3, 2.5]
+
+
+@pytest.mark.parametrize("place", ["far", "far:1"])
+def test_two_costs_of_one_sense_are_refused(file, place):
+    answer = bestchannel("identify", "--simulate", file, "--cost", f"{place}=2", "--cost", f"{place}=3")
+    assert answer.returncode == 1
+    assert f"--cost must name each channel and each input once; '{place}' has two costs" in answer.stderr
+
+
 def test_bound_and_plan_speak_in_cost(file):
     code, bound = result_of("bound", file, "--cost", "near=10")
     assert code == 0

@@ -149,13 +149,16 @@ def parse_costs(texts: Sequence[str], parties: Sequence[ChannelLabels]) -> dict[
     """{"cost": that of every input of every channel}, or nothing where no text says any."""
     if not texts:
         return {}
-    costs: dict[str, list[float]] = {str(labels.key): [1.0] * len(labels.inputs) for labels in parties}
     letters = {str(labels.key): labels.inputs for labels in parties}
+    given: dict[tuple[str, str | None], Any] = {}
     for place, cost in (pair for text in texts for pair in _named_costs(text)):
-        name, x = _place(place, letters)
-        costs[name] = [
-            cost if x in (None, letter) else old for letter, old in zip(letters[name], costs[name], strict=True)
-        ]
+        if (found := _place(place, letters)) in given:
+            raise InputError(f"--cost must name each channel and each input once; {place!r} has two costs")
+        given[found] = cost
+    # that of an input comes before that of its channel
+    costs = {
+        name: [given.get((name, x), given.get((name, None), 1.0)) for x in inputs] for name, inputs in letters.items()
+    }
     checked = sense_costs(costs, list(costs), [len(each) for each in costs.values()])
     return {"cost": [list(each) for each in checked]}
 
