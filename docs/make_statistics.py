@@ -16,19 +16,19 @@ from pathlib import Path
 
 import interval_coverage
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, binomtest
 
 from bestchannel.compiled import usable_cores
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
-from bestchannel.study.statistics import ConditionSummary, summaries
+from bestchannel.study.statistics import ConditionSummary, error_upper, summaries
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 sys.path.append(str(ROOT))  # the sabotaged twin stands among the tests
-STUDIES = ("efficiency", "letters", "low_noise", "paper", "rules", "sabotaged", "hostile")
+STUDIES = ("efficiency", "letters", "low_noise", "paper", "rules", "power", "power_twins", "sabotaged", "hostile")
 INTERVALS = "intervals"
 """The study of approximate intervals, which has no policy."""
 
@@ -164,6 +164,22 @@ def _page(rows: dict[str, list[Row]]) -> str:
             "",
             *_table(rows["rules"], RULES),
             "",
+            "## How often the best channel is ruled out",
+            "",
+            r"Where runs end or bets go on: large $\delta$, equal or nearly equal channels, and leaders as bad as the"
+            " theorem allows (*misled*: the first channel leads whatever is sensed; *drifting*: all lead in turn;"
+            r" *prejudiced*: the first was seen before without an error). The proof limits by $\delta$ how often the"
+            " best channel is ruled out, of equally good ones the last, in runs decided or not. Equals are told apart"
+            " by such an error alone; all other runs go on to their limit. More errors than allowed happen with"
+            r" probability $10^{-6}$. *Spare* is $\delta$ ÷ frequency, with the exact interval at 95 %, and its"
+            " logarithm.",
+            "",
+            *_table(rows["power"], POWER),
+            "",
+            "Twins whose bets pay as if the leader were 0.15 nat better, on the same channels:",
+            "",
+            *_table(rows["power_twins"], OUT),
+            "",
             "## Wrong answers on hostile channels",
             "",
             "A policy that keeps its promise has more errors than allowed with probability $10^{-6}$. The upper limit"
@@ -198,6 +214,15 @@ def _approximate_intervals() -> list[str]:
         *interval_coverage.table(_intervals_file()),
         "",
     ]
+
+
+def _spare(summary: ConditionSummary, scale: Callable = lambda factor: factor) -> str:
+    """δ ÷ the frequency with which the best channel was ruled out, with its exact interval at 95 %."""
+    found = binomtest(summary.best_out, summary.runs)
+    ends = found.proportion_ci(method="exact")
+    with np.errstate(divide="ignore"):
+        low, middle, high = scale(summary.delta / np.array([ends.high, found.statistic, ends.low]))
+    return f"{middle:.2f} ({low:.2f} … {high:.2f})" if summary.best_out else f"above {low:.2f}"
 
 
 def _allowed(summary: ConditionSummary) -> int:
@@ -245,6 +270,19 @@ ERRORS: Columns = FIRST | {
     "error at most": lambda row: f"{row.summary.error_upper:.2g}",
     "undecided": lambda row: f"{row.summary.undecided:,}",
     "verdict": lambda row: "kept" if row.summary.wrong <= _allowed(row.summary) else "**broken**",
+}
+
+OUT: Columns = FIRST | {
+    "policy": lambda row: row.summary.policy,
+    "ended": lambda row: f"{1 - row.summary.undecided / row.summary.runs:.1%}",
+    "best ruled out": lambda row: f"{row.summary.best_out:,}",
+    "allowed": lambda row: f"{_allowed(row.summary):,}",
+    "at most": lambda row: f"{error_upper(row.summary.best_out, row.summary.runs):.2g}",
+    "verdict": lambda row: "kept" if row.summary.best_out <= _allowed(row.summary) else "**broken**",
+}
+POWER: Columns = OUT | {
+    "spare": lambda row: _spare(row.summary),
+    "nats": lambda row: _spare(row.summary, np.log),
 }
 
 

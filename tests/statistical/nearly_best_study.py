@@ -14,6 +14,7 @@ import numpy as np
 from bestchannel import Adaptive, Simulator, capacity, identify
 from bestchannel.channels import bsc, q_ary_symmetric, z_channel
 from tests.statistical.limits import most_failures
+from tests.study.misled import Misled
 
 LIMIT = 1500
 
@@ -26,14 +27,7 @@ CHANNELS = {
 """The first one leads, and is not the best."""
 
 
-class MisledByTheFirst(Adaptive):
-    """Channel 0 leads whatever was sensed."""
-
-    def _choose_leader(self, state, view):
-        state.leader = 0
-
-
-class Boastful(MisledByTheFirst):
+class Boastful(Misled):
     """A sabotaged policy: it says that bets lack a tenth of what they lack."""
 
     def _missing(self, state):
@@ -65,7 +59,7 @@ def main(arguments):
     given = parser.parse_args(arguments)
     print("channels | policy | statements | wrong | allowed | within, bits (median)")
     for name, channels in CHANNELS.items():
-        for policy in (Adaptive, MisledByTheFirst, Boastful):
+        for policy in (Adaptive, Misled, Boastful):
             found = nearly_best(policy, channels, given.runs, delta=given.delta)
             allowed, middle = most_failures(given.runs, given.delta), np.median(found[:, 1])
             print(f"{name} | {policy.__name__} | {len(found)} | {errors(found)} | {allowed} | {middle:.4f}", flush=True)

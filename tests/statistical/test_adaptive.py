@@ -30,6 +30,8 @@ from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.evidence.rival_bets import rival_bets
 from bestchannel.information import NATS_PER_BIT
 from tests.statistical.limits import most_failures, power
+from tests.study.hasty import Hasty
+from tests.study.misled import FlatteredMisled, Misled
 
 RUNS = 100
 DELTAS = (0.1, 0.01)
@@ -56,32 +58,6 @@ CHANNELS = {
     "different sizes": [q_ary_symmetric(3, 0.2), bec(0.25), bsc(0.03), Channel.from_rows([[1.0], [1.0]])],
 }
 """The best one is never the first, which leads where estimates are equal."""
-
-
-class Hasty(Adaptive):
-    """A sabotaged policy: the threshold without a proof, and a fifth of it is enough."""
-
-    def __init__(self, alphabets, *, delta):
-        super().__init__(alphabets, delta=delta, threshold="calibrated")
-
-    def _threshold(self, state, rival):
-        return super()._threshold(state, rival) / 5
-
-
-class Misled(Adaptive):
-    """Channel 0 leads whatever was sensed."""
-
-    def _choose_leader(self, state, view):
-        state.leader = 0
-
-
-class Flattered(Misled):
-    """A sabotaged policy: every bet pays as if the leader were 0.15 nat better."""
-
-    def _weigh(self, state, view, thresholds):
-        weights = {rival: 0.15 * state.bets[rival].weight for rival in thresholds}
-        lower = {rival: nats - weights[rival] for rival, nats in thresholds.items()}
-        return {rival: nats + weights[rival] for rival, nats in super()._weigh(state, view, lower).items()}
 
 
 def values(channels, P=None):
@@ -139,7 +115,9 @@ def test_answers_beyond_epsilon_are_no_more_frequent_than_delta(delta):
 
 
 def test_policy_content_with_a_fifth_of_a_threshold_without_proof_is_noticed():
-    assert errors(partial(Hasty, delta=0.01), CHANNELS["nearly equal"]) > most_failures(RUNS, 0.01)
+    assert errors(partial(Hasty, delta=0.01, threshold="calibrated"), CHANNELS["nearly equal"]) > most_failures(
+        RUNS, 0.01
+    )
 
 
 EQUALS = {
@@ -158,7 +136,7 @@ def test_rival_that_is_as_good_as_its_leader_is_ruled_out_no_more_often_than_del
 
 
 def test_leader_thought_better_than_it_is_is_noticed():
-    found = answers(partial(Flattered, delta=0.1), EQUALS["BSC(0.4)"], max_senses=5 * ENOUGH)
+    found = answers(partial(FlatteredMisled, delta=0.1), EQUALS["BSC(0.4)"], max_senses=5 * ENOUGH)
     assert sum(answer is not None for answer in found) > most_failures(RUNS, 0.1)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from bestchannel import Adaptive
 from tests.statistical.limits import most_failures, power
-from tests.statistical.nearly_best_study import CHANNELS, Boastful, MisledByTheFirst, errors, nearly_best
+from tests.statistical.nearly_best_study import CHANNELS, Boastful, errors, nearly_best
+from tests.study.misled import Misled
 
 RUNS, DELTA = 100, 0.1
 
@@ -22,7 +23,7 @@ def test_limit_and_power_are_those_of_the_docstring():
 
 @pytest.mark.parametrize("name", ["BSC(0.11) leads BSC(0.1)", "ternary"])
 def test_statement_about_a_leader_that_is_worse_is_wrong_no_more_often_than_delta(name):
-    found = nearly_best(MisledByTheFirst, CHANNELS[name], RUNS, delta=DELTA)
+    found = nearly_best(Misled, CHANNELS[name], RUNS, delta=DELTA)
     assert len(found) > 0.9 * RUNS
     assert errors(found) <= most_failures(RUNS, DELTA)
 

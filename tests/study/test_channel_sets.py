@@ -8,7 +8,7 @@ from bestchannel.paper.z_vs_bsc import z_capacity
 from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
 from bestchannel.study.channel_sets import FAMILIES, random_set
 
-HOSTILE = ["near-tie", "noiseless-rival", "useless-rivals", "z-against-bsc", "relabelled"]
+HOSTILE = ["mixed", "near-tie", "noiseless-rival", "useless-rivals", "z-against-bsc", "relabelled"]
 RANDOM = [("random-binary", {"k": 5}), ("random", {"k": 5, "n_inputs": 3, "n_outputs": 4})]
 
 
@@ -54,6 +54,16 @@ def test_letters_go_astray_with_low_noise_no_more_often_than_it_says():
     right = [np.diag(channel.W).min() for channel in instance.channels]
     assert np.all(right >= np.array([0.6, 0.7, 0.8, 0.88, 0.95]) - 1e-12)
     assert instance.best == 4
+
+
+def test_channels_of_a_tie_are_equally_good_and_not_all_the_same():
+    instance = FAMILIES["tie"](rng(), k=4, n_letters=3, noise=0.3)
+    assert np.ptp(instance.capacities) < 1e-11  # each is computed within 1e-12
+    assert len({channel.W.tobytes() for channel in instance.channels}) > 1
+
+
+def test_mixed_channels_have_alphabets_of_their_own():
+    assert FAMILIES["mixed"](rng()).alphabets == [(2, 2), (2, 3), (3, 3)]
 
 
 def test_noiseless_rival_never_errs_and_is_second():

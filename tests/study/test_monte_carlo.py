@@ -10,8 +10,9 @@ import pytest
 from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study import pools, runner
+from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.journal import opened
-from bestchannel.study.monte_carlo import SENSING, Piece, Study, loss
+from bestchannel.study.monte_carlo import SENSING, Piece, Study, best_is_out, losses
 from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times, pieces
 from bestchannel.study.spec import parse_spec
@@ -223,6 +224,49 @@ def test_only_a_best_channel_that_was_named_is_correct(tmp_path, monkeypatch, be
     assert study.run(0, 0).correct is correct
 
 
+def standing(*, leader, candidates, epsilon=0.0, recommendation=None):
+    """A policy for three channels, where it stands made up."""
+    policy = Adaptive([(2, 2)] * 3, delta=0.1, epsilon=epsilon)
+    policy.leader, policy.candidates, policy.recommendation = leader, candidates, recommendation
+    return policy
+
+
+BEST_OUT = {
+    "all are left": (standing(leader=0, candidates=(0, 1, 2)), False),
+    "a rival is out": (standing(leader=2, candidates=(1, 2)), False),
+    "the best is out, undecided": (standing(leader=0, candidates=(0, 1)), True),
+    "another is named": (standing(leader=0, candidates=(0, 1, 2), recommendation=0), True),
+    "the best is named": (standing(leader=2, candidates=(2,), recommendation=2), False),
+    "out for one that is near enough": (standing(leader=0, candidates=(0,), epsilon=0.2), False),
+    "out for one that is not": (standing(leader=0, candidates=(0,), epsilon=0.05), True),
+    "nobody leads": (standing(leader=None, candidates=(0,), epsilon=0.05), False),
+}
+
+
+@pytest.mark.parametrize(("policy", "out"), BEST_OUT.values(), ids=BEST_OUT.keys())
+def test_best_channel_is_out_if_it_is_no_candidate_whoever_leads_and_with_epsilon_for_a_worse_leader(policy, out):
+    instance = FAMILIES["near-tie"](None, k=3, gap=0.1)
+    assert best_is_out(instance, policy) is out
+
+
+def test_of_equally_good_channels_the_last_is_the_one_that_must_not_be_out():
+    instance = FAMILIES["tie"](np.random.default_rng(1), k=3)
+    assert best_is_out(instance, standing(leader=0, candidates=(0, 1)))
+    assert not best_is_out(instance, standing(leader=2, candidates=(2,)))
+
+
+def test_source_is_sensed_by_the_policies_that_it_names(tmp_path):
+    policies = [{"policy": "adaptive", "name": name} for name in ("one", "two")]
+    first, second = CONTENT["instances"]
+    study = study_of(tmp_path, policies=policies, instances=[first, second | {"policies": ["two"]}], deltas=[0.1, 0.2])
+    made = [(each.source.family, each.policy.name, each.delta) for each in study.conditions]
+    assert made == [
+        *(("random-binary", name, delta) for name in ("one", "two") for delta in (0.1, 0.2)),
+        *(("useless-rivals", "two", delta) for delta in (0.1, 0.2)),
+    ]
+    assert [each.source_number for each in study.conditions] == [0, 0, 0, 0, 1, 1]
+
+
 def test_answers_at_a_fixed_input_are_judged_at_that_input(tmp_path):
     # the first has the larger capacity, the second errs on the input that is seldom sent
     P, rows = [0.2, 0.8], {"Z": [[1.0, 0.0], [0.5, 0.5]], "mirrored": [[0.49, 0.51], [0.0, 1.0]]}
@@ -232,8 +276,8 @@ def test_answers_at_a_fixed_input_are_judged_at_that_input(tmp_path):
     fixed = {"policy": "adaptive", "input_distribution": P}
     study = study_of(tmp_path, policies=[fixed], instances=[{"channels": "pair.json"}], max_senses=10**6)
     instance, policy = study.instances[0][0], study.conditions[0].policy.make([(2, 2)] * 2, 0.1)
-    assert loss(instance, policy, 1) == 0.0
-    assert loss(instance, policy, 0) > 0.01
+    assert losses(instance, policy)[1] == 0.0
+    assert losses(instance, policy)[0] > 0.01
     assert study.run(0, 0).best == 1
     assert study.run(0, 0).correct
 

@@ -86,7 +86,7 @@ REFUSED = {
     "no whole number": ("runs = 10", "runs = 1.5", "runs must be a whole number >= 1; it is 1.5"),
     "truth as number": ("runs = 10", "runs = true", "runs must be a whole number >= 1; it is True"),
     "no list": ("[0.1]", "0.1", "deltas must be a list of error probabilities; it is 0.1"),
-    "delta out of range": ("[0.1]", "[0.1, 0.7]", "deltas[1] must lie in (0, 0.5); it is 0.7"),
+    "delta out of range": ("[0.1]", "[0.1, 0.7]", "deltas[1] must lie in (0, 0.5]; it is 0.7"),
     "no number": ("seed = 1", "seed = 1\nlower_bound = true", "lower_bound must be a number; it is True"),
     "one table": ("[[policies]]", "[policies]", "policies must be one or more tables [[policies]]"),
     "unknown policy": ('"adaptive"', '"oracle"', "policies[0].policy = 'oracle': the policy must be one of adaptive"),
@@ -122,6 +122,12 @@ REFUSED = {
     "number missing": ('"near-tie"', '"random-binary"\ngap = 0.1', "instances[0].k is missing"),
     "number out of range": ('"near-tie"', '"near-tie"\ngap = -1', "instances[0].gap must lie in (0, 64]; it is -1"),
     "k too small": ('"near-tie"', '"near-tie"\nk = 1', "instances[0].k must be a whole number >= 2; it is 1"),
+    "policy that is not there": (
+        '"near-tie"',
+        '"near-tie"\npolicies = ["naive"]',
+        "instances[0].policies must be a list of names of policies, adaptive; it is ['naive']",
+    ),
+    "policies as text": ('"near-tie"', '"near-tie"\npolicies = "adaptive"', "instances[0].policies must be a list of"),
     "not TOML": ("seed = 1", "seed 1", "the file must be TOML"),
 }
 

@@ -39,7 +39,9 @@ def journal(study, tmp_path):
     """Runs that were never made, so that every number is known."""
     with opened(tmp_path / "j.db", study.spec) as journal:
         best = [study.instance(0, number).best for number in range(40)]
-        journal.add(SimulatedRun(0, n, (best[n] + (n == 7)) % 3, n != 7, SENSES[n], n % 4, 0.0) for n in range(40))
+        journal.add(
+            SimulatedRun(0, n, (best[n] + (n == 7)) % 3, n != 7, n == 7, SENSES[n], n % 4, 0.0) for n in range(40)
+        )
         for j, time in enumerate(TIMES):
             journal.add_time(0, j, time, 1.01 * time)
         yield journal
@@ -81,18 +83,19 @@ def test_tail_is_that_of_the_worst_set(study, journal):
     assert condition.tail == pytest.approx(max(tails))
 
 
-def test_undecided_runs_are_not_wrong_and_leave_no_ratio(study, tmp_path):
+def test_undecided_runs_are_not_wrong_though_the_best_may_be_out_and_leave_no_ratio(study, tmp_path):
     with opened(tmp_path / "undecided.db", study.spec) as journal:
         journal.add(
             [
-                SimulatedRun(0, 0, study.instance(0, 0).best, True, 10, 1, 0.0),
-                SimulatedRun(0, 1, None, False, 99, 1, 0.0),
+                SimulatedRun(0, 0, study.instance(0, 0).best, True, False, 10, 1, 0.0),
+                SimulatedRun(0, 1, None, False, True, 99, 1, 0.0),
             ]
         )
         journal.add_time(0, 0, 1.0, 1.0)
         journal.add_time(0, 1, 1.0, 1.0)
         (condition,) = summaries(study, journal)
-    assert (condition.wrong, condition.undecided, condition.ratio, condition.tail) == (0, 1, None, None)
+    assert (condition.wrong, condition.best_out, condition.undecided) == (0, 1, 1)
+    assert (condition.ratio, condition.tail) == (None, None)
 
 
 def test_tables_as_csv_and_parquet_hold_the_same(study, journal, tmp_path):
@@ -111,7 +114,9 @@ def test_best_channel_is_called_by_its_position_in_a_set_and_by_its_name_in_a_fi
     (tmp_path / "links.json").write_text('{"channels": {"a": [[1, 0], [1, 0]], "b": [[1, 0], [0, 1]]}}')
     named = Study.of(parse_spec(CONTENT | {"instances": [{"channels": "links.json"}]}, folder=tmp_path))
     with opened(tmp_path / "named.db", named.spec) as journal:
-        journal.add([SimulatedRun(0, 0, 1, True, 10, 1, 0.0), SimulatedRun(0, 1, None, False, 10, 1, 0.0)])
+        journal.add(
+            [SimulatedRun(0, 0, 1, True, False, 10, 1, 0.0), SimulatedRun(0, 1, None, False, False, 10, 1, 0.0)]
+        )
         assert [row["best"] for row in run_rows(named, journal)] == ["b", None]
 
 

@@ -1,6 +1,7 @@
 """The page of large studies: written from what has been run, in pieces, by `make statistics`."""
 
 import importlib.util
+import math
 import sys
 from pathlib import Path
 
@@ -47,8 +48,15 @@ def run(script, monkeypatch, *arguments):
 def test_page_shows_what_was_run_and_says_what_was_not(script, monkeypatch):
     page = run(script, monkeypatch, "hostile", "--workers", "1")
     assert "| easy | 0.1 | 4 | 0 | 4 | 0.53 | 0 | kept |" in page
-    assert page.count("Not run yet.") == 6
+    assert page.count("Not run yet.") == 8
     assert "cores" in page
+
+
+def test_page_says_how_often_the_best_was_ruled_out_and_what_is_to_spare(script, monkeypatch):
+    # 0 of 4 runs: the frequency is at most 1 - 0.05^(1/4) at 95 %, 1 - 0.025^(1/4) where both ends are given
+    spare = 0.1 / (1 - 0.025**0.25)
+    row = f"| easy | 0.1 | 4 | adaptive | 100.0% | 0 | 4 | 0.53 | kept | above {spare:.2f} | above {math.log(spare):.2f} |"
+    assert row in run(script, monkeypatch, "power", "--workers", "1")
 
 
 def test_page_of_an_interrupted_study_says_how_far_it_got(script, monkeypatch):

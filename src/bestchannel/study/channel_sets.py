@@ -17,7 +17,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.capacity import capacities, capacity
-from bestchannel.channels import Channel, bsc, q_ary_symmetric, z_channel
+from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
@@ -69,6 +69,18 @@ def low_noise(rng: np.random.Generator, *, n_letters: int = 3) -> Instance:
     return Instance.of([_mostly_right(rng, n_letters, noise) for noise in NOISES])
 
 
+def tie(rng: np.random.Generator, *, k: int = 2, n_letters: int = 2, noise: float = 1.0) -> Instance:
+    """k channels that are equally good: one with low noise (1: random rows), with rows and columns permuted."""
+    W = _mostly_right(rng, n_letters, noise).W
+    return Instance.of([_permuted(W, *(rng.permutation(n_letters).tolist() for _ in range(2))) for _ in range(k)])
+
+
+def mixed(rng: np.random.Generator, *, capacity: float = 0.5, gap: float = 0.02) -> Instance:
+    """A binary symmetric channel and an erasure channel of one capacity, and a ternary one that is `gap` better."""
+    best = _noisier(lambda p: q_ary_symmetric(3, p), capacity + gap, most=2 / 3)
+    return Instance.of([bsc(bsc_of_capacity(capacity)), bec(1.0 - capacity), best])
+
+
 def near_tie(rng: np.random.Generator, *, k: int = 2, gap: float = 1e-4, capacity: float = 0.3) -> Instance:
     """k - 1 binary symmetric channels of one capacity, and one that is `gap` better."""
     rival, best = bsc(bsc_of_capacity(capacity)), bsc(bsc_of_capacity(capacity + gap))
@@ -103,7 +115,7 @@ def relabelled(rng: np.random.Generator, *, k: int = 4, n_letters: int = 3, gap:
 
 
 def _mostly_right(rng: np.random.Generator, n_letters: int, noise: float) -> Channel:
-    """Every letter arrives as it is with probability 1 - noise, and else by a random row."""
+    """(1 - noise) I + noise D, the rows of D uniform on the simplex."""
     wrong = rng.dirichlet(np.ones(n_letters), size=n_letters)
     return Channel.from_rows((1.0 - noise) * np.eye(n_letters) + noise * wrong, normalize=True)
 
@@ -126,6 +138,8 @@ FAMILIES: Mapping[str, Callable[..., Instance]] = {
     "random-binary": random_binary,
     "random": random_set,
     "low-noise": low_noise,
+    "tie": tie,
+    "mixed": mixed,
     "near-tie": near_tie,
     "noiseless-rival": noiseless_rival,
     "useless-rivals": useless_rivals,

@@ -28,10 +28,11 @@ JOURNAL = Kind(
     "journal",
     application_id=0x62436853,  # "bChS"
     added={
-        2: (
+        3: (
             "CREATE TABLE study (spec TEXT NOT NULL)",
             """CREATE TABLE runs (
             condition INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
+            best_out INTEGER NOT NULL,
             senses TEXT NOT NULL,  -- may pass 64 bits
             rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (condition, number)
         ) WITHOUT ROWID""",
@@ -53,9 +54,10 @@ class Journal:
     def add(self, runs: Iterable[SimulatedRun]) -> None:
         """Store a piece, all of it or nothing."""
         rows = [
-            (run.condition, run.number, run.best, run.correct, str(run.senses), run.rounds, run.seconds) for run in runs
+            (run.condition, run.number, run.best, run.correct, run.best_out, str(run.senses), run.rounds, run.seconds)
+            for run in runs
         ]
-        self._insert("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        self._insert("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def add_time(self, source: int, instance: int, lower: float, upper: float) -> None:
         """Store the bracket of T* of one set of channels."""
@@ -78,8 +80,8 @@ class Journal:
         with JOURNAL.speaking(self.path):
             found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
         return [
-            SimulatedRun(condition, number, best, bool(correct), int(senses), rounds, seconds)
-            for condition, number, best, correct, senses, rounds, seconds in found
+            SimulatedRun(condition, number, best, bool(correct), bool(best_out), int(senses), rounds, seconds)
+            for condition, number, best, correct, best_out, senses, rounds, seconds in found
         ]
 
     def numbers(self, condition: int) -> set[int]:

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
@@ -41,6 +42,7 @@ class Condition:
     """One policy on one source of channels at one δ."""
 
     number: int
+    source_number: int
     source: Source
     policy: PolicyChoice
     delta: float
@@ -50,13 +52,15 @@ class Condition:
 class SimulatedRun:
     """The outcome of one run: `best` is a position, None where undecided; `seconds` are the processor's.
 
-    How long a run took is no part of any table, since it differs from time to time.
+    `best_out` says whether the channel that should have been named was ruled out, also where undecided. How long a run
+    took is no part of any table, since it differs from time to time.
     """
 
     condition: int
     number: int
     best: int | None
     correct: bool
+    best_out: bool
     senses: int
     rounds: int
     seconds: float
@@ -93,7 +97,13 @@ class Study:
     def conditions(self) -> tuple[Condition, ...]:
         """Source by source, policy by policy, δ by δ."""
         spec = self.spec
-        every = [(s, p, d) for s in spec.instances for p in spec.policies for d in spec.deltas]
+        every = [
+            (i, source, policy, delta)
+            for i, source in enumerate(spec.instances)
+            for policy in spec.policies
+            if policy.name in source.policies
+            for delta in spec.deltas
+        ]
         return tuple(Condition(number, *each) for number, each in enumerate(every))
 
     @property
@@ -101,13 +111,9 @@ class Study:
         """All runs of all conditions."""
         return sum(condition.source.runs for condition in self.conditions)
 
-    def source_number(self, condition: int) -> int:
-        """The position of the condition's source of channels."""
-        return condition // (len(self.spec.policies) * len(self.spec.deltas))
-
     def instance(self, condition: int, run: int) -> Instance:
         """The set of channels that a run senses."""
-        sets = self.instances[self.source_number(condition)]
+        sets = self.instances[self.conditions[condition].source_number]
         return sets[run % len(sets)]
 
     def run(self, condition: int, number: int) -> SimulatedRun:
@@ -115,12 +121,12 @@ class Study:
         started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
         chosen, instance = self.conditions[condition], self.instance(condition, number)
         policy = chosen.policy.make(instance.alphabets, chosen.delta)
-        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, self.source_number(condition), number))
+        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, chosen.source_number, number))
         found = identify(sensor, policy, max_senses=chosen.source.max_senses)
-        correct = found.decided and loss(instance, policy, found.best) <= policy.epsilon + SAME
-        return SimulatedRun(
-            condition, number, found.best, correct, found.senses, found.rounds, time.thread_time() - started
-        )
+        correct = found.decided and bool(losses(instance, policy)[found.best] <= policy.epsilon + SAME)
+        seconds = time.thread_time() - started
+        out = best_is_out(instance, policy)
+        return SimulatedRun(condition, number, found.best, correct, out, found.senses, found.rounds, seconds)
 
     def runs(self, piece: Piece) -> list[SimulatedRun]:
         """As many runs of the piece, from its first on, as fit into `PIECE_SECONDS`; at least one."""
@@ -133,13 +139,25 @@ class Study:
                 return
 
 
-def loss(instance: Instance, policy: Policy, named: int) -> float:
-    """How much worse than the best a named channel is, in bits, in what the policy compares."""
+def losses(instance: Instance, policy: Policy) -> Floats:
+    """How much worse than the best every channel is, in bits, in what the policy compares."""
     P = getattr(policy.functional, "P", None)
     if P is None:
-        return float(instance.gaps[named])
-    values = [mutual_information(P, channel) for channel in instance.channels]
-    return float(max(values) - values[named])
+        return instance.gaps
+    values = np.array([mutual_information(P, channel) for channel in instance.channels])
+    return values.max() - values
+
+
+def best_is_out(instance: Instance, policy: Policy) -> bool:
+    """Whether the best channel was ruled out, which a wrong name requires; of equal ones, the last.
+
+    With an accuracy ε it may be, in favour of a channel that is within ε of it.
+    """
+    behind, named = losses(instance, policy), policy.recommendation
+    favoured, left = (policy.leader, policy.candidates) if named is None else (named, (named,))
+    if policy.epsilon and (favoured is None or behind[favoured] <= policy.epsilon + SAME):
+        return False
+    return int(np.flatnonzero(behind <= SAME)[-1]) not in left
 
 
 def _generator(spec: Spec, *child: int) -> np.random.Generator:

@@ -11,7 +11,8 @@
     policy = "adaptive"         # or "package.module:Class"; also: name, and the options of the policy
 
     [[instances]]
-    channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses, lower_bound
+    channels = "links.json"     # a file of channels, beside this one; also: name, runs, max_senses, lower_bound,
+                                # and policies = the names of those that sense it, by default all
 
     [[instances]]
     family = "near-tie"         # see `channel_sets`; also its own numbers, and sets = how many sets are drawn
@@ -68,6 +69,7 @@ class Source:
     numbers: Mapping[str, float]
     rows: Rows
     sets: int
+    policies: tuple[str, ...]  # the names of those that sense them
     runs: int
     max_senses: int | None
     lower_bound: float | None  # within which T* is to be found; None: not at all
@@ -103,7 +105,7 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     deltas = keys.take("deltas", _deltas)
     epsilon = keys.take("epsilon", number(0.0, 64.0), None)
     policies = [_policy(each, epsilon) for each in keys.tables("policies")]
-    sources = [_source(each, folder, effort) for each in keys.tables("instances")]
+    sources = [_source(each, folder, [policy.name for policy in policies], effort) for each in keys.tables("instances")]
     keys.refuse_rest()
     _refuse_repeated("policies", [policy.name for policy in policies])
     _refuse_repeated("instances", [source.name for source in sources])
@@ -145,13 +147,13 @@ def _effort(keys: Keys, **defaults: Any) -> dict[str, Any]:
     return {key: keys.take(key, check, *([defaults[key]] if key in defaults else [])) for key, check in EFFORT.items()}
 
 
-def _source(keys: Keys, folder: Path, effort: Mapping[str, Any]) -> Source:
-    effort = _effort(keys, **effort)
+def _source(keys: Keys, folder: Path, policies: Sequence[str], effort: Mapping[str, Any]) -> Source:
+    effort = _effort(keys, **effort) | {"policies": keys.take("policies", _some_of(policies), tuple(policies))}
     if "channels" in keys.left:
         path = folder / keys.take("channels", text)
         rows = {name: channel.W.tolist() for name, channel in read_channels(path).items()}
         name = keys.take("name", text, path.stem)
-        keys.refuse_rest(["channels", "name", *EFFORT])
+        keys.refuse_rest(["channels", "name", "policies", *EFFORT])
         return Source(name, "", {}, rows, 1, **effort)
     family = keys.take("family", _family)
     name, sets = keys.take("name", text, family), keys.take("sets", whole(1), 1)
@@ -175,7 +177,18 @@ def _numbers(keys: Keys, family: str) -> dict[str, float]:
 def _deltas(value: object, where: str) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where} must be a list of error probabilities; it is {value!r}")
-    return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5, high_open=True) for i, delta in enumerate(value))
+    return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5) for i, delta in enumerate(value))
+
+
+def _some_of(known: Sequence[str]) -> Check:
+    """A list of names that are known."""
+
+    def check(value: object, where: str) -> tuple[str, ...]:
+        if not isinstance(value, list) or not value or not set(map(str, value)) <= set(known):
+            raise InputError(f"{where} must be a list of names of policies, {', '.join(known)}; it is {value!r}")
+        return tuple(value)
+
+    return check
 
 
 def _family(value: object, where: str) -> str:

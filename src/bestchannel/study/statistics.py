@@ -31,9 +31,10 @@ class ConditionSummary:
     """What the runs of one condition show. Senses are of all its runs, the undecided ones included as far as they went.
 
     `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of
-    their probability at confidence 95 %. `ratio` is the mean of senses ÷ (T*.lower kl(δ, 1-δ)) of the
-    set that was sensed, None where it was not asked for, T* is 0 or infinite, a run is undecided, or the policy has
-    an accuracy ε or a fixed input, for which this is no bound;
+    their probability at confidence 95 %. `best_out` are the runs in which the best channel was ruled out, decided or
+    not: of equally good ones the last, and with ε in favour of one that is not within ε of it. `ratio` is the mean of
+    senses ÷ (T*.lower kl(δ, 1-δ)) of the set that was sensed, None where it was not asked for, T* is 0 or infinite, a
+    run is undecided, or the policy has an accuracy ε or a fixed input, for which this is no bound;
     `tail` the largest 95th percentile ÷ median of one set of channels, None where no set has 20 runs.
     """
 
@@ -43,6 +44,7 @@ class ConditionSummary:
     delta: float
     runs: int
     wrong: int
+    best_out: int
     undecided: int
     error_upper: float
     mean_senses: float
@@ -96,6 +98,7 @@ def _row(study: Study, run: SimulatedRun) -> dict[str, Any]:
         "best": None if run.best is None else str(names[run.best]),
         "decided": run.best is not None,
         "correct": run.correct,
+        "best_out": run.best_out,
         "senses": run.senses,
         "rounds": run.rounds,
     }
@@ -107,8 +110,9 @@ def _summary(
     senses = np.array([float(run.senses) for run in runs])
     sets = np.array([run.number % condition.source.sets for run in runs])
     wrong = sum(run.best is not None and not run.correct for run in runs)
-    source = study.source_number(condition.number)
-    ratios = senses / np.array([times.get((source, int(j)), 0.0) * kl_nats(condition.delta) or math.nan for j in sets])
+    ratios = senses / np.array(
+        [times.get((condition.source_number, int(j)), 0.0) * kl_nats(condition.delta) or math.nan for j in sets]
+    )
     undecided = sum(run.best is None for run in runs)
     bounded = bool(np.all(ratios > 0.0)) and not undecided and has_the_bound(condition.policy)
     q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
@@ -119,6 +123,7 @@ def _summary(
         delta=condition.delta,
         runs=len(runs),
         wrong=wrong,
+        best_out=sum(run.best_out for run in runs),
         undecided=undecided,
         error_upper=error_upper(wrong, len(runs)),
         mean_senses=float(senses.mean()),
