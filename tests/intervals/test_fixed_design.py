@@ -8,7 +8,6 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
-from bestchannel.evidence.recorded_channel import RecordedChannel
 from bestchannel.intervals.fixed_design import Comparison, RecordedSet
 from tests.statistical.limits import most_failures
 
@@ -21,8 +20,7 @@ def symmetric(senses, error):
 
 
 def recorded(tables):
-    channels = [RecordedChannel.of(np.array(table), name, SHUFFLES) for name, table in tables.items()]
-    return RecordedSet(tuple(tables), SHUFFLES, tuple(channels))
+    return RecordedSet({name: np.array(table) for name, table in tables.items()}, SHUFFLES)
 
 
 def test_rival_of_known_capacity_zero_needs_no_senses():
@@ -103,7 +101,7 @@ def wrong_at_a_tie(rng, delta):
     """Whether a verdict is drawn, and whether a pair is settled, of three equal channels."""
     tables = {f"{rng.integers(2**62)}": rng.multinomial(60, bsc(0.1).W) for _ in range(3)}
     found = recorded(tables)
-    leads = [[found.lead(b, a, found.nats_for(b, a, delta)) for a in range(3) if a != b] for b in range(3)]
+    leads = [[found.lead(b, a, found.nats_for(b, a, delta)) for a in tables if a != b] for b in tables]
     return any(min(lead) > 0.0 for lead in leads), bool(found.order(delta))
 
 

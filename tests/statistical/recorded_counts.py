@@ -83,7 +83,7 @@ def half_proved(n, senses, rng, sets=12):
             proved = 0
             for _ in range(5):
                 tables = {f"{rng.integers(2**62)}": drawn(rng, W, senses) for W in (better, worse)}
-                proved += RecordedSet.of(tables).lead(0, 1, nats) > 0.0
+                proved += RecordedSet.of(tables).lead(*tables, nats) > 0.0
             low, high = (low, middle) if proved >= 3 else (middle, high)
         needed.append(0.5 * (low + high))
     return float(np.median(needed))

@@ -155,7 +155,7 @@ def _show(result: Estimate) -> None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"by the approximate intervals, not proved: {words}")
     if result.order:
-        terminal.say(f"order: {len(result.order.settled)} of {result.order.pairs} pairs are settled, all at once")
+        terminal.say(f"order: {len(result.order.settled):,} of {result.order.pairs:,} pairs are settled, all at once")
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)

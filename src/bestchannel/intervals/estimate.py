@@ -313,10 +313,10 @@ def _channel_estimates(
     """One estimate per channel, whose interval is wrong with probability at most alpha."""
     found = capacities_at_counts([content.counts for content in tables.values()])
     channels = []
-    for number, pair in enumerate(zip(tables.values(), found, strict=True)):
+    for pair in zip(tables.values(), found, strict=True):
         proved = _anytime_interval(pair[0].counts, alpha if recorded is None else SAFETY * alpha)
         if recorded is not None:
-            lower, upper = recorded.interval(number, (1.0 - SAFETY) * alpha)
+            lower, upper = recorded.interval(pair[0].name, (1.0 - SAFETY) * alpha)
             proved = _ProvedInterval(max(lower, proved.lower), min(upper, proved.upper), lower > 0.0 or proved.positive)
         channels.append(_channel_estimate(*pair, proved, alpha))
         if progress:

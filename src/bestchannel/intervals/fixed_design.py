@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,23 +26,32 @@ MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 class RecordedSet:
     """Channels that were sensed independently, each so many times as was fixed beforehand."""
 
-    names: tuple[str, ...]
+    tables: Mapping[str, Integers]  # [x, y] of every channel by name
     shuffles: int
-    channels: tuple[RecordedChannel, ...]
+    _shuffled: dict[str, RecordedChannel] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tables: Mapping[str, Integers]) -> RecordedSet | None:
-        """The counts [x, y] of every channel by name; None where some are too many to be shuffled."""
+        """The counts of every channel; None where some are too many to be shuffled."""
         cells, senses = max(table.size for table in tables.values()), max(int(table.sum()) for table in tables.values())
         if cells > MOST_CELLS or senses > MOST_SHUFFLED:
             return None
-        shuffles = number_of_shuffles(cells, senses, len(tables))
-        channels = (RecordedChannel.of(table, name, shuffles) for name, table in tables.items())
-        return cls(tuple(tables), shuffles, tuple(channels))
+        return cls(tables, number_of_shuffles(cells, senses, len(tables)))
 
-    def interval(self, channel: int, alpha: float) -> tuple[float, float]:
+    def channel(self, name: str) -> RecordedChannel:
+        """A channel, shuffled when it is first asked for: that of many senses takes a while."""
+        if name not in self._shuffled:
+            self._shuffled[name] = RecordedChannel.of(self.tables[name], name, self.shuffles)
+        return self._shuffled[name]
+
+    @property
+    def channels(self) -> list[RecordedChannel]:
+        """All channels, in the order of the counts."""
+        return [self.channel(name) for name in self.tables]
+
+    def interval(self, name: str, alpha: float) -> tuple[float, float]:
         """Between which ends the capacity of a channel lies; each end is wrong with probability at most α/2."""
-        recorded, nats = self.channels[channel], math.log(2.0 / alpha)
+        recorded, nats = self.channel(name), math.log(2.0 / alpha)
         s = weight_for(nats, recorded.spread)
         lower, upper = (recorded.as_leader(s) - nats) / s, recorded.ceiling
         if recorded.bounded_by_senses:
@@ -50,18 +59,18 @@ class RecordedSet:
             upper = min((nats - recorded.as_rival(s)) / s, upper)
         return max(lower, 0.0), upper
 
-    def lead(self, b: int, a: int, nats: float) -> float:
+    def lead(self, b: str, a: str, nats: float) -> float:
         """The lower end of C_b - C_a: it is wrong with probability at most e^-nats."""
-        return Comparison.planned(self.channels[b], self.channels[a], nats).lead(nats)
+        return Comparison.planned(self.channel(b), self.channel(a), nats).lead(nats)
 
-    def nats_for(self, leader: int, rival: int, delta: float) -> float:
+    def nats_for(self, leader: str, rival: str, delta: float) -> float:
         """The evidence that the leader needs against a rival, so that the best channel is ruled out with at most δ.
 
         The e-values of all leaders against the best channel, weighted by how likely each leads by the pilots, have a
         mean of at most 1.
         """
-        prior = self._prior()
-        return math.log(1.0 / delta) - math.log(prior[leader] / (prior.sum() - prior[rival]))
+        prior = dict(zip(self.tables, self._prior().tolist(), strict=True))
+        return math.log(1.0 / delta) - math.log(prior[leader] / (sum(prior.values()) - prior[rival]))
 
     def _prior(self) -> Floats:
         """How likely each channel is the best by the pilots, up to a factor; none is written off."""
@@ -79,10 +88,10 @@ class RecordedSet:
         is free for the others, which are then looked at again [Holm79, Sha86]: with the same e-values, so that their
         plans are those of the first look.
         """
-        k = len(self.channels)
-        pairs = [(b, a) for b in range(k) for a in range(k) if a != b]
+        channels, numbers = self.channels, range(len(self.tables))
+        pairs = [(b, a) for b in numbers for a in numbers if a != b]
         nats = _needed(len(pairs), delta)
-        evidence = {(b, a): Comparison.planned(self.channels[b], self.channels[a], nats).evidence for b, a in pairs}
+        evidence = {(b, a): Comparison.planned(channels[b], channels[a], nats).evidence for b, a in pairs}
         settled: set[tuple[int, int]] = set()
         while more := {pair for pair in evidence if evidence[pair] > nats} - settled:
             settled |= more
@@ -151,11 +160,10 @@ def _closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
 
 def recorded_differences(recorded: RecordedSet, leader: str, delta: float) -> tuple[Difference, ...]:
     """The leader's capacity less each rival's, in bits, so that the best is ruled out with probability at most δ."""
-    b = recorded.names.index(leader)
     found = []
-    for a, rival in enumerate(recorded.names):
-        if a != b:
-            nats = recorded.nats_for(b, a, delta)
-            ends = recorded.lead(b, a, nats) / NATS_PER_BIT, -recorded.lead(a, b, nats) / NATS_PER_BIT
-            found.append(Difference(rival, *ends))
+    for rival in recorded.tables:
+        if rival != leader:
+            nats = recorded.nats_for(leader, rival, delta)
+            lower, upper = recorded.lead(leader, rival, nats), -recorded.lead(rival, leader, nats)
+            found.append(Difference(rival, lower / NATS_PER_BIT, upper / NATS_PER_BIT))
     return tuple(found)
