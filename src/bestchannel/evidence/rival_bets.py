@@ -73,7 +73,7 @@ def rival_bets(
     bets = RivalBets(np.empty((n, n_inputs)), np.empty((n, n_outputs)), np.empty(n))
     largest = 0.0 if fixed_input else LARGEST_INPUT
     near = P if fixed_input else 0.5 * P + 0.5 / n_inputs  # an input that P leaves out may be where most is lost
-    starts = np.stack([near] if worst is None or fixed_input else [near, worst])
+    starts = [near] if worst is None or fixed_input else [near, worst]
     given = (np.array(array, dtype=np.float64) for array in (W, P, senses, weights, starts))
     bet_kernels().bets(*given, largest, LARGEST_TILT, bets.tilts, bets.outputs, bets.losses)
     return bets
@@ -99,6 +99,7 @@ class RivalAccount:
     weight: float = 0.0  # S
     weights: dict[int, float] = field(default_factory=dict)  # by leader; they add up to S
     senses: list[Floats] = field(default_factory=list)  # of each request, [x]
+    total: float = 0.0  # all of them
     tilts: list[Floats] = field(default_factory=list)
     outputs: list[Floats] = field(default_factory=list)
     counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
@@ -130,6 +131,7 @@ class RivalAccount:
         if counts is None:
             return
         self.senses.append(counts.sum(axis=1))
+        self.total += float(self.senses[-1].sum())
         self.tilts.append(tilts)
         self.outputs.append(outputs)
         self.counts += tilts[:, None] * counts
@@ -168,7 +170,7 @@ class RivalAccount:
         return self.paid - lost - self._rounding()
 
     def _rounding(self) -> float:
-        return ROUNDING * (float(sum(part.sum() for part in self.senses)) + self.weight)
+        return ROUNDING * (self.total + self.weight)
 
     def _proved(self, losses: Losses, gained: float, threshold: float) -> float:
         """The evidence with what was lost at most; where that misses the threshold, the estimate is corrected."""

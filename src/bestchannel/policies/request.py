@@ -108,11 +108,11 @@ def _checked_table(
     if table.shape != alphabet or table.dtype.kind not in "iu":
         wanted = f"{alphabet[0]} x {alphabet[1]} whole numbers"
         raise InputError(f"{where} must be {wanted}; they are {table.dtype} of shape {table.shape}")
-    if table.min() < 0:
+    rows = table.tolist()
+    if min(map(min, rows)) < 0:
         x, y = np.argwhere(table < 0)[0]
         raise InputError(f"{where} must not be negative; input x={x} with output y={y} has {table[x, y]}")
-    for x, asked in enumerate(senses):
-        found = sum(table[x].tolist())
-        if found != asked:
+    for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
+        if (found := sum(row)) != asked:
             raise InputError(f"{where} must add up to {asked} senses of input x={x}; they add up to {found}")
     return table.astype(np.int64)
