@@ -3,8 +3,10 @@
 `python -m benchmarks.clusters 500 5 2` (runs in a turn, turns of each, workers of one thread). Settings of Dask come
 from the environment, such as `DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False`.
 
-Counted is what every process of a kind spends (the program that asks, the workers, the scheduler) from when a fifth of
-the runs is stored to when all are: starting processes and loading kernels is left out on both sides.
+Counted is the processor time of all processes, from when half of the runs are stored to when all are: starting them
+and loading kernels is left out on both sides. What is spent within runs goes by their number; what is spent around them
+goes by the clock, because a scheduler and workers tick whether there is work or not. So a busy machine, on which runs
+take long on the wall, makes a cluster look dearer than it is on cores of its own; `overhead` is taken there.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +36,47 @@ SPEC: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Turn:
-    """Milliseconds for each run: on the wall, of all processors, and of them within runs."""
+    """What a study took: `milliseconds` of processor time within a run, and `around` the runs in parts of a core."""
 
-    wall: float
-    processor: float
-    within: float
+    milliseconds: float
+    around: float
+    processor: float  # all of it, in milliseconds for each run
+    wall: float  # likewise
 
 
-def spent(pids: Iterable[int]) -> float:
-    """Processor time, in seconds, of processes that are there, and of nothing that they started."""
-    ticks = 0
-    for pid in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+@dataclass(frozen=True)
+class Compared:
+    """The medians of turns in local processes and on a cluster, and those of the ratios cluster / local."""
+
+    local: Turn
+    clustered: Turn
+    ratios: Turn
+    overhead: float  # of a cluster on as many cores as workers that do nothing else, relative to local processes
+
+
+def measured(runs: int, turns: int, workers: int) -> Compared:
+    """Take turns, after one of the cluster in which its workers load their kernels."""
+    with dask_processes(workers, nanny=True) as dask:  # as `dask worker` has it
+        found = [(_local(runs, workers), _clustered(runs, dask)) for _ in range(turns + 1)][1:]
+    ratios = [Turn(*(b / a for a, b in zip(_numbers(one), _numbers(two), strict=True))) for one, two in found]
+    return Compared(
+        *(_medians(column) for column in zip(*found, strict=True)),
+        _medians(ratios),
+        statistics.median(
+            two.milliseconds / one.milliseconds * (workers - one.around) / (workers - two.around) for one, two in found
+        )
+        - 1.0,
+    )
+
+
+def _local(runs: int, workers: int) -> Turn:
+    return turn(runs, lambda: [child.pid for child in multiprocessing.active_children() if child.pid], workers=workers)
+
+
+def _clustered(runs: int, dask: Any) -> Turn:
+    return turn(
+        runs, lambda: _with_children(process.pid for process in [dask.scheduler, *dask.workers]), cluster=dask.address
+    )
 
 
 def turn(runs: int, helpers: Callable[[], list[int]], **where: Any) -> Turn:
@@ -55,39 +84,53 @@ def turn(runs: int, helpers: Callable[[], list[int]], **where: Any) -> Turn:
     marks: list[tuple[float, ...]] = []
 
     def look(done: int, total: int) -> None:
-        if done == total or (done >= total / 5 and not marks):
+        if done == total or (done >= total / 2 and not marks):
             within = sum(run.seconds for run in journal.runs())
-            marks.append((done, time.monotonic(), spent([os.getpid(), *helpers()]), within))
+            marks.append((done, within, spent([os.getpid(), *helpers()]), time.monotonic()))
 
     with tempfile.TemporaryDirectory() as folder:
         study = Study.of(parse_spec(SPEC | {"runs": runs}, folder=Path(folder)))
         with opened(Path(folder) / "journal.db", study.spec) as journal:
             conduct(study, journal, progress=look, **where)
-    done, *taken = (after - before for before, after in zip(*marks, strict=True))
-    return Turn(*(1e3 * each / done for each in taken))
+    done, within, processor, wall = (after - before for before, after in zip(*marks, strict=True))
+    return Turn(1e3 * within / done, (processor - within) / wall, 1e3 * processor / done, 1e3 * wall / done)
+
+
+def spent(pids: Iterable[int]) -> float:
+    """Processor time, in seconds, of processes that are there, and of nothing that they started."""
+    nanoseconds = 0
+    for pid in pids:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            nanoseconds += int((thread / "schedstat").read_text().split()[0])
+    return 1e-9 * nanoseconds
+
+
+def _with_children(pids: Iterable[int]) -> list[int]:
+    """Processes, and those that their threads have started."""
+    found = list(pids)
+    for pid in found:  # grows
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def _numbers(turn: Turn) -> tuple[float, ...]:
+    return turn.milliseconds, turn.around, turn.processor, turn.wall
+
+
+def _medians(turns: Iterable[Turn]) -> Turn:
+    return Turn(*map(statistics.median, zip(*map(_numbers, turns), strict=True)))
 
 
 def main(runs: int, turns: int, workers: int) -> None:
-    """Take turns, and compare."""
-    with dask_processes(workers) as dask:
-        helpers = [process.pid for process in [dask.scheduler, *dask.workers]]
-        turn(runs, lambda: helpers, cluster=dask.address)  # the workers load their kernels
-        found = [
-            (turn(runs, children, workers=workers), turn(runs, lambda: helpers, cluster=dask.address))
-            for _ in range(turns)
-        ]
-    print("ms for each run: local, Dask, Dask/local (median, least, most)")
-    for name in (field.name for field in fields(Turn)):
-        pairs = [(getattr(local, name), getattr(clustered, name)) for local, clustered in found]
-        ratios = sorted(clustered / local for local, clustered in pairs)
-        local, clustered = (statistics.median(column) for column in zip(*pairs, strict=True))
-        middle = statistics.median(ratios)
-        print(f"{name:9}  {local:6.2f}  {clustered:6.2f}  {middle:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})")
-
-
-def children() -> list[int]:
-    """The processes of the local pool that is at work."""
-    return [child.pid for child in multiprocessing.active_children() if child.pid]
+    """Print what was measured."""
+    found = measured(runs, turns, workers)
+    for name, each in (("local", found.local), ("Dask", found.clustered), ("ratio", found.ratios)):
+        print(
+            f"{name:5}  within a run {each.milliseconds:7.3f} ms  around {each.around:6.3f} of a core"
+            f"  processor {each.processor:7.3f} ms  wall {each.wall:7.3f} ms"
+        )
+    print(f"overhead on cores that do nothing else: {100 * found.overhead:+.1f} %")
 
 
 if __name__ == "__main__":

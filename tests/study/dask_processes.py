@@ -14,10 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 
 class DaskProcesses:
-    """A scheduler with `workers` workers of one thread each; `address` is where it listens."""
+    """A scheduler with `workers` workers of one thread each; `address` is where it listens.
 
-    def __init__(self, workers, folder, port=0):
-        self.folder = Path(folder)
+    A worker that has a nanny is a child of the process that was started, and the nanny replaces it when it dies.
+    """
+
+    def __init__(self, workers, folder, port=0, nanny=False):
+        self.folder, self.nanny = Path(folder), "--nanny" if nanny else "--no-nanny"
         self.workers = []
         (self.folder / "scheduler.json").unlink(missing_ok=True)
         self.scheduler = self._start(
@@ -39,7 +42,7 @@ class DaskProcesses:
     def start_worker(self, **environment):
         """One more worker, which is not awaited: the scheduler hands it work when it is there."""
         worker = self._start(
-            "dask_worker", self.address, "--nthreads", 1, "--no-nanny", "--no-dashboard", "--memory-limit", 0,
+            "dask_worker", self.address, "--nthreads", 1, self.nanny, "--no-dashboard", "--memory-limit", 0,
             "--death-timeout", 60, "--local-directory", self.folder, **environment,
         )  # fmt: skip
         self.workers.append(worker)
@@ -70,10 +73,10 @@ class DaskProcesses:
 
 
 @contextlib.contextmanager
-def dask_processes(workers):
+def dask_processes(workers, nanny=False):
     """The same, ended at the end."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        started = DaskProcesses(workers, folder)
+        started = DaskProcesses(workers, folder, nanny=nanny)
         try:
             yield started
         finally:
