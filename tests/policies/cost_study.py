@@ -4,7 +4,6 @@ For each set of channels and costs, the mean cost of Adaptive that is told the c
 relative to the least expected cost of any policy.
 """
 
-import argparse
 import sys
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from bestchannel import Adaptive, Simulator, identify, lower_bound
 from bestchannel.channels import bsc, q_ary_symmetric, z_channel
 from bestchannel.channels.sense_costs import total_cost
+from tests.statistical.table_command import print_table
 
 BINARY = [bsc(p) for p in (0.05, 0.08, 0.1, 0.13, 0.2)]
 TERNARY = [q_ary_symmetric(3, p) for p in (0.05, 0.1, 0.15)]
@@ -42,18 +42,17 @@ def spent(channels, costs, runs, *, told, delta=0.05, seed=3):
     return np.array(paid)
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--delta", type=float, default=0.05)
-    given = parser.parse_args(arguments)
-    print("channels | least cost | told: mean, ratio | not told: mean, ratio | saved")
+COLUMNS = "channels", "least cost", "told: mean, ratio", "not told: mean, ratio", "saved"
+
+
+def rows(runs, delta):
+    """One for each set of channels and costs."""
     for name, (channels, costs) in SETS.items():
-        least = lower_bound(channels, given.delta, cost=costs).cost.lower_bound
-        told, not_told = (spent(channels, costs, given.runs, told=t, delta=given.delta).mean() for t in (True, False))
-        numbers = f"{told:,.0f}, {told / least:.2f} | {not_told:,.0f}, {not_told / least:.2f}"
-        print(f"{name} | {least:,.0f} | {numbers} | {1 - told / not_told:.0%}", flush=True)
+        least = lower_bound(channels, delta, cost=costs).cost.lower_bound
+        told, not_told = (spent(channels, costs, runs, told=each, delta=delta).mean() for each in (True, False))
+        means = (f"{mean:,.0f}, {mean / least:.2f}" for mean in (told, not_told))
+        yield name, f"{least:,.0f}", *means, f"{1 - told / not_told:.0%}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_table(sys.argv[1:], __doc__, COLUMNS, rows, runs=200, delta=0.05)

@@ -5,7 +5,6 @@ more than it says. The theorem allows any leader, so the hostile policies follow
 makes errors as frequent as they can be; that they are made to bet at all is due to the limit.
 """
 
-import argparse
 import sys
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ import numpy as np
 from bestchannel import Adaptive, Simulator, capacity, identify
 from bestchannel.channels import bsc, q_ary_symmetric, z_channel
 from tests.statistical.limits import most_failures
+from tests.statistical.table_command import print_table
 from tests.study.misled import Misled
 
 LIMIT = 1500
@@ -52,18 +52,17 @@ def errors(found):
     return int((found[:, 0] > found[:, 1] + 1e-11).sum())
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--delta", type=float, default=0.1)
-    given = parser.parse_args(arguments)
-    print("channels | policy | statements | wrong | allowed | within, bits (median)")
+COLUMNS = "channels", "policy", "statements", "wrong", "allowed", "within, bits (median)"
+
+
+def rows(runs, delta):
+    """One for each policy on each set of channels."""
     for name, channels in CHANNELS.items():
         for policy in (Adaptive, Misled, Boastful):
-            found = nearly_best(policy, channels, given.runs, delta=given.delta)
-            allowed, middle = most_failures(given.runs, given.delta), np.median(found[:, 1])
-            print(f"{name} | {policy.__name__} | {len(found)} | {errors(found)} | {allowed} | {middle:.4f}", flush=True)
+            found = nearly_best(policy, channels, runs, delta=delta)
+            counts = len(found), errors(found), most_failures(runs, delta)
+            yield name, policy.__name__, *map(str, counts), f"{np.median(found[:, 1]):.4f}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print_table(sys.argv[1:], __doc__, COLUMNS, rows, runs=1000, delta=0.1)

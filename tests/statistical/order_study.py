@@ -6,11 +6,12 @@ one that drifts or remembers. Printed are the shares of runs with an e-value of 
 
 from __future__ import annotations
 
-import argparse
+import sys
 
 import numpy as np
 
 from bestchannel.evidence.drift_and_memory import drift_and_memory
+from tests.statistical.table_command import print_table
 
 THRESHOLD = np.log(200.0)
 
@@ -121,17 +122,17 @@ def evidence(senses, runs, seed=1):
     return np.array([drift_and_memory(*senses(np.random.default_rng(child))) for child in children])
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.statistical.order_study")
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
-    print("| senses | drift | memory | mean e-values |\n|---|---|---|---|")
+COLUMNS = "senses", "drift", "memory", "mean e-values"
+
+
+def rows(runs):
+    """One for each way in which senses come."""
     for name, senses in (STEADY | DRIFTING | REMEMBERING).items():
         found = evidence(senses, runs)
-        shares = " | ".join(f"{share:.3f}" for share in (found >= THRESHOLD).mean(axis=0))
+        shares = (f"{share:.3f}" for share in (found >= THRESHOLD).mean(axis=0))
         means = ", ".join(f"{mean:.2g}" for mean in np.exp(np.minimum(found, 700)).mean(axis=0))
-        print(f"| {name} | {shares} | {means} |", flush=True)
+        yield name, *shares, means
 
 
 if __name__ == "__main__":
-    main()
+    print_table(sys.argv[1:], __doc__, COLUMNS, rows, runs=1000)

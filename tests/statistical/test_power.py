@@ -13,6 +13,7 @@ import pytest
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.spec import read_spec
 from tests.statistical.limits import most_failures, power
+from tests.statistical.nats_study import ties
 
 STUDIES = Path(__file__).parents[2] / "studies"
 RUNS, FEW = 80, 50
@@ -43,3 +44,10 @@ def test_best_channel_is_ruled_out_no_more_often_than_delta_though_a_worse_one_l
 @pytest.mark.parametrize(("name", "delta"), CELLS)
 def test_twin_whose_bets_pay_too_much_is_noticed(name, delta):
     assert best_out("power_twins", name, delta, FEW) > most_failures(FEW, delta)
+
+
+def test_each_step_of_the_proof_loses_evidence_where_the_best_channel_is_ruled_out():
+    out = [run for run in ties("2 equal, 2×2", "misled", 0.5, 30) if run.out]
+    assert len(out) > 3
+    for run in out:
+        assert min(run.losses.values()) > -1e-9, run.losses  # sums of some thousand logarithms

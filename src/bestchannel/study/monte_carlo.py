@@ -21,7 +21,7 @@ from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
-from bestchannel.policies import Policy, identify
+from bestchannel.policies import Identification, Policy, identify
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
 from bestchannel.study.channel_sets import FAMILIES
@@ -119,14 +119,19 @@ class Study:
     def run(self, condition: int, number: int) -> SimulatedRun:
         """One run, alone: the same whenever and wherever it is made."""
         started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
-        chosen, instance = self.conditions[condition], self.instance(condition, number)
-        policy = chosen.policy.make(instance.alphabets, chosen.delta)
-        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, chosen.source_number, number))
-        found = identify(sensor, policy, max_senses=chosen.source.max_senses)
+        instance = self.instance(condition, number)
+        policy, found = self.identification(condition, number)
         correct = found.decided and bool(losses(instance, policy)[found.best] <= policy.epsilon + SAME)
         seconds = time.thread_time() - started
         out = best_is_out(instance, policy)
         return SimulatedRun(condition, number, found.best, correct, out, found.senses, found.rounds, seconds)
+
+    def identification(self, condition: int, number: int) -> tuple[Policy, Identification]:
+        """The policy of one run and what it came to."""
+        chosen, instance = self.conditions[condition], self.instance(condition, number)
+        policy = chosen.policy.make(instance.alphabets, chosen.delta)
+        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, chosen.source_number, number))
+        return policy, identify(sensor, policy, max_senses=chosen.source.max_senses)
 
     def runs(self, piece: Piece) -> list[SimulatedRun]:
         """As many runs of the piece, from its first on, as fit into `PIECE_SECONDS`; at least one."""
