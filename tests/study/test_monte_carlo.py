@@ -294,6 +294,19 @@ def test_gap_that_a_family_cannot_have_is_refused(tmp_path):
         study_of(tmp_path, instances=[{"family": "near-tie", "capacity": 0.5, "gap": 0.9}])
 
 
+def test_interrupted_study_has_runs_of_every_condition(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PIECE_RUNS", 2)
+
+    def stop(done, total):
+        if done >= 2 * len(study.conditions):
+            raise KeyboardInterrupt
+
+    with opened(tmp_path / "interrupted.db", study.spec) as journal:
+        with pytest.raises(KeyboardInterrupt):
+            conduct(study, journal, workers=1, progress=stop)
+        assert {run.condition for run in journal.runs()} == set(range(len(study.conditions)))
+
+
 def test_one_source_alone_may_be_compared_with_the_lower_bound(tmp_path):
     first, second = CONTENT["instances"]
     study = study_of(tmp_path, instances=[first, second | {"lower_bound": 0.05}])

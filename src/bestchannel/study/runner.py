@@ -55,7 +55,8 @@ def conduct(
     if workers is not None and cluster is not None:
         raise InputError("workers are processes of this machine, and a cluster has its own: give one of the two")
     _refuse_other_results(study, journal)
-    missing = deque(pieces(study, journal))
+    # the first runs of everything before the rest of anything: what is interrupted has some of each condition
+    missing = deque(sorted(pieces(study, journal), key=lambda piece: piece.first))
     done = study.total - sum(piece.last - piece.first for piece in missing)
     show(done, study.total)
 
