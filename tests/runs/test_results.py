@@ -72,6 +72,8 @@ def broken(change):
         broken(lambda d: d["audit"]["steps"][0]["counts"].update(nobody=[[1]])),
         broken(lambda d: d["audit"]["steps"][0]["counts"].update(cable=[["many"]])),
         broken(lambda d: d["audit"]["steps"][0]["status"].update(leader="nobody")),
+        broken(lambda d: d["audit"]["options"].update(cost=float("nan"))),
+        broken(lambda d: d["audit"]["steps"][1].update(stakes={"bets": float("inf")})),
     ],
 )
 def test_what_is_no_result_is_refused(document):

@@ -2,13 +2,15 @@
 
 import copy
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
 
-from bestchannel import Adaptive, BestChanID, InputError
+from bestchannel import Adaptive, BestChanID, InputError, Simulator, identify
 from bestchannel.channels import bsc
+from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
 from tests.verification.records import CASES, bets_of, document, falls, leaders, most_restarts, random_3x3, record
 
@@ -419,7 +421,26 @@ def places_of(value, path=()):
         yield from places_of(child, (*path, key))
 
 
-STRANGE = [None, True, -1, 0, 1, 1e308, 1e-308, math.nan, math.inf, 2**70, "", "0", [], {}, [[]], [0.5, 0.5], {"0": 1}]
+STRANGE = [
+    None,
+    True,
+    -1,
+    0,
+    1,
+    1e308,
+    1e-308,
+    math.nan,
+    math.inf,
+    2**70,
+    10**400,
+    "",
+    "0",
+    [],
+    {},
+    [[]],
+    [0.5, 0.5],
+    {"0": 1},
+]
 
 
 @pytest.mark.parametrize("name", ["binary", "3x3", "median"])
@@ -439,3 +460,36 @@ def test_strange_values_anywhere_give_a_verdict_or_a_refusal(name):
             verify(result)
         except InputError:
             continue
+
+
+COSTS = [[2.0, 2.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "costs", [5, True, "ab", [1, 2], [[1, "x"], [1, 1]], [[1, 1e308], [1, 1]], {"a": 2}, [[None], []]]
+)
+def test_costs_that_are_none_are_refused(costs):
+    result = costly_record()
+    result["audit"]["options"]["cost"] = costs
+    with pytest.raises(InputError, match="this must be the JSON of an identification"):
+        verify(result)
+
+
+@pytest.mark.parametrize("costs", [[[1, 1], [1, -1]], [[[2, 2], [2, 2]], [[1, 1], [1, 1]]], [[2, 2]], [[2, 2], [1]]])
+def test_costs_of_other_senses_fail(costs):
+    result = costly_record()
+    result["audit"]["options"]["cost"] = costs
+    assert_fails(result, "the record must have a positive cost for every input of every channel; it has not")
+
+
+def costly_record():
+    sensor = Simulator([bsc(0.05), bsc(0.2)], rng=1)
+    result = json.loads(json.dumps(as_document(identify(sensor, Adaptive(sensor.alphabets, delta=0.1, cost=COSTS)))))
+    assert verify(result).valid
+    return result
+
+
+def test_number_that_no_float_holds_fails_where_the_policy_has_another():
+    result = costly_record()
+    result["channels"][1]["upper"] = 10**400
+    assert_fails(result, "the record must be what the policy adaptive makes of its answers; in the result, channels[1]")

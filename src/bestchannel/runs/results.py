@@ -97,6 +97,7 @@ def _seal(channels: list[Document], limits: list[Document], steps: list[Document
 def from_document(document: object) -> Identification:
     """The result that `as_document` wrote, or an `InputError` that says that it is none."""
     try:
+        json.dumps(document, allow_nan=False)  # a report holds it, and numbers that are infinite or none have no JSON
         return _parsed(document)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(

@@ -19,7 +19,7 @@ from bestchannel.policies.identify import outcome
 from bestchannel.release import VERSION
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.runs.settings import LABORATORY, Settings
-from bestchannel.verification.record import NotValidError, Record
+from bestchannel.verification.record import LARGEST, NotValidError, Record
 
 CLOSE = 1e-6
 """Relatively: how closely numbers must agree, which another processor may round otherwise."""
@@ -129,5 +129,5 @@ def _is_list(value: object) -> bool:
 def _agree(ours: Any, theirs: Any, tiny: float) -> bool:
     """Whether two values are the same; numbers that are not whole need only be close."""
     if isinstance(ours, float) and type(theirs) in (int, float):
-        return math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=tiny)
+        return abs(theirs) <= LARGEST and math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=tiny)
     return type(ours) is type(theirs) and bool(ours == theirs)

@@ -71,7 +71,7 @@ class Record:
     best: int | None
     decided: bool
     senses: int
-    cost: float | None  # of all senses, by the option `cost`
+    cost: float | None  # of all senses, by `costs`
     rounds: int
     policy: str
     delta: float
@@ -82,6 +82,7 @@ class Record:
     alphabets: tuple[tuple[int, int], ...]
     options: Mapping[str, Any]
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
+    costs: tuple[Floats, ...] | None  # [channel][x] of a sense, where the policy was given any
     steps: tuple[StatedStep, ...]
     version: str | None  # of the library whose policy it was
     inferred_outputs: bool  # only those that were seen
@@ -117,7 +118,7 @@ class _Reader:
         """The whole of it."""
         document, best = self.document, self.document["best"]
         options = dict(self.audit["options"])
-        P = options.get("input_distribution")
+        P, costs = options.get("input_distribution"), options.get("cost")
         return Record(
             best=None if best is None else self.channel(best, "best"),
             decided=flag(document["decided"]),
@@ -133,6 +134,7 @@ class _Reader:
             alphabets=tuple((_letters(c, "inputs"), _letters(c, "outputs")) for c in self.audit["channels"]),
             options=options,
             fixed_input=None if P is None else floats(P),
+            costs=None if costs is None else tuple(floats(list(each)) for each in costs),
             steps=tuple(self.step(step) for step in self.audit["steps"]),
             version=None if self.audit.get("version") is None else text(self.audit["version"]),
             inferred_outputs=flag(self.audit.get("inferred_outputs", False)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bestchannel.verification.record import NotValidError, Record, StatedStep, floats
+from bestchannel.verification.record import NotValidError, Record, StatedStep
 
 
 def check_structure(record: Record) -> None:
@@ -55,13 +55,12 @@ def _check_steps(record: Record) -> None:
 
 def _check_cost(record: Record) -> None:
     """The cost that is stated is that of the senses, by the costs of the policy."""
-    given = record.options.get("cost")
-    if given is None or record.cost is None:
-        if given is not record.cost:
+    costs = record.costs
+    if costs is None or record.cost is None:
+        if (costs is None) != (record.cost is None):
             raise NotValidError("a record with costs says what its senses cost, and no other does; this one does not")
         return
-    costs = [floats(each) for each in given]
-    if [len(each) for each in costs] != [n for n, _ in record.alphabets] or not all((c > 0.0).all() for c in costs):
+    if [each.shape for each in costs] != [(n,) for n, _ in record.alphabets] or not all((c > 0.0).all() for c in costs):
         raise NotValidError("the record must have a positive cost for every input of every channel; it has not")
     paid = sum(float(costs[c] @ senses) for step in record.steps for c, senses in step.senses.items())
     if not math.isclose(record.cost, paid, rel_tol=1e-9):
