@@ -55,40 +55,25 @@ def estimate(
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
     sensed = record_of(counts) if counts.is_file() else None
+    given = {
+        "outputs": outputs,
+        "transpose": transpose,
+        "columns": columns,
+        "bins": bins,
+        "set_aside": set_aside,
+        "form": form,
+        "channel_axis": channel_axis,
+    }
     if sensed:
-        refuse_options_for_counts(
-            counts,
-            outputs=outputs,
-            transpose=transpose,
-            columns=columns,
-            bins=bins,
-            set_aside=set_aside,
-            form=form,
-            channel_axis=channel_axis,
-        )
-    with terminal.progress("bytes read") as progress:
-        read = (
-            _sensed_by_a_policy(counts, sensed[0], design)
-            if sensed
-            else read_counts(
-                counts,
-                outputs=options.parse_outputs(outputs),
-                transpose=transpose,
-                columns=options.parse_columns(columns),
-                bins=options.parse_bins(bins),
-                set_aside=options.parse_set_aside(set_aside),
-                form=form,
-                channel_axis=channel_axis,
-                order=not no_checks,
-                progress=progress,
-            )
-        )
+        refuse_options_for_counts(counts, **given)
+        read = _sensed_by_a_policy(counts, sensed[0], design)
+    else:
+        read = _read(counts, given, order=not no_checks)
     with terminal.progress("channels") as progress:
-        accuracy = 0.0 if epsilon is None else epsilon
         result = estimated(
             read,
             delta=delta,
-            epsilon=accuracy,
+            epsilon=0.0 if epsilon is None else epsilon,
             checks=not no_checks,
             design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
@@ -101,6 +86,18 @@ def estimate(
         _show(result)
     if not result.verdict.decided:
         raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _read(path: Path, given: dict[str, Any], *, order: bool) -> dict[str, LabelledCounts]:
+    """The counts in a file, read as the options say."""
+    parsed = {
+        "outputs": options.parse_outputs(given["outputs"]),
+        "columns": options.parse_columns(given["columns"]),
+        "bins": options.parse_bins(given["bins"]),
+        "set_aside": options.parse_set_aside(given["set_aside"]),
+    }
+    with terminal.progress("bytes read") as progress:
+        return read_counts(path, **{**given, **parsed}, order=order, progress=progress)
 
 
 def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice | None) -> dict[str, LabelledCounts]:
