@@ -13,7 +13,7 @@ from bestchannel.channels import bsc
 from bestchannel.intervals import Interval
 from bestchannel.intervals.paper_bounds import Rate
 from bestchannel.policies.median_chan_el import better_half
-from bestchannel.policies.policy import best_of
+from bestchannel.policies.paper_round import best_of
 
 NATS = math.log(2)
 """Nats in a bit."""

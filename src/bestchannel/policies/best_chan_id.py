@@ -10,7 +10,8 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.policies.median_chan_el import median_chan_el
 from bestchannel.policies.naive_chan_sel import naive_chan_sel
-from bestchannel.policies.policy import Policy, Script, sensed_estimates
+from bestchannel.policies.paper_round import sensed_estimates
+from bestchannel.policies.policy import Policy, Script
 
 SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
 """What may find the nearly best channel of a round, by its name on the command line."""

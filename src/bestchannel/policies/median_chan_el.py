@@ -8,7 +8,8 @@ from functools import partial
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import median_senses
 from bestchannel.policies.pac import PacPolicy
-from bestchannel.policies.policy import Counts, Estimates, Policy, Script, Senses, sensed_estimates
+from bestchannel.policies.paper_round import Estimates, sensed_estimates
+from bestchannel.policies.policy import Counts, Policy, Script, Senses
 
 
 class MedianChanEl(PacPolicy):

@@ -8,7 +8,8 @@ from functools import partial
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import naive_senses
 from bestchannel.policies.pac import PacPolicy
-from bestchannel.policies.policy import Counts, Policy, Script, Senses, best_of, sensed_estimates
+from bestchannel.policies.paper_round import best_of, sensed_estimates
+from bestchannel.policies.policy import Counts, Policy, Script, Senses
 
 
 class NaiveChanSel(PacPolicy):

@@ -23,8 +23,7 @@ from typing import Any, ClassVar
 from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
-from bestchannel.intervals import Functional, InformationAt, Interval, functional_for, plug_in
-from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.intervals import Functional, InformationAt, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Alphabet, NearlyBest, Stakes, Status, Step
@@ -41,9 +40,6 @@ Plan = Callable[[Supply], Senses | None]
 
 Script = Generator[Senses | Plan, Counts, int]
 """Yields senses, or a plan for them, is sent their counts, returns the channel that it recommends."""
-
-Estimates = dict[int, Interval]
-
 
 MOST_CELLS = 2**27
 """Of a table of counts: 1 GiB, as in files."""
@@ -418,41 +414,6 @@ def keywords(policy: type[Policy]) -> dict[str, bool]:
         for each in inspect.signature(policy).parameters.values()
         if each.name not in ("alphabets", "delta") and each.kind is not each.VAR_KEYWORD
     }
-
-
-def sensed_estimates(
-    policy: Policy, candidates: Sequence[int], n: Callable[[Rate], int]
-) -> Generator[Senses, Counts, Estimates]:
-    """Sense each candidate n(rate) times, its inputs equally often, and estimate it [EBWGW24, Sec. III].
-
-    Every input gets ⌈n/|X|⌉ senses: no input is left with a remainder, and Proposition 1 holds
-    for the slightly larger total. A channel of value 0 by its alphabet is not sensed.
-    """
-    per_input: dict[Alphabet, int] = {}
-    for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
-        if min(n_inputs, n_outputs) > 1:
-            per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
-    most = max(per_input.values(), default=0)
-    if most > MOST_SENSES:
-        raise TooManySensesError(
-            f"the policy requires some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
-            " a larger epsilon requires fewer"
-        )
-    wanted = {
-        channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
-        for channel in candidates
-        if policy.alphabets[channel] in per_input
-    }
-    values = dict.fromkeys(candidates, Interval(0.0, 0.0))
-    if wanted:
-        counts = yield wanted
-        values.update(plug_in(counts, policy.functional))
-    return values
-
-
-def best_of(values: Estimates) -> int:
-    """The channel with the largest estimate; of equal ones, the first."""
-    return max(values, key=lambda channel: values[channel].lower)
 
 
 def checked_alphabets(alphabets: Iterable[Sequence[int]]) -> tuple[Alphabet, ...]:
