@@ -37,17 +37,17 @@ def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, reach, tolerance)
     """An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser.
 
     Steps are Newton's for every letter by itself, with λ such that the changes sum to 0. `powers[e, y]`, `weights[e]`
-    and `reach[y]` are room to work in; afterwards they hold (Q/w)^τ, N/z, and the v at which ψ is least: the derivative
-    of the bound in log R_y is -s reach_y.
+    and `reach[y]` are room to work in; they hold (Q/w)^τ, N/z, and w, afterwards the v at which ψ is least: the
+    derivative of the bound in log R_y is -s reach_y.
     """
     n_outputs = logQ.shape[1]
     _lift_letters(a, N, s, logw)
     for _ in range(MOST_STEPS):
-        value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights)
+        value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights, reach)
         allowance, moved, total = 0.0, 0.0, 0.0
         for y in range(n_outputs):
-            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
-            w = math.exp(logw[y])
+            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights, reach)
+            w = reach[y]
             allowance += _allowance(multiplier - slope, h, w, s)
             h = max(h, 0.05 * (h + s) + 1e-300)
             moved += w * slope / h
@@ -59,10 +59,10 @@ def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, reach, tolerance)
             break
         target = moved / total
         for y in range(n_outputs):
-            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
+            slope, h = _slope(y, a, tau, s, logR, logw, powers, weights, reach)
             change = (slope - target) / max(h, 0.05 * (h + s) + 1e-300)
             logw[y] = max(logw[y] + math.log1p(min(max(change, LEAST_CHANGE), LARGEST_CHANGE)), LEAST_LOG)
-    value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights)
+    value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights, reach)
     return _careful_bound(a, N, tau, logQ, s, logR, weights, reach, multiplier)
 
 
@@ -79,24 +79,26 @@ def _lift_letters(a, N, s, logw):
 
 
 @inner
-def _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights):
-    """f(w) and λ = sum_y w_y f'_y; fills powers = (Q/w)^τ and weights = N/z. w is scaled to sum to 1."""
+def _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights, w):
+    """f(w) and λ = sum_y w_y f'_y; fills powers = (Q/w)^τ, weights = N/z and w, which is scaled to sum to 1."""
     n_epochs, n_outputs = logQ.shape
     total = 0.0
     for y in range(n_outputs):
-        total += math.exp(logw[y])
+        w[y] = math.exp(logw[y])
+        total += w[y]
     shift = math.log(total)
     value, divergence, counted, free = 0.0, 0.0, 0.0, 0.0
     for y in range(n_outputs):
         logw[y] -= shift
+        w[y] /= total
         value += a[y] * logw[y]
         counted += a[y]
-        divergence += math.exp(logw[y]) * (logw[y] - logR[y])
+        divergence += w[y] * (logw[y] - logR[y])
     for e in range(n_epochs):
         z = 0.0
         for y in range(n_outputs):
             powers[e, y] = math.exp(tau[e] * (logQ[e, y] - logw[y]))
-            z += math.exp(logw[y]) * powers[e, y]
+            z += w[y] * powers[e, y]
         value += N[e] * math.log(z)
         weights[e] = N[e] / z
         free += N[e] * (1.0 - tau[e])
@@ -104,9 +106,9 @@ def _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights):
 
 
 @inner
-def _slope(y, a, tau, s, logR, logw, powers, weights):
+def _slope(y, a, tau, s, logR, logw, powers, weights, w):
     """f'_y and h = v ψ''(v) at the letter y."""
-    seen = a[y] * math.exp(-logw[y])
+    seen = a[y] / w[y]
     slope, h = seen + s * (logw[y] - logR[y] + 1.0), seen - s
     for e in range(len(tau)):
         term = weights[e] * (1.0 - tau[e]) * powers[e, y]
@@ -135,26 +137,30 @@ def _beyond_convexity(a, tau, logQ, s, logR, logw, powers, weights, reach, multi
 
     Where ψ(1) is less than ψ(w), the difference is lost; or a larger λ lifts it by d, at the price of d in every slope.
     """
-    lift, lost = 0.0, 0.0
+    lift, lost, lifted = 0.0, 0.0, 0.0
     for y in range(logQ.shape[1]):
-        w = math.exp(logw[y])
-        at_one, here = multiplier + s * logR[y], multiplier - s * (logw[y] - logR[y])
-        for e in range(len(tau)):
-            at_one -= weights[e] * math.exp(tau[e] * logQ[e, y])
-            here -= weights[e] * powers[e, y]
-        here = w * here - a[y] * logw[y]
-        reach[y] = w
-        if at_one < here and w < 1.0:
-            reach[y] = 1.0
-            lost += here - at_one
-            lift = max(lift, (here - at_one) / (1.0 - w))
+        fall = _fall_at_one(y, a, tau, logQ, s, logR, logw, powers, weights, reach[y], multiplier)
+        if fall > 0.0:
+            lost += fall
+            lift = max(lift, fall / (1.0 - reach[y]))
     if lost == 0.0:
         return allowance
-    lifted = 0.0
     for y in range(logQ.shape[1]):
-        slope, h = _slope(y, a, tau, s, logR, logw, powers, weights)
-        lifted += _allowance(multiplier + lift - slope, h, math.exp(logw[y]), s)
+        slope, h = _slope(y, a, tau, s, logR, logw, powers, weights, reach)
+        lifted += _allowance(multiplier + lift - slope, h, reach[y], s)
+        if _fall_at_one(y, a, tau, logQ, s, logR, logw, powers, weights, reach[y], multiplier) > 0.0:
+            reach[y] = 1.0
     return min(allowance + lost, lifted)
+
+
+@inner
+def _fall_at_one(y, a, tau, logQ, s, logR, logw, powers, weights, w, multiplier):
+    """ψ(w) - ψ(1) of the letter y, and 0 where w is 1."""
+    at_one, here = multiplier + s * logR[y], multiplier - s * (logw[y] - logR[y])
+    for e in range(len(tau)):
+        at_one -= weights[e] * math.exp(tau[e] * logQ[e, y])
+        here -= weights[e] * powers[e, y]
+    return w * here - a[y] * logw[y] - at_one if w < 1.0 else 0.0
 
 
 @inner
