@@ -46,7 +46,7 @@ SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 FEWEST = 8.0
 """Senses of a channel that a request asks for, at least."""
 
-EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.8
+EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
 
 VARIANCES = (1.0, 4.0), (0.4, 40.0)

@@ -15,8 +15,8 @@ from bestchannel.policies.adaptive.stakes import RivalStake
 SIZES = np.array([0.25, 0.5, 0.75, 1.0])
 """Weights that are tried, relative to gap / (v_b + v_a), which is best for a small gap."""
 
-MOST_PER_SENSE = 2.0
-"""The largest weight, times the number of inputs, for each sense of the input that is sensed least.
+LARGEST_ON_BINARY, LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS = 1.0, 0.5, 4.0
+"""The largest weight for each sense of the input that is sensed least: with two inputs, with more, and with n: 4/n.
 
 Of larger bets most may be lost far from the estimated inputs, at some that are hardly sensed, and no bound is found.
 """
@@ -76,7 +76,11 @@ def chosen_bets(
 
 
 def _largest_weight(rival: Sensed | None) -> float:
-    return np.inf if rival is None else MOST_PER_SENSE * float(rival.senses.min()) / len(rival.senses)
+    if rival is None:
+        return np.inf
+    n = len(rival.senses)
+    largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
+    return largest * float(rival.senses.min())
 
 
 def _best_bet(
