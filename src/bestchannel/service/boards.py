@@ -121,8 +121,8 @@ class RunWriter:
             mark = snapshot.requests, snapshot.state
             ended = self._mark is None or self._mark[1] != snapshot.state
             if mark != self._mark and (ended or time.monotonic() >= due):
-                self._mark = mark
                 title, body, took = await self._drawn()
+                self._mark = mark  # not before: what could not be drawn, as while too much waits, is drawn later
                 board.post("report", json.dumps({"title": title, "body": body}).encode(), f"{mark[0]}-{mark[1]}")
                 due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
