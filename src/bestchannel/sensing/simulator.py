@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -49,10 +50,10 @@ class Simulator:
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
-        self._possible = [[np.flatnonzero(row) for row in channel.W] for channel in self.channels]
+        self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
         self._laws = [
-            [row[letters] / row.sum() for row, letters in zip(channel.W, possible, strict=True)]
-            for channel, possible in zip(self.channels, self._possible, strict=True)
+            np.take_along_axis(channel.W / channel.W.sum(axis=1, keepdims=True), letters, axis=1)
+            for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
 
     @property
@@ -67,10 +68,15 @@ class Simulator:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""
-        counts = {}
-        for channel, senses in request.senses.items():
-            table = np.zeros(self.channels[channel].W.shape, dtype=np.int64)
-            for x, n in enumerate(senses):
-                table[x, self._possible[channel][x]] = self.rng.multinomial(n, self._laws[channel][x])
-            counts[channel] = table
+        counts = dict[int, Integers]()
+        for _, channels in groupby(request.senses, lambda channel: self.channels[channel].W.shape):
+            counts |= self._drawn({channel: request.senses[channel] for channel in channels})
         return counts
+
+    def _drawn(self, senses: Mapping[int, tuple[int, ...]]) -> dict[int, Integers]:
+        """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
+        laws, letters = (np.array([each[channel] for channel in senses]) for each in (self._laws, self._letters))
+        drawn = self.rng.multinomial(np.array(list(senses.values())), laws)
+        tables = np.empty_like(drawn)
+        np.put_along_axis(tables, letters, drawn, axis=2)
+        return dict(zip(senses, tables, strict=True))
