@@ -9,9 +9,7 @@ import argparse
 import functools
 import json
 import platform
-import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -24,10 +22,6 @@ from bestchannel import Adaptive, Simulator, capacities, identify
 from bestchannel.compiled import load_room, usable_cores
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.channel_sets import near_tie, random_set
-from bestchannel.study.journal import opened
-from bestchannel.study.monte_carlo import Study
-from bestchannel.study.runner import conduct
-from bestchannel.study.spec import parse_spec
 
 ROOT = Path(__file__).parents[1]
 PAGE, KEPT = ROOT / "docs" / "scaling.md", ROOT / "build" / "scaling.json"
@@ -95,25 +89,12 @@ def gaps(_full: bool) -> Iterator[Point]:
 
 
 def clusters(full: bool) -> Iterator[Point]:
-    """A study on two local processes and on a Dask cluster of two: processor time within runs, and around them.
+    """A study on two local processes and on a Dask cluster of two workers, in turn."""
+    from benchmarks.clusters import measured
 
-    What a cluster takes around the runs goes by the clock, whether the workers are at work or wait for a busy machine.
-    """
-    import distributed
-
-    few, many = (100, 2000) if full else (50, 400)
-    for where in ("processes", "Dask"):
-        spent = []
-        for runs in (few, many):
-            before = clocks()
-            if where == "Dask":
-                with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-                    within = conduct_study(runs, cluster=cluster)
-            else:
-                within = conduct_study(runs, workers=2)
-            spent.append([within, *(after - at for at, after in zip(before, clocks(), strict=True))])
-        within, processor, wall = (last - first for first, last in zip(*spent, strict=True))
-        yield {"where": where, "milliseconds": 1e3 * within / (many - few), "around": (processor - within) / wall}
+    found = measured(1000 if full else 300, 5, 2)
+    yield {"where": "processes"} | asdict(found.local)
+    yield {"where": "Dask", "ratio": found.ratios.milliseconds} | asdict(found.clustered)
 
 
 SECTIONS: dict[str, Callable[[bool], Iterator[Point]]] = {
@@ -154,25 +135,6 @@ def load_everything() -> None:
     load_room("bestchannel.capacity.lanes")
     instance = near_tie(rng(0), k=10, gap=0.1)
     identify(Simulator(instance.channels, rng=rng(0)), Adaptive(instance.alphabets, delta=0.05))
-
-
-def clocks() -> tuple[float, float]:
-    """Processor time of this process and of those that it has seen the end of, and time on the wall."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used), time.monotonic()
-
-
-def conduct_study(runs: int, **where: Any) -> float:
-    """So many runs of adaptive, k = 10, 2×2: the processor time within them."""
-    content = {
-        "seed": 1, "runs": runs, "deltas": [0.05], "policies": [{"policy": "adaptive"}],
-        "instances": [{"family": "random-binary", "k": 10, "gap": 0.1, "sets": 20}],
-    }  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        study = Study.of(parse_spec(content, folder=Path(folder)))
-        with opened(Path(folder) / "journal.db", study.spec) as journal:
-            conduct(study, journal, **where)
-            return sum(run.seconds for run in journal.runs())
 
 
 def main() -> None:
@@ -254,9 +216,10 @@ def facts(kept: dict[str, list[Point]]) -> dict[str, str]:
         "gap_power": f"{-slope(each['gaps'], 'gap', 'senses'):.2f}",
         "run_local": f"{local:.1f}",
         "run_dask": f"{dask:.1f}",
-        "overhead": f"{100 * (dask / local - 1):+.0f} %",
+        "run_ratio": f"{each['clusters'][1]['ratio']:.2f}",
         "around_local": f"{100 * each['clusters'][0]['around']:.1f} %",
         "around_dask": f"{100 * each['clusters'][1]['around']:.1f} %",
+        "around_two": f"{50 * each['clusters'][1]['around']:.1f} %",
         "core_rate": f"{1.0 / million['one_core']:.1f} million",
         "billion_core_minutes": number(10**9 / 10**6 * million["one_core"] / 60),
         "study_core_hours": f"{1e6 * local / 1e3 / 3600:.1f}",
