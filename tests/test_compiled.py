@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import compiled
+from bestchannel.kernel_copies import Copies
 
 SOURCE = Path(bc.__file__).parent
 
@@ -59,7 +61,7 @@ def kernels(tmp_path, monkeypatch):
     def load():
         for name in [name for name in sys.modules if name.startswith(package.name)]:
             del sys.modules[name]
-        return compiled.compiled_copy(f"{package.name}.entry")
+        return compiled.compiled_copy(f"{package.name}.entry", Copies(compiled._compiled))
 
     load.package = package
     return load
@@ -71,7 +73,7 @@ def hits(module):
 
 def fresh_process(package, **environment):
     """What a process of its own computes with the package, and what it says."""
-    script = f"from bestchannel import compiled; print(compiled.compiled_copy('{package.name}.entry').twice(3.0))"
+    script = f"from bestchannel import compiled; print(compiled._loaded('{package.name}.entry').twice(3.0))"
     path = os.pathsep.join([str(package.parent), str(SOURCE.parent)])
     run = subprocess.run(
         [sys.executable, "-c", script],
@@ -272,7 +274,16 @@ def test_announcement_says_how_long_by_what_is_left_to_load(monkeypatch, caplog)
         object.__setattr__(part, "module", name)
         object.__setattr__(part, "seconds", seconds)
     monkeypatch.setattr(compiled, "REGISTRY", parts)
+    monkeypatch.setattr(compiled, "_modules", {"a": None})
     announcement = compiled._Announcement()
-    announcement.loaded, announcement.loading = {"a"}, "b"
+    announcement.loading = "b"
     announcement(kept=True)
     assert caplog.messages == ["compiling kernels for this machine, once: 6 to 13 s of processor time"]
+
+
+def test_threads_that_ask_for_kernels_at_once_get_the_same_ones(kernels):
+    name = f"{kernels.package.name}.entry"
+    with ThreadPoolExecutor(8) as pool:
+        modules = list(pool.map(compiled._loaded, [name] * 8))
+    assert all(module is modules[0] for module in modules)
+    assert modules[0].twice(3.0) == 8.0

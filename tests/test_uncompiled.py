@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bestchannel import capacity, compiled, kernel_disk, uncompiled
+from bestchannel import capacity, compiled, kernel_copies, kernel_disk, uncompiled
 from bestchannel.compiled import REGISTRY
 from bestchannel.evidence import leader_bets, rival_bets
 from bestchannel.evidence.rival_bets import LARGEST_INPUT
@@ -137,7 +137,7 @@ def test_call_that_patience_does_not_suffice_for_is_made_by_compiled_code(patien
 def test_what_python_refuses_is_answered_by_compiled_code():
     kernels, given = rival_bets.bound_kernels, list(account(np.random.default_rng(1), 2, 2, 1))
     given[8] = np.array([0.0, 1e6])  # exp of it is too large for Python, and infinite for compiled code
-    plain = uncompiled.copied(kernels.module, lambda _, bound: bound, {})
+    plain = kernel_copies.Copies(lambda _, bound: bound).of(kernels.module)
     with pytest.raises(OverflowError):
         called(plain.climbed, *given, 0.0)
     guarded = uncompiled.in_python(kernels.module, ENDLESS, kernels.load)

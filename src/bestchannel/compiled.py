@@ -14,18 +14,21 @@ defining file alone to see whether its cache is stale. Here every kernel is stam
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from bestchannel.kernel_copies import KERNEL_MODULES, copied
+from bestchannel.kernel_copies import KERNEL_MODULES, Copies
 
 logger = logging.getLogger("bestchannel")
 
@@ -63,16 +66,16 @@ class Kernels:
         """The functions of the module, compiled or not."""
         if self.same_in_python and not self.ready and not _kept(self.module):
             return _in_python(self.module, self.seconds * CALLS_IN_A_SECOND // 2)
-        return _loaded(self.module)
+        return self.load()
 
     def load(self) -> ModuleType:
         """The compiled functions of the module."""
-        return _loaded(self.module)
+        return _modules[self.module] if self.ready else _loaded(self.module)
 
     @property
     def ready(self) -> bool:
         """Whether they have been loaded."""
-        return self.module in _announcement.loaded
+        return self.module in _modules
 
     def worth_loading(self, seconds: float) -> bool:
         """Whether to load the kernels for work that Python does in so many seconds: once it has spent `PATIENCE_S`."""
@@ -101,19 +104,31 @@ def _in_python(name: str, patience: int) -> Any:
     return in_python(name, patience, functools.partial(_loaded, name))
 
 
-@functools.cache
+_modules: dict[str, ModuleType] = {}
+"""What has been loaded."""
+
+_loading = threading.RLock()
+
+
 def _loaded(name: str) -> ModuleType:
-    _announcement.loading = name
-    module = compiled_copy(name)
-    if hasattr(module, "warm_up"):
-        module.warm_up()
-    _announcement.loaded.add(name)
+    with _loading:
+        if name not in _modules:
+            _announcement.loading = name
+            _modules[name] = _load(name)
+        return _modules[name]
+
+
+def _load(name: str) -> ModuleType:
+    with _without_collecting():
+        module = compiled_copy(name, _compiled_copies)
+        if hasattr(module, "warm_up"):
+            module.warm_up()
     return module
 
 
-def compiled_copy(name: str) -> ModuleType:
+def compiled_copy(name: str, copies: Copies) -> ModuleType:
     """A copy of a module of kernels with its functions compiled: those with a signature now, others when called."""
-    module = copied(name, _compiled, {})
+    module = copies.of(name)
     for function, recipe in _recipes.items():
         if recipe.signature and function.__module__ == name and not _disabled():
             compiled = getattr(module, function.__name__)
@@ -122,12 +137,23 @@ def compiled_copy(name: str) -> ModuleType:
     return module
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """No search for garbage, which would be a tenth of the time that compiling takes, and would find nothing."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class _Announcement:
     """One line on the logger, once per process, when something is compiled: why one waits, and about how long."""
 
     def __init__(self) -> None:
         self.loading = ""
-        self.loaded: set[str] = set()
         self.made = False
         self.kept = True
 
@@ -136,7 +162,7 @@ class _Announcement:
         if self.made:
             return
         self.made = True
-        left = {kernels.module: kernels.seconds for kernels in REGISTRY.values() if kernels.module not in self.loaded}
+        left = {kernels.module: kernels.seconds for kernels in REGISTRY.values() if kernels.module not in _modules}
         least, most = left.get(self.loading, 1), max(sum(left.values()), 2)
         often = "once" if kept else "at every start, as no folder for them can be written (NUMBA_CACHE_DIR names one)"
         logger.warning(f"compiling kernels for this machine, {often}: {least} to {most} s of processor time")
@@ -212,6 +238,10 @@ def _compiled(function: FunctionType, bound: FunctionType) -> Any:
     if recipe.linked:
         return linked(bound, OPTIONS)
     return cached(bound, {**OPTIONS, **recipe.options}, stamp(bound.__module__), _announcement)
+
+
+_compiled_copies = Copies(_compiled)
+"""All that is compiled, so that what several modules take from one is compiled once."""
 
 
 def _disabled() -> bool:

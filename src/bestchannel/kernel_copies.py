@@ -7,8 +7,7 @@ and of that of the modules that it takes kernels from.
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,16 +18,10 @@ KERNEL_MODULES: set[str] = set()
 """The modules that have kernels, as their functions are decorated."""
 
 
-def copied(name: str, bind: Bind, replaced: Mapping[str, Any]) -> ModuleType:
-    """A copy of the module with this name; `replaced` are other values for names that its kernels use."""
-    importlib.import_module(name)
-    return _Copies(bind, replaced).of(name)
+class Copies:
+    """Copies that belong together, by the names of their modules; `replaced` are other values for names in them."""
 
-
-class _Copies:
-    """The copies that belong together, by the names of their modules."""
-
-    def __init__(self, bind: Bind, replaced: Mapping[str, Any]) -> None:
+    def __init__(self, bind: Bind, **replaced: Any) -> None:
         self._bind, self._replaced = bind, replaced
         self._copies: dict[str, ModuleType] = {}
 
@@ -36,7 +29,7 @@ class _Copies:
         """The copy of a module, made when it is first asked for."""
         if name not in self._copies:
             copy = self._copies[name] = ModuleType(name)
-            names = vars(sys.modules[name])
+            names = vars(importlib.import_module(name))
             vars(copy).update(names | {each: self._replaced[each] for each in self._replaced.keys() & names.keys()})
             for each, value in names.items():
                 if isinstance(value, FunctionType) and value.__module__ in KERNEL_MODULES:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.kernel_copies import KERNEL_MODULES, copied
+from bestchannel.kernel_copies import KERNEL_MODULES, Copies
 
 REFUSALS = (ArithmeticError, ValueError, StopIteration)
 """What Python raises where compiled code goes on, and what is raised when patience is over."""
@@ -25,7 +25,7 @@ REFUSALS = (ArithmeticError, ValueError, StopIteration)
 
 def in_python(name: str, patience: int, compiled: Callable[[], ModuleType]) -> SimpleNamespace:
     """The functions of a module of kernels, for so many logarithms and exponentials; then those of `compiled()`."""
-    copy = copied(name, lambda _, bound: bound, {"math": counting_math(patience)})
+    copy = Copies(lambda _, bound: bound, math=counting_math(patience)).of(name)
     return SimpleNamespace(**{each: _guarded(value, compiled) for each, value in vars(copy).items()})
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.compiled import Kernels
 
-kernels = Kernels("bestchannel.evidence.leader_bet_kernels", seconds=5, same_in_python=True)
+kernels = Kernels("bestchannel.evidence.leader_bet_kernels", seconds=2, same_in_python=True)
 
 REFINEMENTS = 12
 """How often, at most, the rows at which a bet is priced are improved."""

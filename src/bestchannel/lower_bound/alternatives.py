@@ -21,7 +21,7 @@ from bestchannel.compiled import Kernels
 from bestchannel.information import divergence_nats
 from bestchannel.lower_bound.known_channels import KnownChannels
 
-kernels = Kernels("bestchannel.lower_bound.kernels.pair_search", seconds=4, same_in_python=True)
+kernels = Kernels("bestchannel.lower_bound.kernels.pair_search", seconds=3, same_in_python=True)
 
 SOFTENING = 1e-3
 """Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""

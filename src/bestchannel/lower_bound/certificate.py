@@ -19,7 +19,7 @@ from bestchannel.compiled import Kernels
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.lower_bound.alternatives import LEAST_ENTRY, Position
 
-kernels = Kernels("bestchannel.lower_bound.kernels.branch_and_bound", seconds=20, same_in_python=True)
+kernels = Kernels("bestchannel.lower_bound.kernels.branch_and_bound", seconds=10, same_in_python=True)
 
 CURVE_RANGE = (1e-6, 1e2)
 CURVE_POINTS = 190
