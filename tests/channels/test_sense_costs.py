@@ -15,6 +15,12 @@ def test_sequence_is_in_the_order_of_the_channels():
     assert sense_costs([3, np.array([1.0, 0.5])], ["a", "b"], [1, 2]) == ((3.0,), (1.0, 0.5))
 
 
+def test_array_is_in_the_order_of_the_channels():
+    assert sense_costs(np.array([[2, 1], [1, 3]]), ["a", "b"], [2, 2]) == ((2.0, 1.0), (1.0, 3.0))
+    with pytest.raises(InputError, match="one for each of 2 channels"):
+        sense_costs(np.array(2.0), ["a", "b"], [2, 2])
+
+
 def test_total_is_the_sum_over_inputs_of_cost_times_senses():
     assert total_cost([[1.0, 10.0], [0.5]], [[3, 2], [4]]) == 25.0
 

@@ -8,6 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from bestchannel.errors import InputError
 
 Cost = float | Sequence[float]
@@ -52,9 +54,10 @@ def _in_order(cost: object, names: Sequence[Hashable]) -> list[object]:
                 known = ", ".join(map(str, names[:12]))
                 raise InputError(f"a cost must be of a channel that takes part ({known}); there is no channel {name!r}")
         return [cost.get(name, 1.0) for name in names]
-    if isinstance(cost, str | bytes) or not isinstance(cost, Sequence) or len(cost) != len(names):
+    several = cost.tolist() if isinstance(cost, np.ndarray) else cost
+    if isinstance(several, str | bytes) or not isinstance(several, Sequence) or len(several) != len(names):
         raise InputError(f"costs must be one for each of {len(names)} channels; they are {reprlib.repr(cost)}")
-    return list(cost)
+    return list(several)
 
 
 def _of_channel(given: Any, name: Hashable, n_inputs: int) -> tuple[float, ...]:
