@@ -15,6 +15,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import compiled
+from bestchannel.kernel_cache import KernelCache
 from bestchannel.kernel_copies import Copies
 
 SOURCE = Path(bc.__file__).parent
@@ -137,7 +138,7 @@ def test_every_kernel_is_registered_or_part_of_one_that_is():
 # Functions that only compiled ones call.
 
 
-def test_inner_function_becomes_part_of_its_caller_and_has_no_machine_code(kernels):
+def test_inner_function_becomes_part_of_its_caller_and_has_no_kept_code(kernels):
     write_kernels(kernels.package.parent, part="inner")
     module = kernels()
     assert module.twice(3.0) == 8.0
@@ -154,6 +155,34 @@ def test_error_of_an_inner_function_reaches_the_caller_also_from_the_cache(kerne
         with pytest.raises(ValueError, match="x must be at least 0"):
             module.twice(-1.0)
         assert hits(module) == found
+
+
+def kept_code(module):
+    """What is kept on disk of a module of compiled kernels, function by function."""
+    for function in vars(module).values():
+        if hasattr(function, "overloads") and isinstance(function._cache, KernelCache):
+            index = function._cache._files._cache_file
+            yield from (index._load_data(name)[1] for name in index._load_index().values())
+
+
+ARRAY_ASSIGNED = b"cannot assign slice of shape"
+"""The beginning of the message that numba compiles with every assignment of an array to a slice."""
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    importlib.import_module("bestchannel.cli")
+    for kernels in compiled.REGISTRY.values():
+        codes = list(kept_code(kernels.load()))
+        assert codes
+        assert not any(ARRAY_ASSIGNED in code for code in codes), kernels.module
+
+
+def test_assignment_of_an_array_to_a_slice_would_be_seen(kernels):
+    text = "from bestchannel.compiled import jit\n\n@jit\ndef twice(x):\n    x[:] = 2.0 * x\n"
+    (kernels.package / "entry.py").write_text(text)
+    module = kernels()
+    module.twice(np.ones(2))
+    assert any(ARRAY_ASSIGNED in code for code in kept_code(module))
 
 
 # No file or folder that stops it.

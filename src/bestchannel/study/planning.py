@@ -16,6 +16,7 @@ import numpy as np
 
 from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
+from bestchannel.compiled import load_room
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
@@ -24,6 +25,9 @@ from bestchannel.progress import Progress
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
+
+MANY_RUNS = 20
+"""Runs from which on kernels are worth compiling before the first."""
 
 MOST_SENSES = 10**9
 """Simulated runs that would pass this many senses are given up."""
@@ -113,6 +117,8 @@ def _adaptive(
     progress: Progress | None,
 ) -> Need:
     senses, paid, undecided = [], [], 0
+    if runs >= MANY_RUNS:
+        load_room("bestchannel.evidence")
     for i in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
         policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
