@@ -52,7 +52,7 @@ class Simulator:
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
         self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
         self._laws = [
-            np.take_along_axis(channel.W / channel.W.sum(axis=1, keepdims=True), letters, axis=1)
+            (channel.W / channel.W.sum(axis=1, keepdims=True))[_rows(letters), letters]
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
 
@@ -75,8 +75,13 @@ class Simulator:
 
     def _drawn(self, senses: Mapping[int, tuple[int, ...]]) -> dict[int, Integers]:
         """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, letters = (np.array([each[channel] for channel in senses]) for each in (self._laws, self._letters))
-        drawn = self.rng.multinomial(np.array(list(senses.values())), laws)
+        laws, letters = (np.concatenate([each[channel] for channel in senses]) for each in (self._laws, self._letters))
+        drawn = self.rng.multinomial(np.concatenate(list(senses.values())), laws)
         tables = np.empty_like(drawn)
-        np.put_along_axis(tables, letters, drawn, axis=2)
-        return dict(zip(senses, tables, strict=True))
+        tables[_rows(letters), letters] = drawn
+        return dict(zip(senses, tables.reshape(len(senses), -1, laws.shape[1]), strict=True))
+
+
+def _rows(table: Integers) -> Integers:
+    """The number of every row, as a column."""
+    return np.arange(len(table))[:, None]
