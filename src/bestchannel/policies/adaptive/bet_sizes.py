@@ -95,5 +95,5 @@ def _best_bet(
     best = int(np.argmax(growths))
     if not growths[best] > 0.0:
         return None
-    stake = RivalStake(float(weights[best]), tilts[best], outputs[best])
+    stake = RivalStake(float(weights[best]), tilts[best].copy(), outputs[best].copy())  # the others need not be kept
     return ChosenBet(stake, (float(shown[best]), gap**2 / (2.0 * float(growths[best])) - float(shown[best])))

@@ -11,7 +11,7 @@ from bestchannel.evidence.leader_bets import LeaderBets
 from bestchannel.evidence.rival_bets import RivalAccount
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)  # one for each rival of each request
 class RivalStake:
     """What is staked on the senses of one rival, and the weight s of the bets on the leader that belong to it."""
 
