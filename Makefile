@@ -44,7 +44,7 @@ screenshots: .venv/developer demo
 	$(BIN)/python -m tests.browser.screenshots
 	$(BIN)/python -m tests.browser.live_screenshots
 
-# All of the large studies, or some of them: make statistics STUDIES="efficiency hostile". Ctrl-C loses nothing.
+# All of the large studies, or some of them: make statistics STUDIES="efficiency power". Ctrl-C loses nothing.
 statistics: .venv/developer
 	$(BIN)/python docs/make_statistics.py $(STUDIES)
 

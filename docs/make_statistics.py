@@ -1,6 +1,6 @@
 """Run the large statistical studies and write their tables: python docs/make_statistics.py [STUDY ...].
 
-Without names all of `STUDIES`; with names these only, while the page shows whatever has been run so far. What is
+Without names all of `STUDIES`; with names these only: of what was never run here the page keeps what it shows. What is
 finished is kept in build/statistics: an interrupted run (Ctrl-C) continues where it stopped.
 """
 
@@ -28,9 +28,11 @@ from bestchannel.study.statistics import ConditionSummary, error_upper, summarie
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 sys.path.append(str(ROOT))  # the sabotaged twin stands among the tests
-STUDIES = ("efficiency", "letters", "low_noise", "paper", "rules", "power", "power_twins", "sabotaged", "hostile")
+STUDIES = ("efficiency", "letters", "low_noise", "paper", "rules", "power", "power_twins")
 INTERVALS = "intervals"
 """The study of approximate intervals, which has no policy."""
+
+SECTION, NOT_RUN = "\n## ", "Not run yet."
 
 FALSE_ALARM = 1e-6
 """Probability that a policy which keeps its promise exceeds the number of errors that is allowed here."""
@@ -54,7 +56,9 @@ def main() -> None:
             _run(name, arguments.workers)
     except KeyboardInterrupt:
         print("interrupted; the same command continues", file=sys.stderr)
-    PAGE.write_text(_page({name: _rows(name) for name in STUDIES}), encoding="utf-8")
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    page = _page({name: _rows(name) for name in STUDIES})
+    PAGE.write_text(_with_what_was_not_run(page, before), encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
@@ -180,20 +184,17 @@ def _page(rows: dict[str, list[Row]]) -> str:
             "",
             *_table(rows["power_twins"], OUT),
             "",
-            "## Wrong answers on hostile channels",
-            "",
-            "A policy that keeps its promise has more errors than allowed with probability $10^{-6}$. The upper limit"
-            " of the error probability is exact, at confidence 95 %. Runs that reach their limit of senses are"
-            " undecided.",
-            "",
-            *_table(rows["hostile"], ERRORS),
-            "",
-            "A twin that is content with a fifth of the calibrated, unproved threshold, on the same channels:",
-            "",
-            *_table(rows["sabotaged"], ERRORS),
-            "",
             *_approximate_intervals(),
         ]
+    )
+
+
+def _with_what_was_not_run(page: str, before: str) -> str:
+    """The page, with those sections as they were before of which nothing has been run here."""
+    kept = {section.partition("\n")[0]: section for section in before.split(SECTION)}
+    sections = page.split(SECTION)
+    return SECTION.join(
+        kept.get(section.partition("\n")[0], section) if NOT_RUN in section else section for section in sections
     )
 
 
@@ -211,7 +212,7 @@ def _approximate_intervals() -> list[str]:
         " or outputs, and with more inputs than outputs the interval is withheld. Made by"
         " `make statistics STUDIES=intervals`.",
         "",
-        *interval_coverage.table(_intervals_file()),
+        *(interval_coverage.table(_intervals_file()) if _intervals_file().exists() else [NOT_RUN]),
         "",
     ]
 
@@ -264,14 +265,6 @@ RULES: Columns = PAPER | {
     "÷ bound": lambda row: _with_error(row.summary.ratio, row.summary.ratio_standard_error, ".2f"),
     "undecided": lambda row: f"{row.summary.undecided:,}",
 }
-ERRORS: Columns = FIRST | {
-    "wrong": lambda row: f"{row.summary.wrong:,}",
-    "allowed": lambda row: f"{_allowed(row.summary):,}",
-    "error at most": lambda row: f"{row.summary.error_upper:.2g}",
-    "undecided": lambda row: f"{row.summary.undecided:,}",
-    "verdict": lambda row: "kept" if row.summary.wrong <= _allowed(row.summary) else "**broken**",
-}
-
 OUT: Columns = FIRST | {
     "policy": lambda row: row.summary.policy,
     "ended": lambda row: f"{1 - row.summary.undecided / row.summary.runs:.1%}",
@@ -289,7 +282,7 @@ POWER: Columns = OUT | {
 def _table(rows: Iterable[Row], columns: Columns) -> list[str]:
     cells = [[column(row) for column in columns.values()] for row in rows]
     if not cells:
-        return ["Not run yet."]
+        return [NOT_RUN]
     return [f"| {' | '.join(line)} |" for line in (list(columns), ["---"] * len(columns), *cells)]
 
 

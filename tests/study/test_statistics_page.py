@@ -46,10 +46,17 @@ def run(script, monkeypatch, *arguments):
 
 
 def test_page_shows_what_was_run_and_says_what_was_not(script, monkeypatch):
-    page = run(script, monkeypatch, "hostile", "--workers", "1")
-    assert "| easy | 0.1 | 4 | 0 | 4 | 0.53 | 0 | kept |" in page
-    assert page.count("Not run yet.") == 8
+    page = run(script, monkeypatch, "paper", "--workers", "1")
+    assert "| easy | 0.1 | 4 | adaptive |" in page
+    assert page.count("Not run yet.") == len(script.STUDIES)  # with that of intervals
     assert "cores" in page
+
+
+def test_page_keeps_the_tables_of_studies_that_were_run_elsewhere(script, monkeypatch):
+    script.PAGE.write_text("# Statistics\n\n## More letters\n\nfrom elsewhere\n\n## Low noise\n\nolder\n")
+    page = run(script, monkeypatch, "low_noise", "--workers", "1")
+    assert "## More letters\n\nfrom elsewhere" in page
+    assert "older" not in page
 
 
 def test_page_says_how_often_the_best_was_ruled_out_and_what_is_to_spare(script, monkeypatch):
