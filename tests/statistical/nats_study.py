@@ -187,10 +187,10 @@ def _mean_losses(out):
 COLUMNS = (
     "channels",
     "policy",
-    "δ",
+    r"$\delta$",
     "runs",
     "ruled out",
-    "mean of N",
+    "mean of $N$",
     "nats to spare",
     "not begun",
     "left open",
