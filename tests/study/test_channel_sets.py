@@ -66,6 +66,18 @@ def test_mixed_channels_have_alphabets_of_their_own():
     assert FAMILIES["mixed"](rng()).alphabets == [(2, 2), (2, 3), (3, 3)]
 
 
+@pytest.mark.parametrize(
+    ("family", "numbers", "message"),
+    [
+        ("tie", {"noise": 2.0}, r"the noise of a tie must lie in \(0, 1\]; it is 2"),
+        ("mixed", {"capacity": 1.2}, r"the capacity of mixed channels \(bits\) must lie in \(0, 1\]; it is 1.2"),
+    ],
+)
+def test_number_that_no_channel_has_is_refused(family, numbers, message):
+    with pytest.raises(InputError, match=message):
+        FAMILIES[family](rng(), **numbers)
+
+
 def test_noiseless_rival_never_errs_and_is_second():
     rival, _, best = FAMILIES["noiseless-rival"](rng()).channels
     assert np.array_equal(rival.W, np.eye(2))

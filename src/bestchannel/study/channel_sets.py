@@ -15,7 +15,7 @@ from itertools import permutations
 
 import numpy as np
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, number_in
 from bestchannel.capacity import capacities, capacity
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.errors import InputError
@@ -71,12 +71,13 @@ def low_noise(rng: np.random.Generator, *, n_letters: int = 3) -> Instance:
 
 def tie(rng: np.random.Generator, *, k: int = 2, n_letters: int = 2, noise: float = 1.0) -> Instance:
     """k channels that are equally good: one with low noise (1: random rows), with rows and columns permuted."""
-    W = _mostly_right(rng, n_letters, noise).W
+    W = _mostly_right(rng, n_letters, number_in(noise, "the noise of a tie", low=0.0, high=1.0)).W
     return Instance.of([_permuted(W, *(rng.permutation(n_letters).tolist() for _ in range(2))) for _ in range(k)])
 
 
 def mixed(rng: np.random.Generator, *, capacity: float = 0.5, gap: float = 0.02) -> Instance:
     """A binary symmetric channel and an erasure channel of one capacity, and a ternary one that is `gap` better."""
+    capacity = number_in(capacity, "the capacity of mixed channels (bits)", low=0.0, high=1.0)
     best = _noisier(lambda p: q_ary_symmetric(3, p), capacity + gap, most=2 / 3)
     return Instance.of([bsc(bsc_of_capacity(capacity)), bec(1.0 - capacity), best])
 
