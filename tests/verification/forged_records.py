@@ -80,12 +80,10 @@ class Pretending(Adaptive):
 class WrongLeader(Pretending):
     """Keeps to the channel that it was told to favour, whatever the answers."""
 
-    favourite, honest = 0, True
+    favourite = 0
 
     def _most_valuable(self, channels, view):
-        best = super()._most_valuable(channels, view)
-        self.honest = self.honest and best == self.favourite
-        return self.favourite if self.favourite in channels else best
+        return self.favourite if self.favourite in channels else super()._most_valuable(channels, view)
 
 
 SIZES = np.geomspace(0.001, 1.0, 40)
@@ -141,14 +139,14 @@ class Hindsight(WrongLeader):
 
 
 def pretended(kind, rng, delta=0.3):
-    """A record of such a policy in favour of a channel that is not the best, and did not always look it."""
+    """A record of such a policy in favour of a channel that is not the best, and not what Adaptive would have done."""
     while True:
         sensor = Simulator([bsc(0.1), bsc(float(rng.uniform(0.1, 0.11)))], rng=rng)
-        policy = kind(sensor.alphabets, delta=delta)
+        policy, untouched = kind(sensor.alphabets, delta=delta), copy.deepcopy(sensor)
         policy.favourite, policy.sensor = 1, sensor
-        result = identify(sensor, policy, max_senses=MOST_SENSES)
-        if not policy.honest:
-            return written(result)
+        result = written(identify(sensor, policy, max_senses=MOST_SENSES))
+        if result != written(identify(untouched, Adaptive(sensor.alphabets, delta=delta), max_senses=MOST_SENSES)):
+            return result
 
 
 def hindsight_sizes(rng):
