@@ -34,8 +34,8 @@ logger = logging.getLogger("bestchannel")
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
-PATIENCE_S = 1.0
-"""How long work that does not need kernels, since Python can do it as well, goes on without them."""
+READING_S = 0.3
+"""About how long it takes to read a module of kernels from disk."""
 
 CALLS_IN_A_SECOND = 800_000
 """About how many logarithms and exponentials kernels take in a second of Python."""
@@ -78,9 +78,12 @@ class Kernels:
         return self.module in _modules
 
     def worth_loading(self, seconds: float) -> bool:
-        """Whether to load the kernels for work that Python does in so many seconds: once it has spent `PATIENCE_S`."""
-        _seconds_in_python[self.module] = _seconds_in_python.get(self.module, 0.0) + seconds
-        return self.ready or _seconds_in_python[self.module] > PATIENCE_S
+        """Whether to load the kernels for work that Python does in so many seconds.
+
+        Yes once Python has spent the time to read them, or half of that to compile them where nothing is on disk.
+        """
+        _seconds_in_python[self.module] = spent = _seconds_in_python.get(self.module, 0.0) + seconds
+        return self.ready or (spent > READING_S and (spent > self.seconds / 2 or _kept(self.module)))
 
 
 def load_room(room: str) -> None:

@@ -75,9 +75,12 @@ def test_hundreds_of_small_channels_are_solved_without_numba():
     assert (run.stdout, run.stderr) == ("False\n", "")
 
 
-def test_kernels_are_worth_loading_once_python_has_spent_its_patience(monkeypatch):
+@pytest.mark.parametrize(("on_disk", "patience"), [(True, compiled.READING_S), (False, 4.0)])
+def test_kernels_are_worth_loading_once_python_has_spent_its_patience(on_disk, patience, monkeypatch):
     monkeypatch.setattr(compiled, "_seconds_in_python", {})
+    monkeypatch.setattr(compiled, "_kept", lambda _: on_disk)
     kernels = object.__new__(compiled.Kernels)
     object.__setattr__(kernels, "module", "no.such.kernels")
-    assert not kernels.worth_loading(0.6 * compiled.PATIENCE_S)
-    assert kernels.worth_loading(0.6 * compiled.PATIENCE_S)
+    object.__setattr__(kernels, "seconds", 8)
+    assert not kernels.worth_loading(0.6 * patience)
+    assert kernels.worth_loading(0.6 * patience)
