@@ -205,6 +205,7 @@ except KeyboardInterrupt:
 
 MEMORY = """
 import tracemalloc, numpy as np, bestchannel as bc
+from bestchannel.capacity import capacity_kernels
 def peak(count):
     W = np.random.default_rng(1).dirichlet(np.ones({m}), size=(count, {n}))
     tracemalloc.start()  # after W: what the solver adds to its input
@@ -212,7 +213,7 @@ def peak(count):
     top = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return top / W.nbytes
-peak(10)  # loads the kernels
+capacity_kernels.lanes()  # numba's own memory is not that of the stack
 print(peak({small}), peak({large}))
 """
 
