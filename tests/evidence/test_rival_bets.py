@@ -11,7 +11,8 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, RivalAccount, bound_kernels, rival_bets
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, RivalAccount, bound_kernels, rival_bet, rival_tilts
+from bestchannel.evidence.rival_loss_kernels import Losses, loss, new_room
 from bestchannel.evidence.rival_row_kernels import row_bound
 from bestchannel.information import NATS_PER_BIT
 
@@ -82,8 +83,8 @@ def betting(seed, size=(3, 3), requests=6, shape=1.0):
     for _ in range(requests):
         N = rng.integers(5, 60, size[0]).astype(float)
         guess = 0.8 * W + 0.2 * rng.dirichlet(np.ones(size[1]), size[0])
-        bets = rival_bets(guess, capacity(guess).input, N, np.array([10 ** rng.uniform(0, 1.3)]), False)
-        tilts, Q, weight = bets.tilts[0], bets.outputs[0], float(rng.uniform(1, 15))
+        tilts, Q = rival_tilts(guess, capacity(guess).input, N, 10 ** rng.uniform(0, 1.3))
+        weight = float(rng.uniform(1, 15))
         counts = np.array([rng.multinomial(int(n), row) for n, row in zip(N, W, strict=True)], dtype=float)
         account.settle(0, 0.0, weight, tilts, Q, counts)
         t = P * tilts
@@ -109,6 +110,45 @@ def exact_loss(account, P, W):
         t = (P * tilts)[:, None]
         lost += N @ np.log((W ** (1 - t) * Q**t).sum(axis=1))
     return lost + (P[:, None] * account.counts * np.log(W)).sum()
+
+
+def few_senses(seed, requests=3):
+    """A binary account of large bets on few senses: its rows may be anything, and where R is best there is a kink."""
+    rng = np.random.default_rng(seed)
+    W = rng.dirichlet([2.0, 0.2], 2) * 0.9 + 0.05
+    account = RivalAccount((2, 2))
+    for _ in range(requests):
+        N = rng.integers(4, 12, 2)
+        counts = np.array([rng.multinomial(n, row) for n, row in zip(N, W, strict=True)], dtype=float)
+        account.settle(0, 0.0, float(N.min()), rng.uniform(0.8, 1.0, 2), np.array([0.8, 0.2]), counts)
+    return account, W
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_seems_to_be_lost_is_the_least_over_all_outputs(seed):
+    account, W = few_senses(seed)
+    losses, P, logR = account._losses(), np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
+    lost = bound_kernels().climbed(*losses, P, np.log(W), logR, LARGEST_INPUT)
+    room, least = new_room(losses[2].shape[1], 2, 2), math.inf
+    for first in np.linspace(0.005, 0.995, 199):
+        R = np.log([first, 1.0 - first])
+        least = min(least, sum(loss(Losses(*losses), x, P[x], R, np.log(W[x]), room) for x in range(2)))
+    assert lost <= least + 0.2
+
+
+def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
+    rng, sizes = np.random.default_rng(3), set()
+    for _ in range(40):
+        W = rng.dirichlet(np.ones(3), 3) * 0.9 + 0.1 / 3
+        found = capacity(W)
+        P, C, N = found.input, found.value * NATS_PER_BIT, rng.integers(10, 60, 3).astype(float)
+        weights = rng.uniform(0.2, 1.5) * N.min() * np.array([1.0, 0.75, 0.5, 0.25])
+        gained = weights * (C + rng.uniform(0.05, 0.3))
+        alone = [rival_bet(W, P, N, weights[[i]], gained[[i]], False).growth for i in range(4)]
+        best = rival_bet(W, P, N, weights, gained, False)
+        assert alone[best.size] >= 0.95 * max(alone)
+        sizes.add(best.size)
+    assert len(sizes) > 2
 
 
 @pytest.mark.parametrize("requests", [3, 9])

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from bestchannel import Adaptive, Simulator, capacity, identify, mutual_information
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import rival_bets
+from bestchannel.evidence.rival_bets import rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from tests.statistical.limits import most_failures, power
 from tests.study.hasty import Hasty
@@ -154,10 +154,10 @@ def highest_evidence(leader, rival, *, pays_for_variance=True):
     on_leader = leader_bets(assumed, capacity(leader).input, senses, np.array([WEIGHT]))
     found = capacity(rival, tol=1e-12)
     guess = (V + 1e-3) / (V + 1e-3).sum(axis=1, keepdims=True)
-    bets = rival_bets(guess, found.input, np.full(len(V), float(SENSES)), np.array([WEIGHT]), False)
-    t = (found.input * bets.tilts[0])[:, None]
-    ratios = np.where(V > 0, np.log(np.where(V > 0, V, 1.0) / bets.outputs[0]), 0.0)
-    log_z = np.log((V ** (1 - t) * bets.outputs[0] ** t).sum(axis=1)).sum() * SENSES
+    tilts, Q = rival_tilts(guess, found.input, np.full(len(V), float(SENSES)), WEIGHT)
+    t = (found.input * tilts)[:, None]
+    ratios = np.where(V > 0, np.log(np.where(V > 0, V, 1.0) / Q), 0.0)
+    log_z = np.log((V ** (1 - t) * Q**t).sum(axis=1)).sum() * SENSES
     if not pays_for_variance:
         log_z = -(V * t * ratios).sum() * SENSES  # the first term of its cumulants
     wealth, highest = np.zeros(SEQUENCES), np.full(SEQUENCES, -np.inf)

@@ -116,36 +116,65 @@ def _expected_loss(W, N, s, tilts, logQ, largest, P, logw, logR, room):
     return climb(Losses(counts, charged, senses, omega, logQs, s), P, logw, logR, largest, CLOSE_ENOUGH, room)
 
 
-@entry(f"void({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {MATRIX}, float64, float64, {MATRIX}, {MATRIX}, {VECTOR})")
-def bets(W, P, N, weights, starts, largest, most, tilts, Q, losses):
-    """Fill tilts[i, x], Q[i, y] and the loss to be expected for every weight s = weights[i]; they rise.
+@inner
+def _tilts(W, N, s, pushed, logw, logQ, most, tilts):
+    """Fill ω for the weight s, from the rows and inputs to which it pushes."""
+    for x in range(len(N)):
+        first = s / N[x]  # what small pushes demand, whatever the input's probability
+        tilt = _tilt(W[x], logw[x], logQ, most * pushed[x]) / pushed[x] if pushed[x] > LIKELY else first
+        tilts[x] = min(max(tilt, LEAST_TILT * first), LARGEST_TILT * first, most)
 
-    P is a good input of W; it is the fixed one where largest <= 0. Most is thought to be lost near one of the input
-    distributions `starts`, which move there. `most` is the largest tilt.
+
+@inner
+def _scaled(W, N, P, rows, logw, pushed):
+    """Where a push begins: `rows` are N_x W_x."""
+    copy(P, pushed)
+    for x in range(len(P)):
+        for y in range(W.shape[1]):
+            logw[x, y], rows[x, y] = math.log(W[x, y]), N[x] * W[x, y]
+
+
+@entry(f"void({MATRIX}, {VECTOR}, {VECTOR}, float64, float64, {VECTOR}, {VECTOR})")
+def bet(W, P, N, weight, most, tilts, Q):
+    """Fill tilts[x] and Q[y] for a weight s; P is a good input of W, and `most` the largest tilt."""
+    logw, rows = np.empty(W.shape), np.empty(W.shape)
+    pushed, logQ, factors = np.empty(len(P)), np.empty(len(Q)), np.empty(len(P))
+    _scaled(W, N, P, rows, logw, pushed)
+    _push(rows, N, weight, False, pushed, logw, logQ, factors)
+    _tilts(W, N, weight, pushed, logw, logQ, most, tilts)
+    for y in range(len(Q)):
+        Q[y] = math.exp(logQ[y])
+
+
+@entry(f"int64({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, {MATRIX}, float64, float64, {VECTOR}, {VECTOR})")
+def best_bet(W, P, N, weights, growths, starts, largest, most, tilts, Q):
+    """Fill tilts[x] and Q[y] for that of the weights, which fall, whose bets should win most: which one that is.
+
+    growths[i] is what bets of weights[i] on the leader should win; what the rival is expected to lose is taken off,
+    until that leaves less than for the weight before. P is a good input of W; it is the fixed one where
+    largest <= 0. Most is thought to be lost near one of the input distributions `starts`, which move there.
     """
     n_inputs, n_outputs = W.shape
-    logw, pushed, logQ = np.empty(W.shape), np.empty(n_inputs), np.empty(n_outputs)
+    logw, rows, pushed, logQ = np.empty(W.shape), np.empty(W.shape), np.empty(n_inputs), np.empty(n_outputs)
     worst, logR = np.empty((len(starts), n_inputs, n_outputs)), np.empty((len(starts), n_outputs))
-    rows, factors, room = np.empty(W.shape), np.empty(n_inputs), new_room(1, n_inputs, n_outputs)
-    copy(P, pushed)
-    for x in range(n_inputs):
-        for y in range(n_outputs):
-            logw[x, y], rows[x, y] = math.log(W[x, y]), N[x] * W[x, y]
+    omega, factors, room = np.empty(n_inputs), np.empty(n_inputs), new_room(1, n_inputs, n_outputs)
+    _scaled(W, N, P, rows, logw, pushed)
     for start in range(len(starts)):
         for x in range(n_inputs):
             copy(logw[x], worst[start, x])
         _outputs(logw, starts[start], logR[start])
     for i in range(len(weights)):
         _push(rows, N, weights[i], largest <= 0.0, pushed, logw, logQ, factors)
-        for x in range(n_inputs):
-            first = weights[i] / N[x]  # what small pushes demand, whatever the input's probability
-            tilt = _tilt(W[x], logw[x], logQ, most * pushed[x]) / pushed[x] if pushed[x] > LIKELY else first
-            tilts[i, x] = min(max(tilt, LEAST_TILT * first), LARGEST_TILT * first, most)
-        for y in range(n_outputs):
-            Q[i, y] = math.exp(logQ[y])
-        losses[i] = -np.inf
+        _tilts(W, N, weights[i], pushed, logw, logQ, most, omega)
+        lost = -np.inf
         for start in range(len(starts)):
-            lost = _expected_loss(
-                W, N, weights[i], tilts[i], logQ, largest, starts[start], worst[start], logR[start], room
-            )
-            losses[i] = max(losses[i], lost)
+            lost = max(lost, _expected_loss(
+                W, N, weights[i], omega, logQ, largest, starts[start], worst[start], logR[start], room
+            ))  # fmt: skip
+        growths[i] -= lost
+        if i > 0 and not growths[i] > growths[i - 1]:
+            return i - 1
+        copy(omega, tilts)
+        for y in range(n_outputs):
+            Q[y] = math.exp(logQ[y])
+    return len(weights) - 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,39 +54,43 @@ Place = tuple[Floats, ...]
 """P, log W and log R."""
 
 
-@dataclass(frozen=True)
-class RivalBets:
-    """Bets on a rival's senses in one request, one for each of several weights."""
+class RivalBet(NamedTuple):
+    """A bet on a rival's senses in one request, of one of several weights."""
 
-    tilts: Floats  # [i, x] ω
-    outputs: Floats  # [i, y] Q
-    losses: Floats  # [i] nats that they are expected to lose, in part to the weight itself
+    size: int  # which of the weights
+    tilts: Floats  # [x] ω
+    outputs: Floats  # [y] Q
+    growth: float  # nats that it should win, with the bets on the leader
 
 
-def rival_bets(
-    W: Floats, P: Floats, senses: Floats, weights: Floats, fixed_input: bool, worst: Floats | None = None
-) -> RivalBets:
-    """Bets for the weights s = weights[i], which rise, on the rows W, thought to be true, at their best input P.
+def rival_bet(
+    W: Floats,
+    P: Floats,
+    senses: Floats,
+    weights: Floats,
+    gained: Floats,
+    fixed_input: bool,
+    worst: Floats | None = None,
+) -> RivalBet:
+    """The bet that should win most, of the weights s = weights[i], which fall; `gained` is won on the leader.
 
-    `worst` is the input distribution at which the bets so far have lost most.
+    The rows W are thought to be true, and P is their best input. `worst` is the input distribution at which the bets so
+    far have lost most.
     """
-    n, (n_inputs, n_outputs) = len(weights), W.shape
-    bets = RivalBets(np.empty((n, n_inputs)), np.empty((n, n_outputs)), np.empty(n))
+    n_inputs, n_outputs = W.shape
+    tilts, outputs, growths = np.empty(n_inputs), np.empty(n_outputs), np.array(gained)
     largest = 0.0 if fixed_input else LARGEST_INPUT
     near = P if fixed_input else 0.5 * P + 0.5 / n_inputs  # an input that P leaves out may be where most is lost
-    starts = [near] if worst is None or fixed_input else [near, worst]
-    given = (np.array(array, dtype=np.float64) for array in (W, P, senses, weights, starts))
-    bet_kernels().bets(*given, largest, LARGEST_TILT, bets.tilts, bets.outputs, bets.losses)
-    return bets
+    starts = np.array([near] if worst is None or fixed_input else [near, worst])
+    size = bet_kernels().best_bet(W, P, senses, weights, growths, starts, largest, LARGEST_TILT, tilts, outputs)
+    return RivalBet(size, tilts, outputs, float(growths[size]))
 
 
 def rival_tilts(W: Floats, P: Floats, senses: Floats, weight: float) -> tuple[Floats, Floats]:
-    """ω [x] and Q [y] of one such bet, without what it is expected to lose."""
-    tilts, outputs, nothing = np.empty((1, len(P))), np.empty((1, W.shape[1])), np.empty((0, len(P)))
-    bet_kernels().bets(
-        W, P, senses, np.array([weight]), nothing, LARGEST_INPUT, LARGEST_TILT, tilts, outputs, np.empty(1)
-    )
-    return tilts[0], outputs[0]
+    """ω [x] and Q [y] of one such bet, without what it is expected to win."""
+    tilts, outputs = np.empty(len(P)), np.empty(W.shape[1])
+    bet_kernels().bet(W, P, senses, weight, LARGEST_TILT, tilts, outputs)
+    return tilts, outputs
 
 
 @dataclass

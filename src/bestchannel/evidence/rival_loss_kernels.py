@@ -18,6 +18,15 @@ TOLERANCE = 1e-4
 """Nats by which the bound of a row may exceed the row's largest loss."""
 
 CLIMBS = 30
+MOVES = 12
+"""How often, at most, P moves; after that only R does."""
+
+LARGEST_PART = 0.5
+"""Of the way to the output of the present rows that R goes in one step."""
+
+LEAST_BACK, MOST_BACK = 0.25, 0.75
+"""Between which parts of its last step R goes back where that was too long."""
+
 BALANCINGS = 30
 BALANCED = 1e-3
 """By which the entries of P still change when it is left as it is."""
@@ -25,7 +34,12 @@ BALANCED = 1e-3
 BOLDER = 1.3
 """The factor by which steps of P grow while they lead up."""
 
-HALVINGS = 44
+FITTINGS = 60
+LEAST_FACTOR = 1e-13
+"""By which input distributions are scaled, at least; and its inverse, at most."""
+
+FITS = 1e-12
+"""By which the sum of an input distribution may miss 1."""
 
 
 class Losses(NamedTuple):
@@ -56,6 +70,8 @@ class Room(NamedTuple):
     parts: Floats  # [x, y]
     rest: Floats  # [y]
     R: Floats  # [side, y]
+    logR: Floats  # [y]
+    pulls: Floats  # [2, y]
     reached: Floats  # [side, x, y]
 
 
@@ -82,6 +98,8 @@ def new_room(n_epochs, n_inputs, n_outputs):
         np.zeros(n_inputs),
         np.zeros(n_inputs),
         np.zeros((n_inputs, n_outputs)),
+        np.zeros(n_outputs),
+        np.zeros((2, n_outputs)),
         np.zeros(n_outputs),
         np.zeros((2, n_outputs)),
         np.zeros((2, n_inputs, n_outputs)),
@@ -111,25 +129,69 @@ def climb(losses, P, logW, logR, largest, settled, room):
     for x in range(n_inputs):
         room.ends[0, x], room.ends[1, x] = 0.0, min(largest, 1.0)
     for y in range(n_outputs):
-        room.rest[y] = 0.0
-    before = -np.inf
-    for _ in range(CLIMBS):
+        room.rest[y] = room.pulls[0, y] = 0.0
+    least, before, part, limit = np.inf, -np.inf, 0.0, np.inf
+    for i in range(CLIMBS):
         value = 0.0
         for x in range(n_inputs):
             value += loss(losses, x, P[x], logR, logW[x], room)
             room.rises[x] = _rise(losses, x, P[x], logW[x], room)
             for y in range(n_outputs):
-                room.parts[x, y] = math.exp(logW[x, y])
+                room.parts[x, y], room.reached[0, x, y] = math.exp(logW[x, y]), room.reach[y]
+        if value < least:
+            least = value
+            copy(logR, room.logR)
         if abs(value - before) < settled:
-            return value
+            break
         before = value
-        if largest > 0.0:
+        if largest > 0.0 and i < MOVES:
+            copy(P, room.at_ends[0])
             balance(losses.weight, P, room)
-        else:
-            _output(P, room)
-        for y in range(n_outputs):
-            logR[y] = math.log(0.5 * (room.R[1, y] + math.exp(logR[y])))  # undamped it oscillates
-    return before
+            if _distance(P, room.at_ends[0]) > BALANCED:
+                least = np.inf  # that was the bound of another P
+        part, limit = _pull(P, logR, part, limit, room)
+    if least == np.inf:
+        return before
+    copy(room.logR, logR)
+    return least
+
+
+@inner
+def _distance(P, Q):
+    """The largest difference of two entries."""
+    most = 0.0
+    for x in range(len(P)):
+        most = max(most, abs(P[x] - Q[x]))
+    return most
+
+
+@inner
+def _pull(P, logR, part, limit, room):
+    """Move R a part of the way to the output of the rows at which the bounds are reached: the part, and a limit.
+
+    At the best R the two are the same. The rows go where R is small, so that R may go too far; then it goes back to
+    about where the pull along the last step vanishes, and no later step is longer than this one. `room.pulls[0]` is
+    the last pull.
+    """
+    total, along, before, square = 0.0, 0.0, 0.0, 0.0
+    last, pull = room.pulls[0], room.pulls[1]
+    for y in range(len(logR)):
+        pull[y] = 1e-300
+        for x in range(len(P)):
+            pull[y] += P[x] * room.reached[0, x, y]
+        total += pull[y]
+    for y in range(len(logR)):
+        pull[y] = pull[y] / total - math.exp(logR[y])
+        along += last[y] * pull[y]
+        before += last[y] * last[y]
+        square += pull[y] * pull[y]
+    if along < 0.0:
+        limit = min(max(along / (along - before), LEAST_BACK), MOST_BACK) * part * math.sqrt(before)
+    part = min(LARGEST_PART, limit / math.sqrt(square)) if square > 0.0 else 0.0
+    for y in range(len(logR)):
+        last[y] = pull[y]
+        logR[y] = math.log(math.exp(logR[y]) + part * pull[y])
+    return part, limit
 
 
 @inner
@@ -208,16 +270,29 @@ def _slopes(weight, room):
 
 @inner
 def _fit(P, ends):
-    """Scale P, cut off at the ends of its box, until it sums to 1."""
-    low, high = -30.0, 30.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        factor, total = math.exp(middle), 0.0
+    """Scale P, cut off at the ends of its box, until it sums to 1.
+
+    The sum is piecewise linear in the factor: that of the present piece is taken, or where it leads out of what is
+    known of the factor, one in the middle.
+    """
+    low, high, factor = LEAST_FACTOR, 1.0 / LEAST_FACTOR, 1.0
+    for _ in range(FITTINGS):
+        cut, free = 0.0, 0.0
         for x in range(len(P)):
-            total += min(max(P[x] * factor, ends[0, x]), ends[1, x])
-        if total > 1.0:
-            high = middle
+            scaled = P[x] * factor
+            if ends[0, x] < scaled < ends[1, x]:
+                free += P[x]
+            else:
+                cut += min(max(scaled, ends[0, x]), ends[1, x])
+        missing = 1.0 - cut - factor * free
+        if abs(missing) < FITS:
+            break
+        if missing < 0.0:
+            high = factor
         else:
-            low = middle
+            low = factor
+        factor = (1.0 - cut) / free if free > 0.0 else 0.0
+        if not low < factor < high:
+            factor = math.sqrt(low * high)
     for x in range(len(P)):
-        P[x] = min(max(P[x] * math.exp(low), ends[0, x]), ends[1, x])
+        P[x] = min(max(P[x] * factor, ends[0, x]), ends[1, x])

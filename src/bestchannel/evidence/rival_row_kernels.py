@@ -23,6 +23,9 @@ MOST_STEPS = 40
 LEAST_CHANGE, LARGEST_CHANGE = -0.6, 1.0
 """By which a letter's probability may change in one step, relatively."""
 
+STILL = 1e-6
+"""Changes below which the row is where most is lost, also where some letter's ψ is concave there."""
+
 LEAST_LOG = -690.0
 """The logarithm of the least probability that a row is given."""
 
@@ -57,11 +60,14 @@ def row_bound(a, N, tau, logQ, s, logR, logw, powers, weights, reach, tolerance)
             if beyond < np.inf:
                 return value + beyond
             break
-        target = moved / total
+        target, largest = moved / total, 0.0
         for y in range(n_outputs):
             slope, h = _slope(y, a, tau, s, logR, logw, powers, weights, reach)
-            change = (slope - target) / max(h, 0.05 * (h + s) + 1e-300)
-            logw[y] = max(logw[y] + math.log1p(min(max(change, LEAST_CHANGE), LARGEST_CHANGE)), LEAST_LOG)
+            change = min(max((slope - target) / max(h, 0.05 * (h + s) + 1e-300), LEAST_CHANGE), LARGEST_CHANGE)
+            largest = max(largest, abs(change))
+            logw[y] = max(logw[y] + math.log1p(change), LEAST_LOG)
+        if largest < STILL:
+            break
     value, multiplier = _normalised_value(a, N, tau, logQ, s, logR, logw, powers, weights, reach)
     return _careful_bound(a, N, tau, logQ, s, logR, weights, reach, multiplier)
 

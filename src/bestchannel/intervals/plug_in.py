@@ -86,7 +86,7 @@ class InformationAt:
 
     def best_inputs(self, stack: Floats) -> Floats:
         """See `Functional`."""
-        return np.broadcast_to(np.array(self.P), stack.shape[:2])
+        return np.tile(self.P, (len(stack), 1))
 
 
 def empirical(counts: Integers | Floats) -> Floats:

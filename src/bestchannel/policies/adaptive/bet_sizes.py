@@ -9,11 +9,11 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import rival_bets
+from bestchannel.evidence.rival_bets import RivalBet, rival_bet
 from bestchannel.policies.adaptive.stakes import RivalStake
 
-SIZES = np.array([0.25, 0.5, 0.75, 1.0])
-"""Weights that are tried, relative to gap / (v_b + v_a), which is best for a small gap."""
+SIZES = np.array([1.0, 0.75, 0.5, 0.25])
+"""Weights that are tried until less is won, relative to gap / (v_b + v_a), which is best for a small gap."""
 
 LARGEST_ON_BINARY, LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS = 1.0, 0.5, 4.0
 """The largest weight for each sense of the input that is sensed least: with two inputs, with more, and with n: 4/n.
@@ -88,12 +88,12 @@ def _best_bet(
 ) -> ChosenBet | None:
     """Of the weights, the one whose bets should win most, if any should; `shown` are the v_b that they show."""
     if rival is None:
-        tilts, outputs, growths = np.zeros((len(weights), 0)), np.zeros((len(weights), 0)), gained
+        size = int(np.argmax(gained))
+        bet = RivalBet(size, np.zeros(0), np.zeros(0), float(gained[size]))
     else:
-        bets = rival_bets(rival.rows, rival.inputs, rival.senses, weights, fixed_input, rival.worst)
-        tilts, outputs, growths = bets.tilts, bets.outputs, gained - bets.losses
-    best = int(np.argmax(growths))
-    if not growths[best] > 0.0:
+        bet = rival_bet(rival.rows, rival.inputs, rival.senses, weights, gained, fixed_input, rival.worst)
+    if not bet.growth > 0.0:
         return None
-    stake = RivalStake(float(weights[best]), tilts[best].copy(), outputs[best].copy())  # the others need not be kept
-    return ChosenBet(stake, (float(shown[best]), gap**2 / (2.0 * float(growths[best])) - float(shown[best])))
+    own = float(shown[bet.size])
+    stake = RivalStake(float(weights[bet.size]), bet.tilts, bet.outputs)
+    return ChosenBet(stake, (own, gap**2 / (2.0 * bet.growth) - own))
