@@ -56,16 +56,16 @@ def rows(rng, n, m):
     return np.maximum(rng.dirichlet(np.full(m, rng.choice([0.1, 1.0, 8.0])), n), 1e-12)
 
 
-def account(rng, n, m, n_epochs):
-    """Bets on the senses of a rival, as `rival_loss_kernels.Losses` has them, and where to look first."""
-    W, Q = rows(rng, n, m), np.log(rng.dirichlet(np.ones(m), (n, n_epochs)))
-    senses, tilts = 10 ** rng.uniform(0, 3, (n, n_epochs)), rng.uniform(0.0, 1.0, (n, n_epochs))
+def account(rng, n, m, requests):
+    """Bets on the senses of a rival, as the kernels take them, and where to look first."""
+    W, Q = rows(rng, n, m), rng.dirichlet(np.ones(m), requests)
+    senses, tilts = 10 ** rng.uniform(0, 3, (requests, n)), rng.uniform(0.0, 1.0, (requests, n))
     counts = np.stack(
-        [[tilts[x, 0] * k for k in rng.multinomial(int(senses[x].sum()), W[x] / W[x].sum())] for x in range(n)]
+        [[tilts[0, x] * k for k in rng.multinomial(int(senses[:, x].sum()), W[x] / W[x].sum())] for x in range(n)]
     )
-    losses = counts, (counts * Q[:, 0]).sum(axis=1), senses, tilts, Q, float(10 ** rng.uniform(0, 3))
+    bets = counts, counts @ np.log(Q[0]), senses, tilts, Q, float(10 ** rng.uniform(0, 3)), 2
     P = rng.dirichlet(np.ones(n))
-    return (*losses, P, np.log(W), np.log(P @ W))
+    return (*bets, P, np.log(W), np.log(P @ W))
 
 
 SHAPES = [(2, 2), (2, 5), (4, 3), (6, 6)]
@@ -74,7 +74,7 @@ SHAPES = [(2, 2), (2, 5), (4, 3), (6, 6)]
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("seed", range(4))
 def test_python_bounds_what_a_rival_loses_to_the_last_digit(shape, seed):
-    given = account(np.random.default_rng(seed), *shape, 1 + seed)
+    given = account(np.random.default_rng(seed), *shape, 1 + 3 * seed)
     for largest in (LARGEST_INPUT, 0.0):
         assert same(*both(rival_bets.bound_kernels, "climbed", *given, largest))
     lost, _ = called(rival_bets.bound_kernels.load().climbed, *given, LARGEST_INPUT)
@@ -83,20 +83,17 @@ def test_python_bounds_what_a_rival_loses_to_the_last_digit(shape, seed):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_python_merges_requests_and_chooses_bets_to_the_last_digit(shape):
+def test_python_chooses_bets_to_the_last_digit(shape):
     rng, (n, m) = np.random.default_rng(7), shape
     W, P, senses = rows(rng, n, m), rng.dirichlet(np.ones(n)), 10 ** rng.uniform(1, 3, n)
-    weights = np.array([0.1, 1.0, 9.0])
-    given = W, P, senses, weights
-    tilts, Q, losses = np.empty((3, n)), np.empty((3, m)), np.empty(3)
-    starts = np.stack([np.full(n, 1.0 / n), P])
-    assert same(*both(rival_bets.bet_kernels, "bets", *given, starts, LARGEST_INPUT, 1.0, tilts, Q, losses))
+    weights = np.array([9.0, 1.0, 0.1])
+    given, bet = (W, P, senses, weights), (np.empty(n), np.empty(m))
+    for worst in (np.full(n, 1.0 / n), np.empty(0)):
+        won = rng.uniform(-2.0, 2.0, 3)
+        assert same(*both(rival_bets.bet_kernels, "best_bet", *given, won, worst, LARGEST_INPUT, 1.0, *bet))
+    assert same(*both(rival_bets.bet_kernels, "bet", W, P, senses, 9.0, 1.0, *bet))
     filled = np.empty((3, n, m)), np.empty(3), np.empty((3, n, m)), np.empty((3, n))
     assert same(*both(leader_bets.kernels, "bets", *given, 12, *filled))
-    requests = 10 ** rng.uniform(0, 2, (9, n)), rng.uniform(0, 1, (9, n)), rng.dirichlet(np.ones(m), 9)
-    assert same(
-        *both(rival_bets.bound_kernels, "merged", *requests, np.empty((n, 4)), np.empty((n, 4)), np.empty((n, 4, m)))
-    )
 
 
 def lower_bound_in(tree, W_b, W_a):
@@ -136,7 +133,7 @@ def test_call_that_patience_does_not_suffice_for_is_made_by_compiled_code(patien
 
 def test_what_python_refuses_is_answered_by_compiled_code():
     kernels, given = rival_bets.bound_kernels, list(account(np.random.default_rng(1), 2, 2, 1))
-    given[8] = np.array([0.0, 1e6])  # exp of it is too large for Python, and infinite for compiled code
+    given[9] = np.array([0.0, 1e6])  # exp of it is too large for Python, and infinite for compiled code
     plain = kernel_copies.Copies(lambda _, bound: bound).of(kernels.module)
     with pytest.raises(OverflowError):
         called(plain.climbed, *given, 0.0)
@@ -192,7 +189,7 @@ def test_kernels_are_found_on_disk_by_what_they_are_made_of(tmp_path, monkeypatc
     folder = tmp_path / "evidence_0123"
     folder.mkdir()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    index = folder / f"rival_bound_kernels.merged-1.py{sys.version_info[0]}{sys.version_info[1]}.nbi"
+    index = folder / f"rival_bound_kernels.climbed-1.py{sys.version_info[0]}{sys.version_info[1]}.nbi"
     index.write_bytes(b"of another " + b"0" * 64)
     assert not kernel_disk.kept(name, stamp)
     index.write_bytes(b"of this " + stamp.encode())

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
 from bestchannel.evidence.rival_bets import LARGEST_INPUT, RivalAccount, bound_kernels, rival_bet, rival_tilts
-from bestchannel.evidence.rival_loss_kernels import Losses, loss, new_room
+from bestchannel.evidence.rival_loss_kernels import loss, losses_of, new_room
 from bestchannel.evidence.rival_row_kernels import row_bound
 from bestchannel.information import NATS_PER_BIT
 
@@ -127,12 +127,12 @@ def few_senses(seed, requests=3):
 @pytest.mark.parametrize("seed", range(12))
 def test_what_seems_to_be_lost_is_the_least_over_all_outputs(seed):
     account, W = few_senses(seed)
-    losses, P, logR = account._losses(), np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
-    lost = bound_kernels().climbed(*losses, P, np.log(W), logR, LARGEST_INPUT)
-    room, least = new_room(losses[2].shape[1], 2, 2), math.inf
+    bets, P, logR = account._bets(), np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
+    lost = bound_kernels().climbed(*bets, P, np.log(W), logR, LARGEST_INPUT)
+    losses, room, least = losses_of(*bets), new_room(len(account.senses), 2, 2), math.inf
     for first in np.linspace(0.005, 0.995, 199):
         R = np.log([first, 1.0 - first])
-        least = min(least, sum(loss(Losses(*losses), x, P[x], R, np.log(W[x]), room) for x in range(2)))
+        least = min(least, sum(loss(losses, x, P[x], R, np.log(W[x]), room) for x in range(2)))
     assert lost <= least + 0.2
 
 
@@ -155,15 +155,15 @@ def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
 @pytest.mark.parametrize("seed", range(5))
 def test_bound_is_above_every_loss_that_is_found(seed, requests):
     account, W, P, _ = betting(seed, (3, 4), requests)
-    losses, rng = account._losses(), np.random.default_rng(seed)
+    bets, rng = account._bets(), np.random.default_rng(seed)
     start = P.copy(), np.log(W), np.log(P @ W)
-    lost = bound_kernels().climbed(*losses, *start, LARGEST_INPUT)
-    bound = bound_kernels().bounded(*losses, *start, LARGEST_INPUT, lost + 0.2, 400)
+    lost = bound_kernels().climbed(*bets, *start, LARGEST_INPUT)
+    bound = bound_kernels().bounded(*bets, *start, LARGEST_INPUT, lost + 0.2, 400)
     for _ in range(30):
         other = rng.dirichlet(np.full(3, 0.5)) * (1 - 1e-9) + 1e-9 / 3
         if other.max() <= LARGEST_INPUT:
             rows = np.log(W)  # they move to where most is lost at these inputs
-            bound_kernels().climbed(*losses, other, rows, np.log(other @ W), 0.0)
+            bound_kernels().climbed(*bets, other, rows, np.log(other @ W), 0.0)
             rows = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
             assert exact_loss(account, other, rows) <= bound + 1e-6
 
@@ -172,7 +172,7 @@ def test_bound_is_above_every_loss_that_is_found(seed, requests):
 def test_merged_requests_lose_at_least_as_much(seed):
     account, *_ = betting(seed, (3, 3), requests=9)
     rng = np.random.default_rng(seed)
-    _, _, senses, tilts, logQ, _ = account._losses()
+    _, _, senses, tilts, logQ, _ = losses_of(*account._bets())
     assert senses.shape[1] < len(account.senses)
     assert senses.sum(axis=1) == pytest.approx(np.sum(account.senses, axis=0))
     for P, W in zip(rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(3), (20, 3)), strict=True):

@@ -108,7 +108,8 @@ def _likelihood_ratio(W, P, stake, counts):
 
 def _losses(policy, bets, account, best, W):
     """From the truth down to the threshold, each time with less that is known."""
-    many, few = _every_request(bets), bets._losses()
+    few = bets._bets()
+    many = *few[:-1], len(few[2])  # no requests merged
     at_the_input = _most_lost(many, best.input, W, 0.0)
     anywhere = max(at_the_input, _most_lost(many, bets.worst_input, W, rival_bets.LARGEST_INPUT))
     merged = max(anywhere, _most_lost(few, bets.worst_input, W, rival_bets.LARGEST_INPUT))
@@ -117,16 +118,9 @@ def _losses(policy, bets, account, best, W):
     return dict(zip(LOSSES, -np.diff(steps), strict=True))
 
 
-def _every_request(bets):
-    """What the bets lose, no requests merged."""
-    senses, tilts, Q = (np.array(part) for part in (bets.senses, bets.tilts, bets.outputs))
-    logQ = np.ascontiguousarray(np.broadcast_to(np.log(Q), (bets.shape[0], *Q.shape)))
-    return bets.counts, bets.charged, senses.T.copy(), tilts.T.copy(), logQ, bets.weight
-
-
-def _most_lost(losses, P, W, largest):
+def _most_lost(bets, P, W, largest):
     place = np.array(P), np.log(W), np.log(P @ W)
-    return rival_bets.bound_kernels().climbed(*losses, *place, largest)
+    return rival_bets.bound_kernels().climbed(*bets, *place, largest)
 
 
 def runs_of(name, instance, policy, delta, runs):

@@ -20,7 +20,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, Losses, bound_kernels, rival_tilts
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, bound_kernels, rival_tilts
 from bestchannel.evidence.shuffles import Shuffles, shuffled
 
 SMOOTHING = 0.5
@@ -160,16 +160,12 @@ class ShuffledBets:
         P = 0.5 * self.P + 0.5 / len(self.P)
         return P, np.log(self.W), np.log(P @ self.W)
 
-    def account(self, share: Floats) -> Losses:
-        """All shuffles as one account, in few epochs; parts of the same number come together."""
-        n_parts, n_inputs, n_outputs = len(self.senses[0]), *self.W.shape
-        size = n_inputs, 2 * GROUPS
-        senses, tilts, Q = np.empty(size), np.empty(size), np.empty((*size, n_outputs))
-        weighted = (share[:, None, None] * self.senses).swapaxes(0, 1).reshape(-1, n_inputs)
-        in_turn = (array.swapaxes(0, 1).reshape(n_parts * len(share), -1) for array in (self.tilts, self.outputs))
-        bound_kernels().merged(np.ascontiguousarray(weighted), *map(np.ascontiguousarray, in_turn), senses, tilts, Q)
+    def account(self, share: Floats) -> BetsMade:
+        """All shuffles as one account; parts of the same number come together."""
+        weighted = share[:, None, None] * self.senses
+        senses, tilts, outputs = (_part_by_part(each) for each in (weighted, self.tilts, self.outputs))
         counts, charged = np.einsum("j,jxy->xy", share, self.counts), share @ self.charged
-        return counts, charged, senses, tilts, np.log(Q), self.weight
+        return counts, charged, senses, tilts, outputs, self.weight, GROUPS
 
     def climb(self, share: Floats, worst: tuple[Floats, Floats, Floats]) -> float:
         """The largest loss found; `worst` moves there."""
@@ -226,6 +222,11 @@ def _shares(tested: Floats) -> Floats:
     senses = tested.sum(axis=(2, 3))
     shares: Floats = senses / senses.sum(axis=1, keepdims=True)
     return shares
+
+
+def _part_by_part(bets: Floats) -> Floats:
+    """[j, part, x] as [part and j, x]."""
+    return np.ascontiguousarray(bets.swapaxes(0, 1)).reshape(-1, bets.shape[2])
 
 
 def _log_mean_exp(values: Floats) -> float:

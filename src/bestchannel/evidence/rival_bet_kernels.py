@@ -146,22 +146,34 @@ def bet(W, P, N, weight, most, tilts, Q):
         Q[y] = math.exp(logQ[y])
 
 
-@entry(f"int64({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, {MATRIX}, float64, float64, {VECTOR}, {VECTOR})")
-def best_bet(W, P, N, weights, growths, starts, largest, most, tilts, Q):
+@inner
+def _starts(P, worst, largest):
+    """The input distributions near which most may be lost: P, with more of what it leaves out, and `worst`."""
+    starts = np.empty((1 + len(worst) // len(P), len(P)))
+    for x in range(len(P)):
+        starts[0, x] = 0.5 * P[x] + 0.5 / len(P) if largest > 0.0 else P[x]
+        for start in range(1, len(starts)):
+            starts[start, x] = worst[x]
+    return starts
+
+
+@entry(f"int64({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, float64, float64, {VECTOR}, {VECTOR})")
+def best_bet(W, P, N, weights, growths, worst, largest, most, tilts, Q):
     """Fill tilts[x] and Q[y] for that of the weights, which fall, whose bets should win most: which one that is.
 
     growths[i] is what bets of weights[i] on the leader should win; what the rival is expected to lose is taken off,
     until that leaves less than for the weight before. P is a good input of W; it is the fixed one where
-    largest <= 0. Most is thought to be lost near one of the input distributions `starts`, which move there.
+    largest <= 0. `worst` is where most was lost so far, or empty.
     """
     n_inputs, n_outputs = W.shape
     logw, rows, pushed, logQ = np.empty(W.shape), np.empty(W.shape), np.empty(n_inputs), np.empty(n_outputs)
-    worst, logR = np.empty((len(starts), n_inputs, n_outputs)), np.empty((len(starts), n_outputs))
+    starts = _starts(P, worst, largest)
+    at, logR = np.empty((len(starts), n_inputs, n_outputs)), np.empty((len(starts), n_outputs))
     omega, factors, room = np.empty(n_inputs), np.empty(n_inputs), new_room(1, n_inputs, n_outputs)
     _scaled(W, N, P, rows, logw, pushed)
     for start in range(len(starts)):
         for x in range(n_inputs):
-            copy(logw[x], worst[start, x])
+            copy(logw[x], at[start, x])
         _outputs(logw, starts[start], logR[start])
     for i in range(len(weights)):
         _push(rows, N, weights[i], largest <= 0.0, pushed, logw, logQ, factors)
@@ -169,7 +181,7 @@ def best_bet(W, P, N, weights, growths, starts, largest, most, tilts, Q):
         lost = -np.inf
         for start in range(len(starts)):
             lost = max(lost, _expected_loss(
-                W, N, weights[i], omega, logQ, largest, starts[start], worst[start], logR[start], room
+                W, N, weights[i], omega, logQ, largest, starts[start], at[start], logR[start], room
             ))  # fmt: skip
         growths[i] -= lost
         if i > 0 and not growths[i] > growths[i - 1]:

@@ -47,11 +47,15 @@ SPARE = 0.05
 enough."""
 
 
-Losses = tuple[Floats, Floats, Floats, Floats, Floats, float]
-"""n̄ [x, y], c [x], senses [x, e], tilts [x, e], log Q [x, e, y] and S: see `rival_loss_kernels.Losses`."""
+BetsMade = tuple[Floats, Floats, Floats, Floats, Floats, float, int]
+"""n̄ [x, y], c [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and `GROUPS`."""
 
 Place = tuple[Floats, ...]
 """P, log W and log R."""
+
+
+NOWHERE = np.empty(0)
+"""No input distribution."""
 
 
 class RivalBet(NamedTuple):
@@ -77,12 +81,11 @@ def rival_bet(
     The rows W are thought to be true, and P is their best input. `worst` is the input distribution at which the bets so
     far have lost most.
     """
-    n_inputs, n_outputs = W.shape
-    tilts, outputs, growths = np.empty(n_inputs), np.empty(n_outputs), np.array(gained)
-    largest = 0.0 if fixed_input else LARGEST_INPUT
-    near = P if fixed_input else 0.5 * P + 0.5 / n_inputs  # an input that P leaves out may be where most is lost
-    starts = np.array([near] if worst is None or fixed_input else [near, worst])
-    size = bet_kernels().best_bet(W, P, senses, weights, growths, starts, largest, LARGEST_TILT, tilts, outputs)
+    tilts, outputs, growths = np.empty(len(P)), np.empty(W.shape[1]), gained.copy()
+    largest, worst = (0.0, None) if fixed_input else (LARGEST_INPUT, worst)
+    size = bet_kernels().best_bet(
+        W, P, senses, weights, growths, NOWHERE if worst is None else worst, largest, LARGEST_TILT, tilts, outputs
+    )
     return RivalBet(size, tilts, outputs, float(growths[size]))
 
 
@@ -103,10 +106,10 @@ class RivalAccount:
     paid: float = 0.0  # L, by the bets on leaders, less their price
     weight: float = 0.0  # S
     weights: dict[int, float] = field(default_factory=dict)  # by leader; they add up to S
-    senses: list[Floats] = field(default_factory=list)  # of each request, [x]
-    total: float = 0.0  # all of them
-    tilts: list[Floats] = field(default_factory=list)
-    outputs: list[Floats] = field(default_factory=list)
+    total: float = 0.0  # of all senses
+    senses: Floats = field(init=False)  # [i, x] of every request in which it was sensed
+    tilts: Floats = field(init=False)  # [i, x] ω
+    outputs: Floats = field(init=False)  # [i, y] Q
     counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
     charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
     estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
@@ -114,7 +117,9 @@ class RivalAccount:
     _worst: Place | None = None  # where most was lost
 
     def __post_init__(self) -> None:
-        self.counts, self.charged = np.zeros(self.shape), np.zeros(self.shape[0])
+        n_inputs, n_outputs = self.shape
+        self.senses, self.tilts, self.outputs = np.empty((0, n_inputs)), np.empty((0, n_inputs)), np.empty((0, n_outputs))
+        self.counts, self.charged = np.zeros(self.shape), np.zeros(n_inputs)
 
     @property
     def betting(self) -> bool:
@@ -135,10 +140,11 @@ class RivalAccount:
         self.weights[leader] = self.weights.get(leader, 0.0) + weight
         if counts is None:
             return
-        self.senses.append(counts.sum(axis=1))
-        self.total += float(self.senses[-1].sum())
-        self.tilts.append(tilts)
-        self.outputs.append(outputs)
+        senses = counts.sum(axis=1)
+        self.total += float(senses.sum())
+        self.senses = np.concatenate((self.senses, senses[None]))
+        self.tilts = np.concatenate((self.tilts, tilts[None]))
+        self.outputs = np.concatenate((self.outputs, outputs[None]))
         self.counts += tilts[:, None] * counts
         self.charged += tilts * (counts @ np.log(outputs))
 
@@ -148,43 +154,43 @@ class RivalAccount:
         Below the threshold it is the estimate from where most seems to be lost; `W` and `P` are where to look first.
         """
         gained = self.paid + epsilon * self.weight
-        if min(self.shape) == 1 or not self.senses:
+        if min(self.shape) == 1 or not self.total:
             self.estimate = gained - self.weight * math.log(min(self.shape))  # no capacity is larger
             return self.estimate
-        losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
+        bets, largest = self._bets(), 0.0 if fixed_input else LARGEST_INPUT
         gained -= self._rounding()
-        lost, self._worst = _climbed(losses, self._worst or _start(W, P), W, largest, gained - threshold)
+        lost, self._worst = _climbed(bets, self._worst or _start(W, P), W, largest, gained - threshold)
         self.estimate = gained - lost
         if fixed_input or self.estimate < threshold:
             return self.estimate
         if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
             return math.nextafter(threshold, -math.inf)
-        return self._proved(losses, gained, threshold)
+        return self._proved(bets, gained, threshold)
 
     def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
         """L less what the rival's senses can have lost at most: proved, whatever it is. The account stays as it is."""
-        if min(self.shape) == 1 or not self.senses:
+        if min(self.shape) == 1 or not self.total:
             return self.paid - self.weight * math.log(min(self.shape))
-        losses, largest = self._losses(), 0.0 if fixed_input else LARGEST_INPUT
+        bets, largest = self._bets(), 0.0 if fixed_input else LARGEST_INPUT
         start = _start(W, P) if self._worst is None else tuple(part.copy() for part in self._worst)
-        lost, worst = _climbed(losses, start, W, largest, math.inf)
+        lost, worst = _climbed(bets, start, W, largest, math.inf)
         lost += SPARE
         if not fixed_input:
             boxes = MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size)
-            lost = max(lost, bound_kernels().bounded(*losses, *worst, largest, lost, max(boxes, 2)))
+            lost = max(lost, bound_kernels().bounded(*bets, *worst, largest, lost, max(boxes, 2)))
         return self.paid - lost - self._rounding()
 
     def _rounding(self) -> float:
         return ROUNDING * (self.total + self.weight)
 
-    def _proved(self, losses: Losses, gained: float, threshold: float) -> float:
+    def _proved(self, bets: BetsMade, gained: float, threshold: float) -> float:
         """The evidence with what was lost at most; where that misses the threshold, the estimate is corrected."""
         assert self._worst is not None
         proved: float = gained - bound_kernels().bounded(
-            *losses, *self._worst, LARGEST_INPUT, gained - threshold, MOST_BOXES
+            *bets, *self._worst, LARGEST_INPUT, gained - threshold, MOST_BOXES
         )
         if proved < threshold:  # `worst` is now where the bound fails
-            lost = bound_kernels().climbed(*losses, *self._worst, LARGEST_INPUT)
+            lost = bound_kernels().climbed(*bets, *self._worst, LARGEST_INPUT)
             self.given_up = self.estimate = min(self.estimate, gained - lost)
         return proved
 
@@ -193,29 +199,20 @@ class RivalAccount:
         """Where most was lost when the evidence was last looked at."""
         return None if self._worst is None else self._worst[0]
 
-    def _losses(self) -> Losses:
-        """n̄, c, senses [x, e], tilts [x, e], log Q [x, e, y] and S, with requests merged to few epochs."""
-        n_inputs, n_outputs = self.shape
-        senses, tilts, Q = (np.array(part) for part in (self.senses, self.tilts, self.outputs))
-        if len(senses) <= 2 * GROUPS:
-            logQ = np.ascontiguousarray(np.broadcast_to(np.log(Q), (n_inputs, *Q.shape)))
-            return self.counts, self.charged, senses.T.copy(), tilts.T.copy(), logQ, self.weight
-        size = n_inputs, 2 * GROUPS
-        few_senses, few_tilts, few_Q = np.empty(size), np.empty(size), np.empty((*size, n_outputs))
-        bound_kernels().merged(senses, tilts, Q, few_senses, few_tilts, few_Q)
-        return self.counts, self.charged, few_senses, few_tilts, np.log(few_Q), self.weight
+    def _bets(self) -> BetsMade:
+        return self.counts, self.charged, self.senses, self.tilts, self.outputs, self.weight, GROUPS
 
 
-def _climbed(losses: Losses, start: Place, W: Floats, largest: float, target: float) -> tuple[float, Place]:
+def _climbed(bets: BetsMade, start: Place, W: Floats, largest: float, target: float) -> tuple[float, Place]:
     """The most that seems to be lost, and where that is; `start` moves.
 
     A climb ends at the next top, which may not be the highest: where it stays below the target, another one
     begins with all inputs alike.
     """
-    lost: float = bound_kernels().climbed(*losses, *start, largest)
+    lost: float = bound_kernels().climbed(*bets, *start, largest)
     if largest > 0.0 and lost <= target:
         other = _start(W, np.full(len(W), 1.0 / len(W)))
-        lost_there: float = bound_kernels().climbed(*losses, *other, largest)
+        lost_there: float = bound_kernels().climbed(*bets, *other, largest)
         if lost_there > lost:
             return lost_there, other
     return lost, start

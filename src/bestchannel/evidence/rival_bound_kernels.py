@@ -14,7 +14,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.compiled import entry, inner
-from bestchannel.evidence.rival_loss_kernels import Losses, balance, climb, copy, loss, new_room
+from bestchannel.evidence.rival_loss_kernels import balance, climb, copy, loss, losses_of, new_room
 
 SETTLED = 1e-4
 SWEEPS = 6
@@ -244,72 +244,22 @@ def _cut(losses, boxes, box, room):
 
 # --- called from Python --------------------------------------------------------------------------------------
 
-MATRIX, VECTOR, CUBE = "float64[:, ::1]", "float64[::1]", "float64[:, :, ::1]"
-LOSSES = f"{MATRIX}, {VECTOR}, {MATRIX}, {MATRIX}, {CUBE}, float64"
+MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
+BETS = f"{MATRIX}, {VECTOR}, {MATRIX}, {MATRIX}, {MATRIX}, float64, int64"
+"""counts [x, y], charged [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and the groups to merge."""
 
 
-@entry(f"float64({LOSSES}, {VECTOR}, {MATRIX}, {VECTOR}, float64)")
-def climbed(counts, charged, senses, tilts, logQ, weight, P, logW, logR, largest):
+@entry(f"float64({BETS}, {VECTOR}, {MATRIX}, {VECTOR}, float64)")
+def climbed(counts, charged, senses, tilts, Q, weight, groups, P, logW, logR, largest):
     """F(P) at a P where it is about largest; P, logW and logR move there. With largest <= 0, P stays."""
-    room = new_room(senses.shape[1], *logW.shape)
-    return climb(Losses(counts, charged, senses, tilts, logQ, weight), P, logW, logR, largest, SETTLED, room)
+    losses = losses_of(counts, charged, senses, tilts, Q, weight, groups)
+    room = new_room(losses.senses.shape[1], *logW.shape)
+    return climb(losses, P, logW, logR, largest, SETTLED, room)
 
 
-@entry(f"float64({LOSSES}, {VECTOR}, {MATRIX}, {VECTOR}, float64, float64, int64)")
-def bounded(counts, charged, senses, tilts, logQ, weight, P, logW, logR, largest, target, most_boxes):
+@entry(f"float64({BETS}, {VECTOR}, {MATRIX}, {VECTOR}, float64, float64, int64)")
+def bounded(counts, charged, senses, tilts, Q, weight, groups, P, logW, logR, largest, target, most_boxes):
     """An upper bound of F over all P, at most `target` where that can be shown by so many boxes."""
-    room, boxes = new_room(senses.shape[1], *logW.shape), _new_boxes(most_boxes, *logW.shape)
-    losses = Losses(counts, charged, senses, tilts, logQ, weight)
+    losses = losses_of(counts, charged, senses, tilts, Q, weight, groups)
+    room, boxes = new_room(losses.senses.shape[1], *logW.shape), _new_boxes(most_boxes, *logW.shape)
     return _search(losses, P, logW, logR, largest, target, boxes, room)
-
-
-@inner
-def _sum(values):
-    total = 0.0
-    for i in range(len(values)):
-        total += values[i]
-    return total
-
-
-@inner
-def _merge(senses, tilts, Q, first, last, x, side, at, into_senses, into_tilts, into_Q):
-    """The epoch of one end of a chord: at the least ω (side 0) or at the largest (side 1)."""
-    low, high = np.inf, -np.inf
-    for i in range(first, last):
-        if senses[i, x] > 0.0:
-            low, high = min(low, tilts[i, x]), max(high, tilts[i, x])
-    into_tilts[x, at] = (high if side else low) if high >= low else 0.0
-    into_senses[x, at] = 0.0
-    for y in range(Q.shape[1]):
-        into_Q[x, at, y] = 0.0
-    for i in range(first, last):
-        upper = (tilts[i, x] - low) / (high - low) if high > low else 0.0
-        part = senses[i, x] * (upper if side else 1.0 - upper)
-        into_senses[x, at] += part
-        for y in range(Q.shape[1]):
-            into_Q[x, at, y] += part * Q[i, y]
-    for y in range(Q.shape[1]):
-        into_Q[x, at, y] = into_Q[x, at, y] / into_senses[x, at] if into_senses[x, at] > 0.0 else 1.0
-
-
-@entry(f"void({MATRIX}, {MATRIX}, {MATRIX}, {MATRIX}, {MATRIX}, {CUBE})")
-def merged(senses, tilts, Q, into_senses, into_tilts, into_Q):
-    """Fewer epochs that lose at least as much, [x, e] and [x, e, y], from those of requests [i, x] and [i, y].
-
-    log z is convex in ω, so that it is at most its chord between the least and the largest ω of a group of requests;
-    and z is concave in Q, so that at each of the two the mean of Q serves for all. Requests are grouped in their order,
-    the groups about equal in senses.
-    """
-    groups = into_senses.shape[1] // 2
-    total, so_far, first = 0.0, 0.0, 0
-    for i in range(len(senses)):
-        total += _sum(senses[i])
-    for group in range(groups):
-        last = first
-        while last < len(senses) and (group == groups - 1 or so_far < total * (group + 1) / groups):
-            so_far += _sum(senses[last])
-            last += 1
-        for x in range(senses.shape[1]):
-            for side in range(2):
-                _merge(senses, tilts, Q, first, last, x, side, 2 * group + side, into_senses, into_tilts, into_Q)
-        first = last

@@ -53,6 +53,69 @@ class Losses(NamedTuple):
     weight: float  # S
 
 
+@inner
+def losses_of(counts, charged, senses, tilts, Q, weight, groups):
+    """What the bets of all requests, [i, x] and [i, y], lose at most; more than 2 `groups` of them are merged.
+
+    log z is convex in ω, so that it is at most its chord between the least and the largest ω of a group of requests;
+    and z is concave in Q, so that at each of the two the mean of Q serves for all. Requests are grouped in their order,
+    the groups about equal in senses.
+    """
+    n_inputs, n_outputs, n_epochs = *counts.shape, min(len(senses), 2 * groups)
+    few_senses, few_tilts = np.empty((n_inputs, n_epochs)), np.empty((n_inputs, n_epochs))
+    logQ = np.empty((n_inputs, n_epochs, n_outputs))
+    losses = Losses(counts, charged, few_senses, few_tilts, logQ, weight)
+    if n_epochs == len(senses):
+        for i in range(n_epochs):
+            for x in range(n_inputs):
+                few_senses[x, i], few_tilts[x, i] = senses[i, x], tilts[i, x]
+                for y in range(n_outputs):
+                    logQ[x, i, y] = math.log(Q[i, y])
+        return losses
+    total, so_far, first = 0.0, 0.0, 0
+    for i in range(len(senses)):
+        total += _sum(senses[i])
+    for group in range(groups):
+        last = first
+        while last < len(senses) and (group == groups - 1 or so_far < total * (group + 1) / groups):
+            so_far += _sum(senses[last])
+            last += 1
+        for x in range(n_inputs):
+            for side in range(2):
+                _merge(senses, tilts, Q, first, last, x, side, 2 * group + side, losses)
+        first = last
+    return losses
+
+
+@inner
+def _sum(values):
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+@inner
+def _merge(senses, tilts, Q, first, last, x, side, at, losses):
+    """The epoch of one end of a chord: at the least ω (side 0) or at the largest (side 1)."""
+    low, high, n, logQ = np.inf, -np.inf, 0.0, losses.logQ[x, at]
+    for y in range(len(logQ)):
+        logQ[y] = 0.0
+    for i in range(first, last):
+        if senses[i, x] > 0.0:
+            low, high = min(low, tilts[i, x]), max(high, tilts[i, x])
+    for i in range(first, last):
+        upper = (tilts[i, x] - low) / (high - low) if high > low else 0.0
+        part = senses[i, x] * (upper if side else 1.0 - upper)
+        n += part
+        for y in range(len(logQ)):
+            logQ[y] += part * Q[i, y]
+    losses.tilts[x, at] = (high if side else low) if high >= low else 0.0
+    losses.senses[x, at] = n
+    for y in range(len(logQ)):
+        logQ[y] = math.log(logQ[y] / n) if n > 0.0 else 0.0
+
+
 class Room(NamedTuple):
     """Arrays to work in."""
 
