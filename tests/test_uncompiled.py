@@ -87,13 +87,15 @@ def test_python_chooses_bets_to_the_last_digit(shape):
     rng, (n, m) = np.random.default_rng(7), shape
     W, P, senses = rows(rng, n, m), rng.dirichlet(np.ones(n)), 10 ** rng.uniform(1, 3, n)
     weights = np.array([9.0, 1.0, 0.1])
-    given, bet = (W, P, senses, weights), (np.empty(n), np.empty(m))
+    bet = np.empty(n), np.empty(m)
     for worst in (np.full(n, 1.0 / n), np.empty(0)):
         won = rng.uniform(-2.0, 2.0, 3)
-        assert same(*both(rival_bets.bet_kernels, "best_bet", *given, won, worst, LARGEST_INPUT, 1.0, *bet))
+        assert same(
+            *both(rival_bets.bet_kernels, "best_bet", W, P, senses, 0.2, weights, won, worst, LARGEST_INPUT, 1.0, *bet)
+        )
     assert same(*both(rival_bets.bet_kernels, "bet", W, P, senses, 9.0, 1.0, *bet))
     filled = np.empty((3, n, m)), np.empty(3), np.empty((3, n, m)), np.empty((3, n))
-    assert same(*both(leader_bets.kernels, "bets", *given, 12, *filled))
+    assert same(*both(leader_bets.kernels, "bets", W, P, senses, weights, 12, *filled))
 
 
 def lower_bound_in(tree, W_b, W_a):

@@ -143,9 +143,10 @@ def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
         found = capacity(W)
         P, C, N = found.input, found.value * NATS_PER_BIT, rng.integers(10, 60, 3).astype(float)
         weights = rng.uniform(0.2, 1.5) * N.min() * np.array([1.0, 0.75, 0.5, 0.25])
-        gained = weights * (C + rng.uniform(0.05, 0.3))
-        alone = [rival_bet(W, P, N, weights[[i]], gained[[i]], False).growth for i in range(4)]
-        best = rival_bet(W, P, N, weights, gained, False)
+        gap = float(rng.uniform(0.05, 0.3))
+        gained = weights * (C + gap)
+        alone = [rival_bet(W, P, N, gap, weights[[i]], gained[[i]], False).growth for i in range(4)]
+        best = rival_bet(W, P, N, gap, weights, gained, False)
         assert alone[best.size] >= 0.95 * max(alone)
         sizes.add(best.size)
     assert len(sizes) > 2

@@ -119,6 +119,19 @@ def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
     return Capacity(lower, upper, upper - lower <= tolerance.tol, P[0], Q[0])
 
 
+def best_inputs(stack: Floats, tol: float) -> Floats:
+    """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], in a third of the time for few."""
+    (count, n, m), tolerance = stack.shape, Tolerance(tol)
+    scale = _scale_in_turn(n, m, tolerance)
+    if scale is not None and capacity_kernels.lanes.ready:
+        low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
+        status, lanes = np.empty(count, dtype=np.uint8), _lane_count(n, m, count)
+        capacity_kernels.lanes().solve(stack, 0, count, lanes, scale.goal, 1.0, False, low, high, P, Q, status)
+        if (status == capacity_kernels.OK).all():
+            return P
+    return solve_stack(stack, tolerance, name=str).input
+
+
 def _widest_in_lanes(count: int, precise: bool) -> int:
     """Up to how many inputs the lanes, of which there are at least 8, beat solving one channel after the other."""
     if precise:  # which `single` is not

@@ -44,6 +44,10 @@ class LeaderBets:
         """What the bets brought: sum n(x, y) pays(x, y) - price."""
         return np.einsum("rxy,xy->r", self.pays, counts) - self.price
 
+    def at(self, places: list[int]) -> LeaderBets:
+        """Some of the bets."""
+        return LeaderBets(self.pays[places], self.price[places], self.auxiliary[places], self.multipliers[places])
+
 
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:
     """Bets of weight s = weights[r] on the rows W, thought to be true, at the input distribution P.

@@ -157,13 +157,15 @@ def _starts(P, worst, largest):
     return starts
 
 
-@entry(f"int64({MATRIX}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, {VECTOR}, float64, float64, {VECTOR}, {VECTOR})")
-def best_bet(W, P, N, weights, growths, worst, largest, most, tilts, Q):
+@entry(
+    f"int64({MATRIX}, {VECTOR}, {VECTOR}, float64, {VECTOR}, {VECTOR}, {VECTOR}, float64, float64, {VECTOR}, {VECTOR})"
+)
+def best_bet(W, P, N, gap, weights, growths, worst, largest, most, tilts, Q):
     """Fill tilts[x] and Q[y] for that of the weights, which fall, whose bets should win most: which one that is.
 
     growths[i] is what bets of weights[i] on the leader should win; what the rival is expected to lose is taken off,
-    until that leaves less than for the weight before. P is a good input of W; it is the fixed one where
-    largest <= 0. `worst` is where most was lost so far, or empty.
+    until that leaves less than for the weight before, or the next one can hardly leave more. P is a good input of W;
+    it is the fixed one where largest <= 0. `worst` is where most was lost so far, or empty.
     """
     n_inputs, n_outputs = W.shape
     logw, rows, pushed, logQ = np.empty(W.shape), np.empty(W.shape), np.empty(n_inputs), np.empty(n_outputs)
@@ -189,4 +191,12 @@ def best_bet(W, P, N, weights, growths, worst, largest, most, tilts, Q):
         copy(omega, tilts)
         for y in range(n_outputs):
             Q[y] = math.exp(logQ[y])
+        if i + 1 < len(weights) and growths[i] > _least_growth(gap, weights[i], weights[i + 1]):
+            return i
     return len(weights) - 1
+
+
+@inner
+def _least_growth(gap, weight, next_weight):
+    """From which growth on bets of a weight win more than those of the next, if growths are s gap - s² v/2."""
+    return gap * weight * next_weight / (weight + next_weight)

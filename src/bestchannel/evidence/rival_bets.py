@@ -71,6 +71,7 @@ def rival_bet(
     W: Floats,
     P: Floats,
     senses: Floats,
+    gap: float,
     weights: Floats,
     gained: Floats,
     fixed_input: bool,
@@ -78,13 +79,13 @@ def rival_bet(
 ) -> RivalBet:
     """The bet that should win most, of the weights s = weights[i], which fall; `gained` is won on the leader.
 
-    The rows W are thought to be true, and P is their best input. `worst` is the input distribution at which the bets so
-    far have lost most.
+    The rows W are thought to be true, P is their best input, and the leader is thought to be ahead by the gap. `worst`
+    is the input distribution at which the bets so far have lost most.
     """
     tilts, outputs, growths = np.empty(len(P)), np.empty(W.shape[1]), gained.copy()
     largest, worst = (0.0, None) if fixed_input else (LARGEST_INPUT, worst)
     size = bet_kernels().best_bet(
-        W, P, senses, weights, growths, NOWHERE if worst is None else worst, largest, LARGEST_TILT, tilts, outputs
+        W, P, senses, gap, weights, growths, NOWHERE if worst is None else worst, largest, LARGEST_TILT, tilts, outputs
     )
     return RivalBet(size, tilts, outputs, float(growths[size]))
 
@@ -118,7 +119,8 @@ class RivalAccount:
 
     def __post_init__(self) -> None:
         n_inputs, n_outputs = self.shape
-        self.senses, self.tilts, self.outputs = np.empty((0, n_inputs)), np.empty((0, n_inputs)), np.empty((0, n_outputs))
+        self.senses, self.tilts = np.empty((0, n_inputs)), np.empty((0, n_inputs))
+        self.outputs = np.empty((0, n_outputs))
         self.counts, self.charged = np.zeros(self.shape), np.zeros(n_inputs)
 
     @property

@@ -16,7 +16,7 @@ from bestchannel.arrays import Floats
 from bestchannel.compiled import entry, inner
 from bestchannel.evidence.rival_loss_kernels import balance, climb, copy, loss, losses_of, new_room
 
-SETTLED = 1e-4
+SETTLED = 1e-3
 SWEEPS = 6
 """How often, at most, the rows at the ends of a box are computed, each time for another R."""
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, distribution
 from bestchannel.capacity import capacities
+from bestchannel.capacity.stack import best_inputs
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
@@ -65,7 +66,7 @@ class ChannelCapacity:
 
     def best_inputs(self, stack: Floats) -> Floats:
         """See `Functional`."""
-        return capacities(stack, tol=1e-6, workers=1).input
+        return best_inputs(stack, 1e-6)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from bestchannel.arrays import Integers
+from bestchannel.arrays import Floats, Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
@@ -55,6 +55,7 @@ class Simulator:
             (channel.W / channel.W.sum(axis=1, keepdims=True))[_rows(letters), letters]
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
+        self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:
@@ -75,11 +76,18 @@ class Simulator:
 
     def _drawn(self, senses: Mapping[int, tuple[int, ...]]) -> dict[int, Integers]:
         """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, letters = (np.concatenate([each[channel] for channel in senses]) for each in (self._laws, self._letters))
-        drawn = self.rng.multinomial(np.concatenate(list(senses.values())), laws)
+        laws, letters, rows = self._together(tuple(senses))
+        drawn = self.rng.multinomial([n for each in senses.values() for n in each], laws)
         tables = np.empty_like(drawn)
-        tables[_rows(letters), letters] = drawn
+        tables[rows, letters] = drawn
         return dict(zip(senses, tables.reshape(len(senses), -1, laws.shape[1]), strict=True))
+
+    def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers, Integers]:
+        """The laws and letters of channels, row by row; the next request is mostly about the same ones."""
+        if channels not in self._last:
+            laws, letters = (np.concatenate([each[j] for j in channels]) for each in (self._laws, self._letters))
+            self._last = {channels: (laws, letters, _rows(letters))}
+        return self._last[channels]
 
 
 def _rows(table: Integers) -> Integers:

@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.leader_bets import LeaderBets
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
@@ -45,9 +45,6 @@ SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
 
 FEWEST = 8.0
 """Senses of a channel that a request asks for, at least."""
-
-EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
-"""The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
 
 VARIANCES = (1.0, 4.0), (0.4, 40.0)
 """Between which multiples of the variance of the leader's estimate and a rival's those that the bets show are taken."""
@@ -307,12 +304,12 @@ class Adaptive(Policy):
         b, rivals = state.leader, state.rivals
         gaps, errors = self._gaps(state, view)
         needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
-        unit = np.array([self._unit_variances(state, view, rival) for rival in rivals])
+        shown = np.array([state.variances.get(rival, (1.0, 1.0)) for rival in rivals])
         situation = Situation(
             gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
             needed=np.maximum(needed, 0.0) + MARGIN,
-            leader_variances=unit[:, 0],
-            rival_variances=unit[:, 1],
+            leader_variances=view.as_leader.unit_variances[b] * shown[:, 0],
+            rival_variances=view.as_rival.unit_variances[rivals] * shown[:, 1],
             leader_senses=float(state.senses(b)),
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
@@ -329,10 +326,9 @@ class Adaptive(Policy):
         if self.cost is None:
             return rule
         worth = [r for r in state.rivals if not self._worthless([r])]
-        prices = {r: view.price(r, self._evenly(r)) for r in worth}
-        return in_cost(
-            rule, view.price(state.leader, EVENLY_ON_LEADER), np.array([prices.get(r, 1.0) for r in state.rivals])
-        )
+        prices = {r: float(view.as_rival.shares[r] @ self._costs[r]) for r in worth}
+        own = float(view.as_leader.shares[state.leader] @ self._costs[state.leader])
+        return in_cost(rule, own, np.array([prices.get(r, 1.0) for r in state.rivals]))
 
     def _wanted_senses(self, state: State, now: Situation, left: Supply, rule: Rule) -> SensesNeeded:
         """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
@@ -345,22 +341,6 @@ class Adaptive(Policy):
         state.slack, wanted = within_reach(rule, now, weights, left.senses)
         return wanted if left.each is None else (leader, rivals)  # a recording is to end with all its inputs at once
 
-    def _unit_variances(self, state: State, view: View, rival: int) -> tuple[float, float]:
-        """Of the leader's value and of the rival's, of one sense: as far as the bets have shown them."""
-        if self._worthless([rival]):
-            return view.unit_variance(state.leader, EVENLY_ON_LEADER), 0.0
-        own, theirs = self._normal_variances(state, view, rival)
-        more_own, more_theirs = state.variances.get(rival, (1.0, 1.0))
-        return own * more_own, theirs * more_theirs
-
-    def _normal_variances(self, state: State, view: View, rival: int) -> tuple[float, float]:
-        """The same by the normal approximation."""
-        own = view.unit_variance(state.leader, EVENLY_ON_LEADER)
-        return own, view.unit_variance(rival, self._evenly(rival))
-
-    def _evenly(self, rival: int) -> float:
-        return EVENLY_ON_BINARY if self.alphabets[rival][0] == 2 else EVENLY_ON_RIVAL
-
     def _senses(self, state: State, view: View, needed: Mapping[int, float], left: Supply) -> Senses:
         """The part of the senses needed, or left, that is asked for now: the same of every channel and input.
 
@@ -369,23 +349,14 @@ class Adaptive(Policy):
         b, wanted = state.leader, dict[int, Floats]()
         for channel, senses in needed.items():
             if channel == b or (senses > 0.0 and not self._worthless([channel])):
-                evenly = EVENLY_ON_LEADER if channel == b else self._evenly(channel)
-                wanted[channel] = left.within(channel, senses * view.shares(channel, evenly))
-        most = {channel: self._largest_part(state, channel, senses) for channel, senses in wanted.items()}
-        part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(float(wanted[b].sum()), 1.0)), 1.0, most[b])
-        parts = {channel: part if channel == b else min(max(part, BATCH), most[channel]) for channel in wanted}
-        return {
-            channel: _whole(
-                left.within(channel, max(parts[channel], self._least_part(state, channel, senses)) * senses)
-            )
-            for channel, senses in wanted.items()
-        }
-
-    def _least_part(self, state: State, channel: int, wanted: Floats) -> float:
-        return max(SMALLEST_GROWTH * state.senses(channel), FEWEST) / max(float(wanted.sum()), 1e-9)
-
-    def _largest_part(self, state: State, channel: int, wanted: Floats) -> float:
-        return max(LARGEST_GROWTH * state.senses(channel), 8.0) / max(float(wanted.sum()), 1.0)
+                spread = view.as_leader if channel == b else view.as_rival
+                wanted[channel] = left.within(channel, senses * spread.shares[channel])
+        sums = {channel: float(senses.sum()) for channel, senses in wanted.items()}
+        most = {c: max(LARGEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1.0) for c in wanted}
+        least = {c: max(SMALLEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1e-9) for c in wanted}
+        part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(sums[b], 1.0)), 1.0, most[b])
+        parts = {c: max(part if c == b else min(max(part, BATCH), most[c]), least[c]) for c in wanted}
+        return {channel: _whole(left.within(channel, parts[channel] * senses)) for channel, senses in wanted.items()}
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
@@ -393,42 +364,42 @@ class Adaptive(Policy):
         """Bets against every rival that is far enough behind for them."""
         if self.threshold != "proved" or state.leader not in senses:
             return None
-        b, chosen = state.leader, self._chosen_bets(state, view, senses)
+        b, (on_leader, chosen) = state.leader, self._chosen_bets(state, view, senses)
         for rival, bet in chosen.items():
             if rival in senses:
                 of_one_sense = zip(bet.variances, (sum(senses[b]), sum(senses[rival])), strict=True)
-                normal = self._normal_variances(state, view, rival)
+                normal = float(view.as_leader.unit_variances[b]), float(view.as_rival.unit_variances[rival])
                 own, theirs = (
                     min(max(variance * n / usual, least), most)
                     for (variance, n), usual, (least, most) in zip(of_one_sense, normal, VARIANCES, strict=True)
                 )
                 state.variances[rival] = own, theirs
-        weights = np.array([bet.stake.weight for bet in chosen.values()])
         return Bets(
             leader=b,
             inputs=view.inputs[b],
-            on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=np.float64), weights),
+            on_leader=on_leader,
             on_rivals={rival: bet.stake for rival, bet in chosen.items()},
             since={rival: state.bets[rival].since for rival in chosen},
             restarts={rival: state.bets[rival].restarts for rival in chosen},
         )
 
-    def _chosen_bets(self, state: State, view: View, senses: Senses) -> dict[int, ChosenBet]:
+    def _chosen_bets(self, state: State, view: View, senses: Senses) -> tuple[LeaderBets, dict[int, ChosenBet]]:
         gaps, errors = self._gaps(state, view)
         safe = dict(zip(state.rivals, (gaps + state.slack - CAUTION * errors).tolist(), strict=True))
         can_be_bet_on = [r for r in state.rivals if state.bets[r].betting and (r in senses or self._worthless([r]))]
         ready = [rival for rival in can_be_bet_on if safe[rival] > 0.0]
-        bets = chosen_bets(
+        return chosen_bets(
             self._about_to_sense(view, senses, state.leader),
-            [
-                self._about_to_sense(view, senses, rival, state.bets[rival].worst_input) if rival in senses else None
+            {
+                rival: self._about_to_sense(view, senses, rival, state.bets[rival].worst_input)
+                if rival in senses
+                else None
                 for rival in ready
-            ],
+            },
             np.array([safe[rival] for rival in ready]),
             self.epsilon * NATS_PER_BIT + state.slack,
             self._input_is_fixed,
         )
-        return {rival: bet for rival, bet in zip(ready, bets, strict=True) if bet is not None}
 
     def _about_to_sense(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
         N = np.array(senses[channel], dtype=np.float64)

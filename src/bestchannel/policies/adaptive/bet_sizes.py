@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
 from bestchannel.evidence.rival_bets import RivalBet, rival_bet
 from bestchannel.policies.adaptive.stakes import RivalStake
 
@@ -54,25 +54,30 @@ class ChosenBet:
 
 
 def chosen_bets(
-    leader: Sensed, rivals: Sequence[Sensed | None], gaps: Floats, epsilon: float, fixed_input: bool
-) -> list[ChosenBet | None]:
-    """The bet against every rival that should win most, of the weights tried; None where none should win.
+    leader: Sensed, rivals: Mapping[int, Sensed | None], gaps: Floats, epsilon: float, fixed_input: bool
+) -> tuple[LeaderBets, dict[int, ChosenBet]]:
+    """The bet against every rival that should win most, of the weights tried, and the bets on the leader with it.
 
-    A rival is None where its value is 0 by its alphabet. `gaps` are those by which the leader is ahead, cautiously.
+    A rival is left out where none should win, and is None where its value is 0 by its alphabet. `gaps` are those by
+    which the leader is ahead, cautiously.
     """
     own = leader.variance()
-    theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals])
-    largest = np.minimum(gaps / np.maximum(own + theirs, 1e-12), [_largest_weight(rival) for rival in rivals])
+    theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals.values()])
+    largest = np.minimum(gaps / np.maximum(own + theirs, 1e-12), [_largest_weight(rival) for rival in rivals.values()])
     weights = largest[:, None] * SIZES
-    paid = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel()).settled(
-        leader.senses[:, None] * leader.rows
-    )
+    on_leader = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel())
+    paid = on_leader.settled(leader.senses[:, None] * leader.rows)
     gained = paid.reshape(weights.shape) + weights * epsilon
     shown = 2.0 * (weights * (leader.value() + epsilon) - gained) / weights**2
-    return [
-        _best_bet(rival, gap, weights[i], gained[i], shown[i], fixed_input)
-        for i, (rival, gap) in enumerate(zip(rivals, gaps.tolist(), strict=True))
-    ]
+    chosen, places = dict[int, ChosenBet](), list[int]()
+    for i, (number, rival) in enumerate(rivals.items()):
+        bet = _best_bet(rival, float(gaps[i]), weights[i], gained[i], fixed_input)
+        if bet.growth > 0.0:
+            seen = float(shown[i, bet.size])
+            stake = RivalStake(float(weights[i, bet.size]), bet.tilts, bet.outputs)
+            chosen[number] = ChosenBet(stake, (seen, float(gaps[i]) ** 2 / (2.0 * bet.growth) - seen))
+            places.append(i * len(SIZES) + bet.size)
+    return on_leader.at(places), chosen
 
 
 def _largest_weight(rival: Sensed | None) -> float:
@@ -83,17 +88,9 @@ def _largest_weight(rival: Sensed | None) -> float:
     return largest * float(rival.senses.min())
 
 
-def _best_bet(
-    rival: Sensed | None, gap: float, weights: Floats, gained: Floats, shown: Floats, fixed_input: bool
-) -> ChosenBet | None:
-    """Of the weights, the one whose bets should win most, if any should; `shown` are the v_b that they show."""
-    if rival is None:
-        size = int(np.argmax(gained))
-        bet = RivalBet(size, np.zeros(0), np.zeros(0), float(gained[size]))
-    else:
-        bet = rival_bet(rival.rows, rival.inputs, rival.senses, weights, gained, fixed_input, rival.worst)
-    if not bet.growth > 0.0:
-        return None
-    own = float(shown[bet.size])
-    stake = RivalStake(float(weights[bet.size]), bet.tilts, bet.outputs)
-    return ChosenBet(stake, (own, gap**2 / (2.0 * bet.growth) - own))
+def _best_bet(rival: Sensed | None, gap: float, weights: Floats, gained: Floats, fixed_input: bool) -> RivalBet:
+    """Of the weights, the one whose bets should win most."""
+    if rival is not None:
+        return rival_bet(rival.rows, rival.inputs, rival.senses, gap, weights, gained, fixed_input, rival.worst)
+    size = int(np.argmax(gained))
+    return RivalBet(size, np.zeros(0), np.zeros(0), float(gained[size]))

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import Functional
 
+EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
+"""The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
+
 
 @dataclass(frozen=True)
-class Alike:
-    """The channels of one size, as far as it is about where they are sensed."""
+class Spread:
+    """How the senses of every channel are spread over its inputs: P_x sqrt(V_x/c_x), up to a factor, and a part evenly.
 
-    channels: list[int]
-    inputs: Floats  # [c, x] P
-    deviations: Floats  # [c, x]
-    costs: Floats  # [c, x]
+    Evenly means as 1/sqrt(c_x), so that whichever input matters, a sense of it is worth its cost c_x.
+    """
 
-    def spread(self, evenly: float) -> tuple[Floats, Floats]:
-        """The shares [c, x] and the unit variances [c], with a part of the senses spread evenly: see `View`."""
-        even = 1.0 / np.sqrt(self.costs)
-        best = self.inputs * self.deviations * even
+    shares: list[Floats]  # [channel][x]
+    unit_variances: Floats  # [channel] of the estimated value, times the number of senses
+
+    def fill(self, channels: list[int], informative: Floats, costs: Floats, evenly: float) -> None:
+        """For channels of one size, with P_x sqrt(V_x) [c, x] and the costs of a sense [c, x]."""
+        even = 1.0 / np.sqrt(costs)
+        best = informative * even
         shares = (1.0 - evenly) * best / np.maximum(_sums(best), 1e-300) + evenly * even / _sums(even)
-        variances = _sums((self.inputs * self.deviations) ** 2 / shares)
-        return shares, np.maximum(variances, 1e-4).ravel()
+        self.unit_variances[channels] = np.maximum(_sums(informative**2 / shares), 1e-4).ravel()
+        for channel, share in zip(channels, shares, strict=True):
+            self.shares[channel] = share
 
 
 def _sums(rows: Floats) -> Floats:
@@ -43,40 +48,18 @@ class View:
     rows: list[Floats]  # smoothed estimates W
     inputs: list[Floats]  # P
     deviations: list[Floats]  # [x] standard deviation of log(W_x/PW) under W_x
-    costs: Sequence[Floats]  # [x] of a sense
-    groups: Sequence[Alike]  # the same, for all channels of one size at once
-    _spreads: dict[float, dict[int, tuple[Floats, float]]] = field(default_factory=dict, init=False, repr=False)
-
-    def shares(self, channel: int, evenly: float) -> Floats:
-        """How the senses of a channel are spread over its inputs: P_x sqrt(V_x/c_x), up to a factor, and a part evenly.
-
-        Evenly means as 1/sqrt(c_x), so that whichever input matters, a sense of it is worth its cost c_x.
-        """
-        return self._spread(evenly)[channel][0]
-
-    def price(self, channel: int, evenly: float) -> float:
-        """What a sense of a channel costs, on average over its inputs."""
-        return float(self.shares(channel, evenly) @ self.costs[channel])
-
-    def unit_variance(self, channel: int, evenly: float) -> float:
-        """The variance of the estimated value times the number of senses, with the senses so spread."""
-        return self._spread(evenly)[channel][1]
-
-    def _spread(self, evenly: float) -> dict[int, tuple[Floats, float]]:
-        """Shares and unit variance of every channel, found once: a policy looks at most of them, several times."""
-        if evenly not in self._spreads:
-            found = self._spreads[evenly] = {}
-            for group in self.groups:
-                shares, variances = group.spread(evenly)
-                found.update(zip(group.channels, zip(shares, variances.tolist(), strict=True), strict=True))
-        return self._spreads[evenly]
+    as_leader: Spread
+    as_rival: Spread
 
 
 def view_of(counts: Sequence[Integers], functional: Functional, costs: Sequence[Floats]) -> View:
     """Estimates of every channel from its counts, those of one size together."""
-    values, variances = np.zeros(len(counts)), np.zeros(len(counts))
-    rows: list[Floats] = [np.zeros((0, 0))] * len(counts)
-    inputs, deviations, groups = list(rows), list(rows), list[Alike]()
+    k = len(counts)
+    values, variances = np.zeros(k), np.zeros(k)
+    rows, inputs, deviations, as_leader, as_rival = ([np.zeros(0)] * k for _ in range(5))
+    view = View(
+        values, variances, rows, inputs, deviations, Spread(as_leader, np.zeros(k)), Spread(as_rival, np.zeros(k))
+    )
     for channels in _of_one_size(counts):
         tables = np.array([counts[j] for j in channels], dtype=np.float64)
         totals = tables.sum(axis=2)
@@ -89,10 +72,13 @@ def view_of(counts: Sequence[Integers], functional: Functional, costs: Sequence[
         # the second term keeps a channel that has hardly erred from looking certain
         n = np.maximum(totals, 1.0)
         variances[channels] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
-        groups.append(Alike(channels, P, np.sqrt(V), np.array([costs[j] for j in channels])))
-        for j, *found in zip(channels, W, P, groups[-1].deviations, strict=True):
+        deviation = np.sqrt(V)
+        for j, *found in zip(channels, W, P, deviation, strict=True):
             rows[j], inputs[j], deviations[j] = found
-    return View(values, variances, rows, inputs, deviations, costs, groups)
+        informative, prices = P * deviation, np.array([costs[j] for j in channels])
+        view.as_leader.fill(channels, informative, prices, EVENLY_ON_LEADER)
+        view.as_rival.fill(channels, informative, prices, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL)
+    return view
 
 
 def _of_one_size(counts: Sequence[Integers]) -> Iterator[list[int]]:
