@@ -1,0 +1,85 @@
+"""What every verb costs from an installation that has compiled nothing: `python -m benchmarks.start [VERB ...]`.
+
+Each verb is a process of its own, one after the other, and all keep their kernels in one folder, which is empty before
+the first. Counted is the processor time of each, user and system, of which a busy machine changes little. With
+`--twice` the sequence is run again with the kernels that it left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MANY = Path(__file__).parents[1] / "data" / "ibm_readout" / "rochester.json"
+"""53 channels of 2×2."""
+
+FEW = {f"q{i}": [[1 - p, p], [1.2 * p, 1 - 1.2 * p]] for i, p in enumerate((0.02, 0.05, 0.06, 0.1, 0.2))}
+
+SENSES = 1000
+"""Of every input, in the counts of `estimate` and `report`."""
+
+VERBS = {
+    "capacity": ["capacity", "few.json"],
+    "estimate": ["estimate", "counts.csv"],
+    "identify": ["identify", "--simulate", str(MANY), "--seed", "1", "--json"],
+    "verify": ["verify", "identify.out"],
+    "bound": ["bound", "few.json"],
+    "plan": ["plan", "few.json"],
+    "report": ["report", "counts.csv", "-o", "report.html"],
+    "explain": ["explain", "adaptive"],
+}
+"""What is typed after `bestchannel`; the output of a verb is VERB.out."""
+
+DONE = (0, 3)
+"""Exit codes of a verb that has answered: 3 says that counts do not decide."""
+
+
+def seconds_of(verbs: list[str], folder: Path) -> dict[str, float]:
+    """The processor time of each verb, run in a folder with the cache in it."""
+    (folder / "few.json").write_text(json.dumps({"channels": FEW}))
+    (folder / "counts.csv").write_text(counts())
+    return {verb: _seconds(verb, folder) for verb in verbs}
+
+
+def counts() -> str:
+    """What the few channels are expected to give, as rows channel,x,y,count."""
+    cells = ((name, x, y, p) for name, W in FEW.items() for x, row in enumerate(W) for y, p in enumerate(row))
+    return "channel,x,y,count\n" + "".join(f"{name},{x},{y},{round(SENSES * p)}\n" for name, x, y, p in cells)
+
+
+def _seconds(verb: str, folder: Path) -> float:
+    before = _spent()
+    with (folder / f"{verb}.out").open("w") as output:
+        done = subprocess.run(
+            [sys.executable, "-m", "bestchannel", *VERBS[verb]],
+            cwd=folder, env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}, stdout=output, check=False,
+        )  # fmt: skip
+    if done.returncode not in DONE:
+        raise SystemExit(f"bestchannel {verb} ended with exit code {done.returncode}")
+    return _spent() - before
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Verbs from an empty cache.")
+    parser.add_argument("verbs", metavar="VERB", nargs="*", help=", ".join(VERBS))
+    parser.add_argument("--twice", action="store_true", help="again with the kernels that the first time left")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(1 + options.twice):
+            seconds = seconds_of(options.verbs or list(VERBS), Path(folder))
+            print(", ".join(f"{verb} {each:.2f}" for verb, each in seconds.items()), f"sum {sum(seconds.values()):.2f}")
+
+
+if __name__ == "__main__":
+    main()
