@@ -1,22 +1,27 @@
 """What every verb costs from an installation that has compiled nothing: `python -m benchmarks.start [VERB ...]`.
 
 Each verb is a process of its own, one after the other, and all keep their kernels in one folder, which is empty before
-the first. Counted is the processor time of each, user and system, of which a busy machine changes little. With
-`--twice` the sequence is run again with the kernels that it left.
+the first. They run from a copy of the package with its bytecode, as an installation has it. Counted is the processor
+time of each, user and system, of which a busy machine changes little. With `--twice` the sequence is run again with the
+kernels that it left.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-MANY = Path(__file__).parents[1] / "data" / "ibm_readout" / "rochester.json"
+ROOT = Path(__file__).parents[1]
+
+MANY = ROOT / "data" / "ibm_readout" / "rochester.json"
 """53 channels of 2×2."""
 
 FEW = {f"q{i}": [[1 - p, p], [1.2 * p, 1 - 1.2 * p]] for i, p in enumerate((0.02, 0.05, 0.06, 0.1, 0.2))}
@@ -40,11 +45,13 @@ DONE = (0, 3)
 """Exit codes of a verb that has answered: 3 says that counts do not decide."""
 
 
-def seconds_of(verbs: list[str], folder: Path) -> dict[str, float]:
-    """The processor time of each verb, run in a folder with the cache in it."""
+def install(folder: Path) -> None:
+    """A copy of the package without kernels, and the files that the verbs read."""
+    for each in ("src", "docs"):  # the latter is what `explain` prints
+        shutil.copytree(ROOT / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(folder / "src", quiet=1)
     (folder / "few.json").write_text(json.dumps({"channels": FEW}))
     (folder / "counts.csv").write_text(counts())
-    return {verb: _seconds(verb, folder) for verb in verbs}
 
 
 def counts() -> str:
@@ -53,12 +60,14 @@ def counts() -> str:
     return "channel,x,y,count\n" + "".join(f"{name},{x},{y},{round(SENSES * p)}\n" for name, x, y, p in cells)
 
 
-def _seconds(verb: str, folder: Path) -> float:
+def seconds_of(verb: str, folder: Path) -> float:
+    """The processor time of a verb, run in that folder."""
     before = _spent()
+    variables = {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "kernels")}
     with (folder / f"{verb}.out").open("w") as output:
         done = subprocess.run(
             [sys.executable, "-m", "bestchannel", *VERBS[verb]],
-            cwd=folder, env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}, stdout=output, check=False,
+            cwd=folder, env={**os.environ, **variables}, stdout=output, check=False,
         )  # fmt: skip
     if done.returncode not in DONE:
         raise SystemExit(f"bestchannel {verb} ended with exit code {done.returncode}")
@@ -76,8 +85,9 @@ def main() -> None:
     parser.add_argument("--twice", action="store_true", help="again with the kernels that the first time left")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        install(Path(folder))
         for _ in range(1 + options.twice):
-            seconds = seconds_of(options.verbs or list(VERBS), Path(folder))
+            seconds = {verb: seconds_of(verb, Path(folder)) for verb in options.verbs or VERBS}
             print(", ".join(f"{verb} {each:.2f}" for verb, each in seconds.items()), f"sum {sum(seconds.values()):.2f}")
 
 

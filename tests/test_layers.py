@@ -21,6 +21,7 @@ LAYERS = [
         "kernel_copies",
         "kernel_disk",
         "kernel_linking",
+        "kernel_lists",
         "uncompiled",
         "display",
         "progress",

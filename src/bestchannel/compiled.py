@@ -28,7 +28,7 @@ from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from bestchannel.kernel_copies import KERNEL_MODULES, Copies
+from bestchannel.kernel_copies import KERNELS, Copies
 
 logger = logging.getLogger("bestchannel")
 
@@ -132,7 +132,7 @@ def _load(name: str) -> ModuleType:
 def compiled_copy(name: str, copies: Copies) -> ModuleType:
     """A copy of a module of kernels with its functions compiled: those with a signature now, others when called."""
     module = copies.of(name)
-    for function, recipe in _recipes.items():
+    for function, recipe in KERNELS.items():
         if recipe.signature and function.__module__ == name and not _disabled():
             compiled = getattr(module, function.__name__)
             compiled.compile(recipe.signature)
@@ -193,10 +193,6 @@ class Recipe:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-_recipes: dict[Any, Recipe] = {}
-"""The recipe of every function that is decorated."""
-
-
 def entry(signature: str) -> Callable[[Callable[..., Any]], Any]:
     """A function that Python calls, compiled for this signature when its module is loaded."""
     return lambda function: _declared(function, Recipe(signature))
@@ -223,14 +219,13 @@ def regrouping(function: Callable[..., Any]) -> Any:
 
 
 def _declared(function: Callable[..., Any], recipe: Recipe) -> Any:
-    KERNEL_MODULES.add(function.__module__)
-    _recipes[function] = recipe
+    KERNELS[function] = recipe
     return function
 
 
 def _compiled(function: FunctionType, bound: FunctionType) -> Any:
     """The function compiled, in the form that is bound to compiled ones, if it is to be."""
-    recipe = _recipes.get(function)
+    recipe = KERNELS.get(function)
     if recipe is None:
         return bound
     if _disabled():

@@ -14,8 +14,8 @@ from typing import Any
 Bind = Callable[[FunctionType, FunctionType], Any]
 """What stands in a copy for a function: made of the function and of itself, bound to the names of the copy."""
 
-KERNEL_MODULES: set[str] = set()
-"""The modules that have kernels, as their functions are decorated."""
+KERNELS: dict[Any, Any] = {}
+"""Every kernel, as its function is decorated, and how it is compiled."""
 
 
 class Copies:
@@ -30,9 +30,10 @@ class Copies:
         if name not in self._copies:
             copy = self._copies[name] = ModuleType(name)
             names = vars(importlib.import_module(name))
+            modules = {kernel.__module__ for kernel in KERNELS}
             vars(copy).update(names | {each: self._replaced[each] for each in self._replaced.keys() & names.keys()})
             for each, value in names.items():
-                if isinstance(value, FunctionType) and value.__module__ in KERNEL_MODULES:
+                if isinstance(value, FunctionType) and value.__module__ in modules:
                     setattr(copy, each, self._function(value, copy))
         return self._copies[name]
 

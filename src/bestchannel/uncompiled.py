@@ -1,32 +1,35 @@
 """Kernels in Python, for as long as compiling them would take longer than it saves.
 
-A module of kernels, run as it is, gives the digits of the compiled one in some hundred times the time. Its work is
-measured in logarithms and exponentials, so that neither a clock nor a busy machine decides when it is compiled. Where
-that happens in the middle of a call, or Python refuses what compiled code passes over, as 1/0 or log 0, the arrays
-are put back as they were, and compiled code does all of the call.
+A module of kernels, run on lists in place of arrays (`kernel_lists`), gives the digits of the compiled one in some
+thirty times the time. Its work is measured in logarithms and exponentials, so that neither a clock nor a busy machine
+decides when it is compiled. Where that happens in the middle of a call, or Python refuses what compiled code passes
+over, as log 0, the arrays are as they were, and compiled code does all of the call.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
-import numpy as np
-
-from bestchannel.arrays import Floats
-from bestchannel.kernel_copies import KERNEL_MODULES, Copies
+from bestchannel.kernel_copies import KERNELS, Copies
+from bestchannel.kernel_lists import NUMPY, as_lists, on_lists, put_back
 
 REFUSALS = (ArithmeticError, ValueError, StopIteration)
 """What Python raises where compiled code goes on, and what is raised when patience is over."""
 
 
-def in_python(name: str, patience: int, compiled: Callable[[], ModuleType]) -> SimpleNamespace:
+def in_python(name: str, patience: int, compiled: Callable[[], ModuleType]) -> ModuleType:
     """The functions of a module of kernels, for so many logarithms and exponentials; then those of `compiled()`."""
-    copy = Copies(lambda _, bound: bound, math=counting_math(patience)).of(name)
-    return SimpleNamespace(**{each: _guarded(value, compiled) for each, value in vars(copy).items()})
+    names = {"math": counting_math(patience), "np": NUMPY}
+    ways = [Copies(functools.partial(_on_lists, careful), **names) for careful in (False, True)]
+    return Copies(functools.partial(_guarded, ways, compiled)).of(name)
+
+
+def _on_lists(careful: bool, function: FunctionType, bound: FunctionType) -> FunctionType:
+    return on_lists(function, bound.__globals__, careful=careful) if function in KERNELS else bound
 
 
 def counting_math(patience: int) -> SimpleNamespace:
@@ -44,36 +47,27 @@ def counting_math(patience: int) -> SimpleNamespace:
     return SimpleNamespace(**{**vars(math), **functions})
 
 
-def _guarded(value: Any, compiled: Callable[[], ModuleType]) -> Any:
-    """A kernel that compiled code takes over from where Python gives up; anything else as it is."""
-    if not isinstance(value, FunctionType) or value.__module__ not in KERNEL_MODULES:
-        return value
+def _guarded(
+    ways: list[Copies], compiled: Callable[[], ModuleType], function: FunctionType, bound: FunctionType
+) -> Any:
+    """A kernel on lists that compiled code takes over from where Python gives up; another function as it is."""
+    if function not in KERNELS:
+        return bound
+    left = list(ways)
 
-    @functools.wraps(value)
+    @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        before = [(array, array.copy()) for array in _written(arguments)]
-        try:
-            with np.errstate(all="ignore"):
-                return _plain(value(*arguments))
-        except REFUSALS:
-            for array, content in before:
-                array[...] = content
-            return getattr(compiled(), value.__name__)(*arguments)
+        for way in tuple(left):
+            given = as_lists(arguments)
+            try:
+                result = getattr(way.of(function.__module__), function.__name__)(*given)
+            except ZeroDivisionError:
+                left[:] = [each for each in left if each is not way]
+            except REFUSALS:
+                break
+            else:
+                put_back(given, arguments)
+                return result
+        return getattr(compiled(), function.__name__)(*arguments)
 
     return call
-
-
-def _plain(result: Any) -> Any:
-    """A result with numbers of Python for those of NumPy, as compiled code returns it."""
-    if type(result) is tuple:
-        return tuple(_plain(each) for each in result)
-    return result.item() if isinstance(result, np.generic) else result
-
-
-def _written(arguments: tuple[Any, ...]) -> Iterator[Floats]:
-    """The arrays among arguments that a function may write to, also in tuples."""
-    for argument in arguments:
-        if isinstance(argument, tuple):
-            yield from _written(argument)
-        elif isinstance(argument, np.ndarray) and argument.flags.writeable:
-            yield argument

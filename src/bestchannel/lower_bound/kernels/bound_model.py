@@ -201,10 +201,12 @@ def solve_model(answers, curve, count, newest, Q, goal):
             for i in range(count):
                 slack[i] = gradient[i] - floor
         _fill_newton(answers, count, s, bend, information, gain, Q, A)
-        gradient -= floor
+        for j in range(count):
+            gradient[j] -= floor
         d_floor = _direction(answers.share, slack, gradient, A, d_share, d_slack)
         forward, raised = _longest(answers.share, d_share), _longest(slack, d_slack)
         cost, information, paid, s, bend = _advance(answers, curve, forward, d_share, s, Q)
         floor += raised * d_floor
-        slack += raised * d_slack
+        for j in range(count):
+            slack[j] += raised * d_slack[j]
     return cost + paid, s

@@ -22,7 +22,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.compiled import inner
 from bestchannel.lower_bound.kernels.bound_model import Answers, no_answers, solve_model
-from bestchannel.lower_bound.kernels.concave_row import divergence_difference_row, row_parts
+from bestchannel.lower_bound.kernels.concave_row import Parts, divergence_difference_row, row_parts
 from bestchannel.lower_bound.kernels.convex_row import INFINITY, copy, log_of, lowest
 from bestchannel.lower_bound.kernels.leader_cost import phi_at
 
@@ -68,7 +68,7 @@ class Workspace(NamedTuple):
 
     ends: Ends
     answers: Answers
-    parts: Floats  # scratch of `divergence_difference_row`
+    parts: Parts
     P: Floats  # [x] the mixture's input
     v: Floats  # [x, y] the mixture's rows
     Q: Floats  # [y] scratch

@@ -8,9 +8,11 @@ range is known; a range where the multiplier of Σ_y v_y = 1 leaves a gap is cut
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from bestchannel.arrays import Floats
 from bestchannel.compiled import inner, jit
 from bestchannel.lower_bound.kernels.convex_row import (
     INFINITY,
@@ -26,6 +28,16 @@ from bestchannel.lower_bound.kernels.convex_row import (
 NARROW = 1e-13
 MOST_PARTS = 24
 """Into how many a range is cut at most."""
+
+
+class Parts(NamedTuple):
+    """The parts of a range, each with its ends, the law that nearly has the least value there, and a bound of that."""
+
+    low: Floats  # [part, y]
+    high: Floats  # [part, y]
+    law: Floats  # [part, y]
+    bound: Floats  # [part]
+    other: Floats  # [y] scratch
 
 
 @inner
@@ -168,10 +180,9 @@ def _halve(lows, highs, i, j, y, cut):
 def divergence_difference_row(a, w, t, log_Q, low, high, v, parts, tol):
     """A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base, and in v a law that nearly has it.
 
-    Ranges where the convex hull is more than `tol` too low are cut in two at the offending
-    letter; parts[0], parts[1] and parts[2] hold the ends and the law of each part.
+    Ranges where the convex hull is more than `tol` too low are cut in two at the offending letter.
     """
-    lows, highs, laws, bounds, other = parts[0], parts[1], parts[2], parts[3, :, 0], parts[4, 0]
+    lows, highs, laws, bounds, other = parts.low, parts.high, parts.law, parts.bound, parts.other
     bounds[0] = _dual_bound(a, w, t, log_Q, low, high, v, other)
     reached, count = difference_cost(a, t, log_Q, v), 1
     copy(low, lows[0])
@@ -198,4 +209,5 @@ def divergence_difference_row(a, w, t, log_Q, low, high, v, parts, tol):
 
 def row_parts(m):
     """Scratch for `divergence_difference_row` with m letters."""
-    return np.empty((5, MOST_PARTS, m))
+    size = (MOST_PARTS, m)
+    return Parts(np.empty(size), np.empty(size), np.empty(size), np.empty(MOST_PARTS), np.empty(m))
