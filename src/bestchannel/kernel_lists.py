@@ -85,20 +85,24 @@ def put_back(lists: Any, value: Any) -> None:
 def on_lists(function: FunctionType, names: dict[str, Any], *, careful: bool = False) -> FunctionType:
     """The function on lists, bound to the names of a module; where `careful`, 1/0 is infinite, as in compiled code."""
     names |= {"shape_of": shape_of, "column_of": column_of, "over": over}
-    code = _codes(function.__module__, careful)[function.__name__]
+    code = _code(function.__module__, function.__name__, careful)
     return FunctionType(code, names, function.__name__, function.__defaults__)
 
 
 @functools.cache
-def _codes(module: str, careful: bool) -> dict[str, CodeType]:
-    """The code of the functions of a module on lists, by name."""
-    origin = importlib.import_module(module)
-    tree = ast.parse(inspect.getsource(origin))
-    tree.body = [_bare(each) for each in tree.body if isinstance(each, ast.FunctionDef)]
+def _code(module: str, name: str, careful: bool) -> CodeType:
+    """The code of a function of a module on lists."""
     change = _Careful() if careful else _Listed()
-    tree = ast.fix_missing_locations(change.visit(tree))
-    code = compile(tree, str(origin.__file__), "exec")
-    return {each.co_name: each for each in code.co_consts if isinstance(each, CodeType)}
+    tree = ast.Module([change.visit(_bare(_definitions(module, careful)[name]))], [])
+    code = compile(ast.fix_missing_locations(tree), str(importlib.import_module(module).__file__), "exec")
+    return next(each for each in code.co_consts if isinstance(each, CodeType))
+
+
+@functools.cache
+def _definitions(module: str, _careful: bool) -> dict[str, ast.FunctionDef]:
+    """The functions of a module by name, read for each of the ways in which they are changed."""
+    body = ast.parse(inspect.getsource(importlib.import_module(module))).body
+    return {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
 
 
 def _bare(function: ast.FunctionDef) -> ast.FunctionDef:
@@ -135,6 +139,7 @@ class _Listed(ast.NodeTransformer):
         value = node.value
         for place, following in itertools.zip_longest(places, places[1:]):
             if isinstance(place, ast.Slice):
+                assert following, f"line {node.lineno}: a kernel takes a column of an array and no other part"
                 return _called("column_of", value, following)
             value = ast.Subscript(value, place, ast.Load() if following else node.ctx)
         return value
