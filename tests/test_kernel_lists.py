@@ -1,12 +1,15 @@
 """Kernels on lists in place of arrays: the same functions, the same digits."""
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from bestchannel import kernel_lists, uncompiled
+from bestchannel.kernel_copies import Copies
 from bestchannel.kernel_lists import NUMPY, as_lists, filled, on_lists, over, put_back, shape_of
 from bestchannel.lower_bound import certificate
 
@@ -113,3 +116,14 @@ def test_kernel_that_divides_by_zero_goes_on_in_python_to_the_same_digits():
         tree.fill_curve(curves[-1], W.copy(), w.copy(), 100, 1e-6)
     for ours, theirs in zip(curves[0][1:], curves[1][1:], strict=True):
         assert ours.tolist() == theirs.tolist()
+
+
+def test_threads_that_need_a_copy_at_once_all_get_a_finished_one():
+    def slowly_bound(_function, _bound):
+        time.sleep(1e-3)
+        return "bound"
+
+    copies = Copies(slowly_bound)
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda _: copies.of(certificate.kernels.module).certify, range(4))
+        assert list(found) == ["bound"] * 4

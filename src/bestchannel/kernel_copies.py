@@ -7,6 +7,7 @@ and of that of the modules that it takes kernels from.
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -24,18 +25,23 @@ class Copies:
     def __init__(self, bind: Bind, **replaced: Any) -> None:
         self._bind, self._replaced = bind, replaced
         self._copies: dict[str, ModuleType] = {}
+        self._making = threading.RLock()
 
     def of(self, name: str) -> ModuleType:
-        """The copy of a module, made when it is first asked for."""
-        if name not in self._copies:
-            copy = self._copies[name] = ModuleType(name)
-            names = vars(importlib.import_module(name))
-            modules = {kernel.__module__ for kernel in KERNELS}
-            vars(copy).update(names | {each: self._replaced[each] for each in self._replaced.keys() & names.keys()})
-            for each, value in names.items():
-                if isinstance(value, FunctionType) and value.__module__ in modules:
-                    setattr(copy, each, self._function(value, copy))
-        return self._copies[name]
+        """The copy of a module, made when it is first asked for; other threads wait until it is finished."""
+        with self._making:
+            if name not in self._copies:
+                self._copies[name] = ModuleType(name)
+                self._fill(self._copies[name])
+            return self._copies[name]
+
+    def _fill(self, copy: ModuleType) -> None:
+        names = vars(importlib.import_module(copy.__name__))
+        modules = {kernel.__module__ for kernel in KERNELS}
+        vars(copy).update(names | {each: self._replaced[each] for each in self._replaced.keys() & names.keys()})
+        for each, value in names.items():
+            if isinstance(value, FunctionType) and value.__module__ in modules:
+                setattr(copy, each, self._function(value, copy))
 
     def _function(self, function: FunctionType, copy: ModuleType) -> Any:
         """What stands for a function, wherever it comes from."""
