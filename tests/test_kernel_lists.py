@@ -12,6 +12,7 @@ from bestchannel import kernel_lists, uncompiled
 from bestchannel.kernel_copies import Copies
 from bestchannel.kernel_lists import NUMPY, as_lists, filled, on_lists, over, put_back, shape_of
 from bestchannel.lower_bound import certificate
+from bestchannel.uncompiled import Patience
 
 
 class Pair(NamedTuple):
@@ -109,7 +110,7 @@ def test_kernel_that_divides_by_zero_goes_on_in_python_to_the_same_digits():
     W, w = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]), np.array([0.5, 0.5])
     curves = []
     for tree in (
-        uncompiled.in_python(certificate.kernels.module, 10**9, nothing_compiled),
+        uncompiled.in_python(certificate.kernels.module, Patience(10**9), nothing_compiled),
         certificate.kernels.load(),
     ):
         curves.append(tree.new_curve(tree.new_side(W, w), np.geomspace(1e-4, 10.0, 12)))

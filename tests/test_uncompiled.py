@@ -14,6 +14,7 @@ from bestchannel.compiled import REGISTRY
 from bestchannel.evidence import leader_bets, rival_bets
 from bestchannel.evidence.rival_bets import LARGEST_INPUT
 from bestchannel.lower_bound import alternatives, certificate
+from bestchannel.uncompiled import Patience
 
 ENDLESS = 10**9
 
@@ -23,7 +24,7 @@ def nothing_compiled():
 
 
 def in_python(kernels):
-    return uncompiled.in_python(kernels.module, ENDLESS, nothing_compiled)
+    return uncompiled.in_python(kernels.module, Patience(ENDLESS), nothing_compiled)
 
 
 def same(one, other):
@@ -129,7 +130,7 @@ def test_python_proves_lower_bounds_to_the_last_digit():
 def test_call_that_patience_does_not_suffice_for_is_made_by_compiled_code(patience):
     kernels, given = rival_bets.bound_kernels, account(np.random.default_rng(1), 3, 3, 2)
     given = *given, LARGEST_INPUT, 0.0, 4
-    impatient = uncompiled.in_python(kernels.module, patience, kernels.load)
+    impatient = uncompiled.in_python(kernels.module, Patience(patience), kernels.load)
     assert same(called(impatient.bounded, *given), called(kernels.load().bounded, *given))
 
 
@@ -139,16 +140,31 @@ def test_what_python_refuses_is_answered_by_compiled_code():
     plain = kernel_copies.Copies(lambda _, bound: bound).of(kernels.module)
     with pytest.raises(OverflowError):
         called(plain.climbed, *given, 0.0)
-    guarded = uncompiled.in_python(kernels.module, ENDLESS, kernels.load)
+    guarded = uncompiled.in_python(kernels.module, Patience(ENDLESS), kernels.load)
     assert same(called(guarded.climbed, *given, 0.0), called(kernels.load().climbed, *given, 0.0))
 
 
 def test_math_counts_what_takes_time():
-    counting = uncompiled.counting_math(2)
+    counting = uncompiled.counting_math(Patience(2))
     assert (counting.log(1.0), counting.sqrt(4.0), counting.exp(0.0)) == (0.0, 2.0, 1.0)
     with pytest.raises(StopIteration):
         counting.log1p(0.0)
     assert math.log1p(0.0) == 0.0
+
+
+def test_kernels_are_loaded_where_all_of_the_work_would_take_more_patience_than_there_is(monkeypatch):
+    loaded, patience = [], {"room.much": Patience(10), "room.little": Patience(10)}
+    monkeypatch.setattr(compiled, "REGISTRY", {})
+    monkeypatch.setattr(compiled, "_patience", patience.get)
+    monkeypatch.setattr(compiled, "_loaded", loaded.append)
+    for name in patience:
+        compiled.Kernels(name, seconds=1, same_in_python=True)
+    for _ in range(3):
+        next(patience["room.much"].left)
+    compiled.load_what_pays("room", 0.5)  # all of it takes 6 of 10
+    assert loaded == []
+    compiled.load_what_pays("room", 0.2)  # all of it would take 15
+    assert loaded == ["room.much"]
 
 
 # Nothing on disk.

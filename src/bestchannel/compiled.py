@@ -37,7 +37,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 READING_S = 0.3
 """About how long it takes to read a module of kernels from disk."""
 
-CALLS_IN_A_SECOND = 800_000
+CALLS_IN_A_SECOND = 1_000_000
 """About how many logarithms and exponentials kernels take in a second of Python."""
 
 _seconds_in_python: dict[str, float] = {}
@@ -65,7 +65,7 @@ class Kernels:
     def __call__(self) -> Any:
         """The functions of the module, compiled or not."""
         if self.same_in_python and not self.ready and not _kept(self.module):
-            return _in_python(self.module, self.seconds * CALLS_IN_A_SECOND // 2)
+            return _in_python(self.module)
         return self.load()
 
     def load(self) -> ModuleType:
@@ -93,6 +93,13 @@ def load_room(room: str) -> None:
             kernels.load()
 
 
+def load_what_pays(room: str, done: float) -> None:
+    """Load the kernels of a room that Python would not be patient enough for, when this part of the work is done."""
+    for name, kernels in REGISTRY.items():
+        if name.startswith(room) and kernels.same_in_python and not kernels.ready and _patience(name).used > done:
+            kernels.load()
+
+
 @functools.cache
 def _kept(name: str) -> bool:
     from bestchannel.kernel_disk import kept
@@ -101,10 +108,17 @@ def _kept(name: str) -> bool:
 
 
 @functools.cache
-def _in_python(name: str, patience: int) -> Any:
+def _in_python(name: str) -> Any:
     from bestchannel.uncompiled import in_python
 
-    return in_python(name, patience, functools.partial(_loaded, name))
+    return in_python(name, _patience(name), functools.partial(_loaded, name))
+
+
+@functools.cache
+def _patience(name: str) -> Any:
+    from bestchannel.uncompiled import Patience
+
+    return Patience(REGISTRY[name].seconds * CALLS_IN_A_SECOND // 2)
 
 
 _modules: dict[str, ModuleType] = {}

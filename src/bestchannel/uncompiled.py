@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from operator import length_hint
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -21,8 +22,21 @@ REFUSALS = (ArithmeticError, ValueError, StopIteration)
 """What Python raises where compiled code goes on, and what is raised when patience is over."""
 
 
-def in_python(name: str, patience: int, compiled: Callable[[], ModuleType]) -> ModuleType:
-    """The functions of a module of kernels, for so many logarithms and exponentials; then those of `compiled()`."""
+class Patience:
+    """So many logarithms and exponentials that Python may take."""
+
+    def __init__(self, calls: int) -> None:
+        self.calls = calls
+        self.left = iter(range(calls))
+
+    @property
+    def used(self) -> float:
+        """The part that has been taken."""
+        return 1.0 - length_hint(self.left) / max(self.calls, 1)
+
+
+def in_python(name: str, patience: Patience, compiled: Callable[[], ModuleType]) -> ModuleType:
+    """The functions of a module of kernels, for as long as patience lasts; then those of `compiled()`."""
     names = {"math": counting_math(patience), "np": NUMPY}
     ways = [Copies(functools.partial(_on_lists, careful), **names) for careful in (False, True)]
     return Copies(functools.partial(_guarded, ways, compiled)).of(name)
@@ -32,9 +46,9 @@ def _on_lists(careful: bool, function: FunctionType, bound: FunctionType) -> Fun
     return on_lists(function, bound.__globals__, careful=careful) if function in KERNELS else bound
 
 
-def counting_math(patience: int) -> SimpleNamespace:
-    """`math` whose functions may be called so many times; then they raise StopIteration."""
-    left = iter(range(patience))
+def counting_math(patience: Patience) -> SimpleNamespace:
+    """`math` that takes its calls off the patience, and raises StopIteration when there is none left."""
+    left = patience.left
 
     def counted(function: Callable[[float], float]) -> Callable[[float], float]:
         def call(value: float) -> float:

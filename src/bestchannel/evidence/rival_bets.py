@@ -18,8 +18,8 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.compiled import Kernels
 
-bet_kernels = Kernels("bestchannel.evidence.rival_bet_kernels", seconds=4, same_in_python=True)
-bound_kernels = Kernels("bestchannel.evidence.rival_bound_kernels", seconds=5, same_in_python=True)
+bet_kernels = Kernels("bestchannel.evidence.rival_bet_kernels", seconds=6, same_in_python=True)
+bound_kernels = Kernels("bestchannel.evidence.rival_bound_kernels", seconds=6, same_in_python=True)
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""

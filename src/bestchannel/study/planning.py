@@ -16,7 +16,7 @@ import numpy as np
 
 from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
-from bestchannel.compiled import load_room
+from bestchannel.compiled import load_what_pays
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
@@ -26,8 +26,8 @@ from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
 
-MANY_RUNS = 20
-"""Runs from which on kernels are worth compiling before the first."""
+FIRST_RUNS = 5
+"""Runs that say whether kernels are worth compiling for all of them."""
 
 MOST_SENSES = 10**9
 """Simulated runs that would pass this many senses are given up."""
@@ -117,8 +117,6 @@ def _adaptive(
     progress: Progress | None,
 ) -> Need:
     senses, paid, undecided = [], [], 0
-    if runs >= MANY_RUNS:
-        load_room("bestchannel.evidence")
     for i in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
         policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
@@ -126,6 +124,8 @@ def _adaptive(
         senses.append(found.senses if found.decided else MOST_SENSES)
         paid.append(math.nan if found.cost is None else found.cost)
         undecided += not found.decided
+        if i + 1 == FIRST_RUNS:
+            load_what_pays("bestchannel.evidence", FIRST_RUNS / runs)
         if progress:
             progress(i + 1, runs)
     middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
