@@ -6,8 +6,8 @@ import sys
 import pytest
 
 HEAVY = [
-    "fastapi", "llvmlite", "matplotlib", "numba", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy.stats",
-    "typer", "uvicorn",
+    "fastapi", "llvmlite", "matplotlib", "numba", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy", "typer",
+    "uvicorn",
 ]  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from bestchannel.arrays import Floats, Integers
 
@@ -267,4 +266,6 @@ def _won(cells: Integers, yes: NDArray[np.bool_], chance: Floats, variance: Floa
 def _log_mean(logarithms: Sequence[Any] | Floats) -> Any:
     """The logarithm of the mean over the first axis of what these are the logarithms of."""
     values = np.asarray(logarithms)
+    from scipy.special import logsumexp  # deferred: slow to import, and only trials in their order need it
+
     return logsumexp(values, axis=0) - np.log(len(values))
