@@ -3,6 +3,7 @@
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,10 @@ def quotients(a, b):
     return c[0], a / b
 
 
+def powers(a):
+    return math.exp(math.log(a) * math.sqrt(4.0))
+
+
 def extremes(a, b):
     return max(a, b), min(a, b), max(a + 0.0, b + 0.0), min(a + 0.0, b + 0.0)
 
@@ -48,7 +53,7 @@ PAIRS = [(a, b) for a in NUMBERS for b in NUMBERS]
 
 
 def listed(function, **options):
-    return on_lists(function, {"np": NUMPY, "math": math}, **options)
+    return on_lists(function, {"np": NUMPY, "math": SimpleNamespace(**vars(math), tick=int)}, **options)
 
 
 def test_function_on_lists_does_what_it_does_on_arrays():
@@ -71,6 +76,14 @@ def test_careful_quotients_are_those_of_compiled_code(a, b):
         expected = (np.float64(a) / np.float64(b)).item()
     assert repr(over(a, b)) == repr(expected)
     assert repr(listed(quotients, careful=True)(a, b)) == repr((expected, expected))
+
+
+def test_logarithms_and_exponentials_are_counted():
+    patience = Patience(4)
+    counted = on_lists(powers, {"math": SimpleNamespace(**vars(math), tick=patience.left.__next__)})
+    assert [(counted(a), patience.used) for a in (1.0, 3.0)] == [(powers(1.0), 0.5), (powers(3.0), 1.0)]
+    with pytest.raises(StopIteration):
+        counted(1.0)
 
 
 def test_quotient_by_zero_is_refused_where_nobody_asked_for_care():

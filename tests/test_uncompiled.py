@@ -1,7 +1,6 @@
 """Kernels in Python: the digits of compiled ones, for as long as patience lasts, without numba."""
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -142,14 +141,6 @@ def test_what_python_refuses_is_answered_by_compiled_code():
         called(plain.climbed, *given, 0.0)
     guarded = uncompiled.in_python(kernels.module, Patience(ENDLESS), kernels.load)
     assert same(called(guarded.climbed, *given, 0.0), called(kernels.load().climbed, *given, 0.0))
-
-
-def test_math_counts_what_takes_time():
-    counting = uncompiled.counting_math(Patience(2))
-    assert (counting.log(1.0), counting.sqrt(4.0), counting.exp(0.0)) == (0.0, 2.0, 1.0)
-    with pytest.raises(StopIteration):
-        counting.log1p(0.0)
-    assert math.log1p(0.0) == 0.0
 
 
 def test_kernels_are_loaded_where_all_of_the_work_would_take_more_patience_than_there_is(monkeypatch):

@@ -41,9 +41,9 @@ def filled(shape: int | tuple[int, ...], value: float = 0.0) -> Lists:
         return Empty((first, *others))
     if not others:
         return [value] * first
-    if len(others) == 1 and others[0]:
-        return [[value] * others[0] for _ in range(first)]
-    return [filled(tuple(others), value) for _ in range(first)]
+    if 0 in others:
+        return [filled(tuple(others), value) for _ in range(first)]
+    return [[value] * others[0] for _ in range(first)] if len(others) == 1 else np.full(shape, value).tolist()
 
 
 def shape_of(lists: Lists) -> tuple[int, ...]:
@@ -127,7 +127,8 @@ class _Listed(ast.NodeTransformer):
     """A function on arrays becomes one on lists.
 
     a[x, y] becomes a[x][y], a[:, y] becomes column_of(a, y), and a.shape becomes shape_of(a), or the lengths that are
-    taken of it; the larger of two numbers is found by comparing them, which takes a third of the time of `max`.
+    taken of it; the larger of two numbers is found by comparing them, which takes a third of the time of `max`; and
+    math.exp(a) becomes math.tick() or math.exp(a), so that it is counted.
     """
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -158,8 +159,11 @@ class _Listed(ast.NodeTransformer):
         return _called("shape_of", node.value) if _is_shape(node) else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """The larger or smaller of two numbers: max(a, b) is b if b > a, and else a."""
+        """The larger or smaller of two numbers, max(a, b) being b if b > a and else a; and what is counted."""
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in COUNTED:
+            tick = ast.Call(ast.Attribute(node.func.value, "tick", ast.Load()), [], [])
+            return ast.BoolOp(ast.Or(), [tick, node])
         name = getattr(node.func, "id", "")
         if name not in COMPARISONS or len(node.args) != 2:
             return node
@@ -195,6 +199,9 @@ class _Careful(_Listed):
 
 
 COMPARISONS = {"max": ast.Gt(), "min": ast.Lt()}
+
+COUNTED = ("exp", "log", "log1p")
+"""Functions of `math` whose calls measure the work; `math.tick()` is 0, or raises StopIteration after too many."""
 
 
 def _is_shape(node: ast.expr) -> TypeGuard[ast.Attribute]:

@@ -9,6 +9,7 @@ over, as log 0, the arrays are as they were, and compiled code does all of the c
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from operator import length_hint
@@ -27,7 +28,7 @@ class Patience:
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self.left = iter(range(calls))
+        self.left = itertools.repeat(0, calls)
 
     @property
     def used(self) -> float:
@@ -37,28 +38,13 @@ class Patience:
 
 def in_python(name: str, patience: Patience, compiled: Callable[[], ModuleType]) -> ModuleType:
     """The functions of a module of kernels, for as long as patience lasts; then those of `compiled()`."""
-    names = {"math": counting_math(patience), "np": NUMPY}
+    names = {"math": SimpleNamespace(**vars(math), tick=patience.left.__next__), "np": NUMPY}
     ways = [Copies(functools.partial(_on_lists, careful), **names) for careful in (False, True)]
     return Copies(functools.partial(_guarded, ways, compiled)).of(name)
 
 
 def _on_lists(careful: bool, function: FunctionType, bound: FunctionType) -> FunctionType:
     return on_lists(function, bound.__globals__, careful=careful) if function in KERNELS else bound
-
-
-def counting_math(patience: Patience) -> SimpleNamespace:
-    """`math` that takes its calls off the patience, and raises StopIteration when there is none left."""
-    left = patience.left
-
-    def counted(function: Callable[[float], float]) -> Callable[[float], float]:
-        def call(value: float) -> float:
-            next(left)
-            return function(value)
-
-        return call
-
-    functions = {name: counted(getattr(math, name)) for name in ("exp", "log", "log1p")}
-    return SimpleNamespace(**{**vars(math), **functions})
 
 
 def _guarded(

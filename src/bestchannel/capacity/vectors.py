@@ -57,10 +57,10 @@ def solve(
     """Fill in the answers (nats) for stack[c, x, y], as `lanes.solve` does."""
     precise = rtol < 1.0
     state = _staged(stack, normalize, precise, status)
+    if not state.channel.size:
+        return
     state.goal[:] = tol
     for iteration in range(1, MAX_ITERATIONS + 2):
-        if not state.channel.size:
-            return
         _step(state)
         _evaluate(state, precise)
         gap = state.high - state.low
@@ -71,6 +71,8 @@ def solve(
         status[c] = np.where(solved[done], OK, STALLED)
         lower[c], upper[c] = state.low[done], state.high[done]
         inputs[c], outputs[c] = state.p[:, done].T, state.q[:, done].T
+        if done.all():
+            return
         if done.any():
             state = state.only(~done)
 
@@ -92,7 +94,7 @@ def _staged(stack: Floats, normalize: bool, precise: bool, status: Status) -> Ve
     )  # fmt: skip
     _evaluate(state, precise)
     state.s = FIRST_MARGIN * state.high - state.D + LEAST_SLACK
-    return state.only(trouble == OK)
+    return state if (trouble == OK).all() else state.only(trouble == OK)
 
 
 def _evaluate(state: Vectors, precise: bool) -> None:
