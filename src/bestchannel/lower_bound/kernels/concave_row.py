@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.compiled import inner, jit
+from bestchannel.compiled import inner
 from bestchannel.lower_bound.kernels.convex_row import (
     INFINITY,
     MOST_STEPS,
@@ -134,7 +134,7 @@ def difference_cost(a, t, log_Q, v):
     return total
 
 
-@jit
+@inner
 def tighten(low, high):
     """Shrink the ranges to what Σ v = 1 allows; whether anything is left, up to rounding."""
     least, most = 0.0, 0.0
@@ -176,7 +176,7 @@ def _halve(lows, highs, i, j, y, cut):
     lows[j, y], highs[i, y] = cut, cut
 
 
-@jit
+@inner
 def divergence_difference_row(a, w, t, log_Q, low, high, v, parts, tol):
     """A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base, and in v a law that nearly has it.
 

@@ -13,7 +13,7 @@ bound; the best one makes the letters sum to 1. Everything in nats.
 
 import math
 
-from bestchannel.compiled import inner, jit
+from bestchannel.compiled import inner
 
 INFINITY = math.inf
 MOST_STEPS = 100
@@ -51,7 +51,7 @@ def lowest(values, count):
     return best
 
 
-@jit
+@inner
 def tilted_row(a, w, h, v):
     """Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum, base included.
 
@@ -108,7 +108,7 @@ def _sum_with_log(c):
     return z
 
 
-@jit
+@inner
 def divergence_sum_row(a, w, t, log_Q, v):
     """Fill v with argmin w D(W‖v) + t D(v‖Q), t ≥ 0."""
     if t <= NEGLIGIBLE * w:

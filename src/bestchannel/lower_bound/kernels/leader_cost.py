@@ -105,7 +105,7 @@ def leader_step(side, s, u, P, Q, new):
     return information, slope
 
 
-@jit
+@inner
 def leader_bound(side, s, u, P):
     """A lower bound of φ(s), and the information of (P, u).
 
@@ -181,7 +181,7 @@ def segment(values, x):
     return low
 
 
-@jit
+@inner
 def phi_at(curve, s):
     """A lower bound of φ at any price, one step from what lies between the two nearest of the grid."""
     i = segment(curve.s, s)
