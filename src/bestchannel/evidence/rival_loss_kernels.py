@@ -198,9 +198,9 @@ def climb(losses, P, logW, logR, largest, settled, room):
         value = 0.0
         for x in range(n_inputs):
             value += loss(losses, x, P[x], logR, logW[x], room)
-            room.rises[x] = _rise(losses, x, P[x], logW[x], room)
             for y in range(n_outputs):
                 room.parts[x, y], room.reached[0, x, y] = math.exp(logW[x, y]), room.reach[y]
+            room.rises[x] = _rise(losses, x, P[x], logW[x], room)
         if value < least:
             least = value
             copy(logR, room.logR)
@@ -259,15 +259,15 @@ def _pull(P, logR, part, limit, room):
 
 @inner
 def _rise(losses, x, p, logw, room):
-    """du_x/dp at the row w but for the part -S sum_y w_y log R_y of R; `room` is as `loss` left it."""
-    rise = -losses.charged[x]
+    """du_x/dp at the row w = `room.parts[x]` but for the part -S sum_y w_y log R_y of R, after `loss`."""
+    rise, w = -losses.charged[x], room.parts[x]
     for y in range(len(logw)):
-        rise += (losses.counts[x, y] + losses.weight * math.exp(logw[y])) * logw[y]
+        rise += (losses.counts[x, y] + losses.weight * w[y]) * logw[y]
     if p > 0.0:
         for e in range(len(room.tau)):
             mean = 0.0
             for y in range(len(logw)):
-                mean += math.exp(logw[y]) * room.powers[e, y] * (losses.logQ[x, e, y] - logw[y])
+                mean += w[y] * room.powers[e, y] * (losses.logQ[x, e, y] - logw[y])
             rise += losses.tilts[x, e] * room.weights[e] * mean
     return rise
 
@@ -302,7 +302,7 @@ def balance(weight, P, room):
 
 @inner
 def _output(P, room):
-    """Fill the output at P, scaled, and return -sum_y output_y log R_y."""
+    """Fill the output R at P, scaled, and its logarithm, `room.logw`, and return -sum_y output_y log R_y."""
     total, value = 0.0, 0.0
     for y in range(len(room.rest)):
         output = room.rest[y]
@@ -312,15 +312,14 @@ def _output(P, room):
         total += room.R[1, y]
     for y in range(len(room.rest)):
         output, room.R[1, y] = room.R[1, y], room.R[1, y] / total
-        value -= output * math.log(room.R[1, y])
+        room.logw[y] = math.log(room.R[1, y])
+        value -= output * room.logw[y]
     return value
 
 
 @inner
 def _slopes(weight, room):
-    """The slope of the value in every P_x, but for a constant; the largest of them."""
-    for y in range(room.parts.shape[1]):
-        room.logw[y] = math.log(room.R[1, y])
+    """The slope of the value in every P_x, but for a constant; the largest of them. `room.logw` is log R."""
     top = -np.inf
     for x in range(room.parts.shape[0]):
         slope = room.rises[x]

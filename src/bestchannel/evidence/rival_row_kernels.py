@@ -32,6 +32,8 @@ LEAST_LOG = -690.0
 FIRST_PROBABILITY = 1e-12
 """Of a letter, at least, before the first step."""
 
+LOG_OF_A_TENTH = -2.3
+
 HALVINGS = 60
 
 
@@ -81,7 +83,8 @@ def _lift_letters(a, N, s, logw):
     for e in range(len(N)):
         total += N[e]
     for y in range(len(a)):
-        logw[y] = max(logw[y], math.log(0.1 * a[y] / total + FIRST_PROBABILITY))
+        if logw[y] < LOG_OF_A_TENTH:
+            logw[y] = max(logw[y], math.log(0.1 * a[y] / total + FIRST_PROBABILITY))
 
 
 @inner
