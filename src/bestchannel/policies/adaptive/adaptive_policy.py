@@ -144,7 +144,7 @@ class Adaptive(Policy):
             return self.candidates[0]
         self.state = state = self._begun((yield self._first_look))
         while True:
-            view = view_of(state.counts, self.functional, self._costs)
+            view = self._view(state)
             self._choose_leader(state, view)
             self._rule_out(state, view)
             self._show(state)
@@ -216,7 +216,7 @@ class Adaptive(Policy):
 
     def _missing(self, state: State) -> Iterator[Missing]:
         """What all bets that were made still lack, proved, and without epsilon."""
-        view, left = view_of(state.counts, self.functional, self._costs), set(state.candidates)
+        view, left = self._view(state), set(state.candidates)
         present = [PastBets(rival, account, state.leaders) for rival, account in state.bets.items()]
         for bets in [*state.abandoned, *present]:
             if bets.account.weights and (self.epsilon or bets.rival in left):
@@ -264,7 +264,13 @@ class Adaptive(Policy):
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
         tables = [counts.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
-        return State.of(tables, self._most_valuable(range(len(tables)), view_of(tables, self.functional, self._costs)))
+        every = range(len(tables))
+        return State.of(tables, self._most_valuable(every, view_of(every, tables, self.functional, self._costs)))
+
+    def _view(self, state: State) -> View:
+        """Estimates of all that may still lead: of candidates; with epsilon, of every channel."""
+        channels = range(len(state.counts)) if self.epsilon else state.candidates
+        return view_of(channels, state.counts, self.functional, self._costs)
 
     def _show(self, state: State) -> None:
         """Let those who watch see where things stand."""

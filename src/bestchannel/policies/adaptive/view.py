@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,7 @@ def _sums(rows: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class View:
-    """Estimates in nats; of a channel with a single input or output, value 0 and no rows."""
+    """Estimates in nats; of a channel with a single input or output, or not looked at, value 0 and no rows."""
 
     values: Floats  # [channel]
     variances: Floats  # [channel] of the estimated value
@@ -52,38 +52,40 @@ class View:
     as_rival: Spread
 
 
-def view_of(counts: Sequence[Integers], functional: Functional, costs: Sequence[Floats]) -> View:
-    """Estimates of every channel from its counts, those of one size together."""
+def view_of(
+    channels: Iterable[int], counts: Sequence[Integers], functional: Functional, costs: Sequence[Floats]
+) -> View:
+    """Estimates of some channels from the counts of all, those of one size together."""
     k = len(counts)
     values, variances = np.zeros(k), np.zeros(k)
     rows, inputs, deviations, as_leader, as_rival = ([np.zeros(0)] * k for _ in range(5))
     view = View(
         values, variances, rows, inputs, deviations, Spread(as_leader, np.zeros(k)), Spread(as_rival, np.zeros(k))
     )
-    for channels in _of_one_size(counts):
-        tables = np.array([counts[j] for j in channels], dtype=np.float64)
+    for alike in _of_one_size(channels, counts):
+        tables = np.array([counts[j] for j in alike], dtype=np.float64)
         totals = tables.sum(axis=2)
         W = (tables + 1.0 / tables.shape[2]) / (totals + 1.0)[..., None]  # one sense, shared by all outputs
         P = functional.best_inputs(W)
         g = np.log(W / np.einsum("cx,cxy->cy", P, W)[:, None, :])
         D = (W * g).sum(axis=2)
         V = np.maximum((W * g**2).sum(axis=2) - D**2, 0.0)
-        values[channels] = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not put a channel below the value 0
+        values[alike] = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not put a channel below the value 0
         # the second term keeps a channel that has hardly erred from looking certain
         n = np.maximum(totals, 1.0)
-        variances[channels] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
+        variances[alike] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
         deviation = np.sqrt(V)
-        for j, *found in zip(channels, W, P, deviation, strict=True):
+        for j, *found in zip(alike, W, P, deviation, strict=True):
             rows[j], inputs[j], deviations[j] = found
-        informative, prices = P * deviation, np.array([costs[j] for j in channels])
-        view.as_leader.fill(channels, informative, prices, EVENLY_ON_LEADER)
-        view.as_rival.fill(channels, informative, prices, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL)
+        informative, prices = P * deviation, np.array([costs[j] for j in alike])
+        view.as_leader.fill(alike, informative, prices, EVENLY_ON_LEADER)
+        view.as_rival.fill(alike, informative, prices, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL)
     return view
 
 
-def _of_one_size(counts: Sequence[Integers]) -> Iterator[list[int]]:
+def _of_one_size(channels: Iterable[int], counts: Sequence[Integers]) -> Iterator[list[int]]:
     """The channels of one size, and then those of the next, but for those with a single input or output."""
     alike: dict[tuple[int, ...], list[int]] = {}
-    for channel, table in enumerate(counts):
-        alike.setdefault(table.shape, []).append(channel)
-    return (channels for size, channels in alike.items() if min(size) > 1)
+    for channel in channels:
+        alike.setdefault(counts[channel].shape, []).append(channel)
+    return (found for size, found in alike.items() if min(size) > 1)
