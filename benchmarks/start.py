@@ -2,8 +2,7 @@
 
 Each verb is a process of its own, one after the other, and all keep their kernels in one folder, which is empty before
 the first. They run from a copy of the package with its bytecode, as an installation has it. Counted is the processor
-time of each, user and system, of which a busy machine changes little. With `--twice` the sequence is run again with the
-kernels that it left.
+time of each, user and system. With `--warm` all kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def seconds_of(verb: str, folder: Path) -> float:
     variables = {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "kernels")}
     with (folder / f"{verb}.out").open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-m", "bestchannel", *VERBS[verb]],
+            [sys.executable, "-m", "bestchannel", *VERBS.get(verb, [verb])],
             cwd=folder, env={**os.environ, **variables}, stdout=output, check=False,
         )  # fmt: skip
     if done.returncode not in DONE:
@@ -82,13 +81,14 @@ def _spent() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Verbs from an empty cache.")
     parser.add_argument("verbs", metavar="VERB", nargs="*", help=", ".join(VERBS))
-    parser.add_argument("--twice", action="store_true", help="again with the kernels that the first time left")
+    parser.add_argument("--warm", action="store_true", help="with all kernels compiled before")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
-        for _ in range(1 + options.twice):
-            seconds = {verb: seconds_of(verb, Path(folder)) for verb in options.verbs or VERBS}
-            print(", ".join(f"{verb} {each:.2f}" for verb, each in seconds.items()), f"sum {sum(seconds.values()):.2f}")
+        if options.warm:
+            seconds_of("warm-up", Path(folder))
+        seconds = {verb: seconds_of(verb, Path(folder)) for verb in options.verbs or VERBS}
+        print(", ".join(f"{verb} {each:.2f}" for verb, each in seconds.items()), f"sum {sum(seconds.values()):.2f}")
 
 
 if __name__ == "__main__":

@@ -158,6 +158,12 @@ def test_kernels_are_loaded_where_all_of_the_work_would_take_more_patience_than_
     assert loaded == ["room.much"]
 
 
+def test_kernels_whose_source_is_not_installed_are_compiled(monkeypatch):
+    monkeypatch.setattr(compiled, "REGISTRY", {})
+    monkeypatch.setattr(compiled, "_loaded", lambda name: f"{name}, compiled")
+    assert compiled.Kernels("math", seconds=1, same_in_python=True)() == "math, compiled"  # it is written in C
+
+
 # Nothing on disk.
 
 SMALL_WORK = """

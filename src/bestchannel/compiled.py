@@ -52,7 +52,8 @@ class Kernels:
 
     numba compiles for the types that it meets, so the module's `warm_up`, where it has one, calls every entry
     once. `seconds` is about how long all of it takes to compile. A module that has the same digits in Python
-    (`same_in_python`) is first run there, where nothing is in the cache, for about half as long.
+    (`same_in_python`) is first run there, where nothing is in the cache and the source is at hand, for about half as
+    long.
     """
 
     module: str
@@ -64,7 +65,7 @@ class Kernels:
 
     def __call__(self) -> Any:
         """The functions of the module, compiled or not."""
-        if self.same_in_python and not self.ready and not _kept(self.module):
+        if self.same_in_python and not self.ready and _source(self.module) and not _kept(self.module):
             return _in_python(self.module)
         return self.load()
 
