@@ -132,7 +132,8 @@ def identified(instance: Instance, delta: float, runs: int = 3) -> Point:
 @functools.cache
 def load_everything() -> None:
     """All that an identification compiles or reads from disk at its first steps."""
-    load_room("bestchannel.capacity.lanes")
+    for room in ("bestchannel.capacity.lanes", "bestchannel.evidence"):
+        load_room(room)
     instance = near_tie(rng(0), k=10, gap=0.1)
     identify(Simulator(instance.channels, rng=rng(0)), Adaptive(instance.alphabets, delta=0.05))
 

@@ -143,7 +143,7 @@ def rightly_out(name, instance, delta, runs):
     """The bets against all rivals of ordinary runs that were bet on and ruled out."""
     for made, found, channels in runs_of(name, instance, "adaptive", delta, runs):
         for rival in range(len(channels)):
-            if rival != found.best and made.state.bets[rival].senses:
+            if rival != found.best and made.state.bets[rival].total:
                 yield bets_against(rival, made, found, channels)
 
 
