@@ -1,5 +1,8 @@
 """Kernels on lists in place of arrays: the same functions, the same digits."""
 
+import ast
+import importlib
+import inspect
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +13,8 @@ import numpy as np
 import pytest
 
 from bestchannel import kernel_lists, uncompiled
-from bestchannel.kernel_copies import Copies
+from bestchannel.compiled import REGISTRY, sources
+from bestchannel.kernel_copies import KERNELS, Copies
 from bestchannel.kernel_lists import NUMPY, as_lists, filled, on_lists, over, put_back, shape_of
 from bestchannel.lower_bound import certificate
 from bestchannel.uncompiled import Patience
@@ -42,6 +46,12 @@ def quotients(a, b):
 
 def powers(a):
     return math.exp(math.log(a) * math.sqrt(4.0))
+
+
+def overshoots(a, b):
+    over, column_of = a / b, a
+    over /= max(b, column_of)
+    return over
 
 
 def extremes(a, b):
@@ -76,6 +86,20 @@ def test_careful_quotients_are_those_of_compiled_code(a, b):
         expected = (np.float64(a) / np.float64(b)).item()
     assert repr(over(a, b)) == repr(expected)
     assert repr(listed(quotients, careful=True)(a, b)) == repr((expected, expected))
+
+
+def test_kernel_may_call_a_variable_as_lists_call_a_function():
+    assert listed(overshoots, careful=True)(3.0, 2.0) == overshoots(3.0, 2.0)
+
+
+def test_kernels_that_run_on_lists_take_no_powers():
+    """Compiled, x**2 is x*x; in Python it is pow(x, 2), which may be another number in the last digit."""
+    roots = {importlib.import_module(name) for name, each in REGISTRY.items() if each.same_in_python}
+    modules = {name for root in roots for name in sources(root.__name__)}
+    kernels = [each for each in KERNELS if each.__module__ in modules]
+    assert len(kernels) > 50
+    for kernel in kernels:
+        assert not any(isinstance(node, ast.Pow) for node in ast.walk(ast.parse(inspect.getsource(kernel)))), kernel
 
 
 def test_logarithms_and_exponentials_are_counted():

@@ -84,7 +84,7 @@ def put_back(lists: Any, value: Any) -> None:
 
 def on_lists(function: FunctionType, names: dict[str, Any], *, careful: bool = False) -> FunctionType:
     """The function on lists, bound to the names of a module; where `careful`, 1/0 is infinite, as in compiled code."""
-    names |= {"shape_of": shape_of, "column_of": column_of, "over": over}
+    names |= {f"lists.{each.__name__}": each for each in (shape_of, column_of, over)}
     code = _code(function.__module__, function.__name__, careful)
     return FunctionType(code, names, function.__name__, function.__defaults__)
 
@@ -128,7 +128,8 @@ class _Listed(ast.NodeTransformer):
 
     a[x, y] becomes a[x][y], a[:, y] becomes column_of(a, y), and a.shape becomes shape_of(a), or the lengths that are
     taken of it; the larger of two numbers is found by comparing them, which takes a third of the time of `max`; and
-    math.exp(a) becomes math.tick() or math.exp(a), so that it is counted.
+    math.exp(a) becomes math.tick() or math.exp(a), so that it is counted. Names that are added have a point in them,
+    `lists.over`, so that no kernel has a variable of the same name.
     """
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -141,7 +142,7 @@ class _Listed(ast.NodeTransformer):
         for place, following in itertools.zip_longest(places, places[1:]):
             if isinstance(place, ast.Slice):
                 assert following, f"line {node.lineno}: a kernel takes a column of an array and no other part"
-                return _called("column_of", value, following)
+                return _called("lists.column_of", value, following)
             value = ast.Subscript(value, place, ast.Load() if following else node.ctx)
         return value
 
@@ -156,7 +157,7 @@ class _Listed(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Any other shape."""
         self.generic_visit(node)
-        return _called("shape_of", node.value) if _is_shape(node) else node
+        return _called("lists.shape_of", node.value) if _is_shape(node) else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """The larger or smaller of two numbers, max(a, b) being b if b > a and else a; and what is counted."""
@@ -175,7 +176,7 @@ class _Listed(ast.NodeTransformer):
         if isinstance(node, ast.Name | ast.Constant):
             return node, node
         self._count += 1
-        name = f"_{self._count}"
+        name = f"lists.{self._count}"
         return ast.NamedExpr(ast.Name(name, ast.Store()), node), ast.Name(name, ast.Load())
 
     _count = 0
@@ -187,7 +188,7 @@ class _Careful(_Listed):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """A quotient."""
         self.generic_visit(node)
-        return _called("over", node.left, node.right) if isinstance(node.op, ast.Div) else node
+        return _called("lists.over", node.left, node.right) if isinstance(node.op, ast.Div) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """a /= b."""

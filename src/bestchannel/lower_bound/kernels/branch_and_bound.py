@@ -82,7 +82,8 @@ def _disputed_letter(boxes, i, work, count):
         for y in range(work.v.shape[1]):
             spread = 0.0
             for j in range(count):
-                spread += answers.share[j] * answers.P[j, x] * (answers.v[j, x, y] - work.v[x, y]) ** 2
+                far = answers.v[j, x, y] - work.v[x, y]
+                spread += answers.share[j] * answers.P[j, x] * (far * far)
             spread *= boxes.s[i] / max(work.v[x, y], TINY)
             total += spread
             if spread > most and boxes.v[i, HIGH, x, y] - boxes.v[i, LOW, x, y] > NARROW:
