@@ -314,6 +314,14 @@ def test_negative_restarts_fail():
     assert_fails(result, "restarts must not become fewer")
 
 
+@pytest.mark.parametrize("seed", [1, 9, 12, 17])
+def test_honest_record_of_few_senses_at_a_fixed_input_holds(seed):
+    channels = np.random.default_rng(seed).dirichlet(np.ones(3), (3, 2))
+    policy = Adaptive([(2, 3)] * 3, delta=0.2, input_distribution=[0.3, 0.7])
+    result = identify(Simulator(list(channels), rng=seed), policy, max_senses=600)
+    assert verify(as_document(result)).failure is None
+
+
 def test_another_input_distribution_than_the_fixed_one_fails():
     result = record("fixed input")
     result["audit"]["options"]["input_distribution"] = [0.5, 0.5]

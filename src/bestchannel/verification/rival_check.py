@@ -43,7 +43,7 @@ FIRST_LIFT, LIFTS = 0.3, 6
 """How far R goes, and how often, where bounds of rows exceed their values."""
 
 AT_A_POINT = 40
-"""Such steps where one input distribution is all there is."""
+"""Such steps, of either kind, where one input distribution is all there is."""
 
 CLIMBING = 15
 BALANCING = 12
@@ -85,7 +85,8 @@ def exceeds(rival: SensedRival, fixed: Floats | None, needed: float) -> bool:
     if fixed is None:
         return _proved(rival, beginning(rival, *shells(len(rival.counts))), needed)
     P = (fixed / fixed.sum())[None]
-    return bool(bounded(rival, beginning(rival, P, P), needed, AT_A_POINT)[2][0] <= -needed)
+    point, _, bound = bounded(rival, beginning(rival, P, P), needed, AT_A_POINT)
+    return bool(_lifted(rival, point, bound, needed, AT_A_POINT)[0] <= -needed)
 
 
 def least_found(rival: SensedRival, fixed: Floats | None) -> float:
@@ -252,7 +253,7 @@ def _output(boxes: InputBoxes, P: Floats, parts: Floats) -> Floats:
     return ((1.0 - share)[:, None, :] @ parts[:, 0] + share[:, None, :] @ parts[:, 1])[:, 0]
 
 
-def _lifted(rival: SensedRival, boxes: InputBoxes, bounds: Floats, needed: float) -> Floats:
+def _lifted(rival: SensedRival, boxes: InputBoxes, bounds: Floats, needed: float, lifts: int = LIFTS) -> Floats:
     """The bounds, where they prove too little with an R that is better where bounds of rows exceed all their values.
 
     There a letter's φ is largest at 1, and the derivative of the bound in log R_y is -S p v with v = 1, not w. R goes a
@@ -260,7 +261,7 @@ def _lifted(rival: SensedRival, boxes: InputBoxes, bounds: Floats, needed: float
     """
     poor = np.flatnonzero(~(bounds <= -needed))
     part, left, reached = np.full((len(poor), 1), FIRST_LIFT), boxes.part(poor), bounds[poor]
-    for _ in range(LIFTS if len(poor) else 0):
+    for _ in range(lifts if len(poor) else 0):
         R = np.exp(left.log_R)
         log_R = np.log(R + part * (_lifting(rival, left) - R))
         trial, _, found = bounded(rival, InputBoxes(left.low, left.high, log_R, left.log_w), needed, 0)
