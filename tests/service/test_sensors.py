@@ -87,6 +87,14 @@ def test_a_program_that_dies_is_started_again_and_its_answers_count(program, tmp
     assert [note for note in program.noted if "exit code 9" in note]
 
 
+def test_a_program_that_ends_before_it_is_written_to_is_started_again(program, monkeypatch):
+    monkeypatch.setattr("bestchannel.service.program.FIRST_PAUSE_S", 0.0)
+    gone = program("import sys; sys.exit(1)")
+    gone._started().wait()  # lines for it cannot be written, and stay in the buffer
+    with pytest.raises(ProgramError, match="10 times without an answer"):
+        outputs(gone, 5)
+
+
 def test_a_program_that_never_answers_is_given_up(program, monkeypatch):
     monkeypatch.setattr("bestchannel.service.program.FIRST_PAUSE_S", 0.0)
     with pytest.raises(ProgramError, match="10 times without an answer"):

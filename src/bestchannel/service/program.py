@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.service.instrument import PIECE_S, Batch
@@ -75,7 +76,8 @@ class Program:
             return
         process, self._process = self._process, None
         if process.stdin:
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # lines that it did not live to read
+                process.stdin.close()
         try:
             process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
