@@ -322,6 +322,15 @@ def test_honest_record_of_few_senses_at_a_fixed_input_holds(seed):
     assert verify(as_document(result)).failure is None
 
 
+def test_honest_distance_after_few_senses_holds():
+    rng = np.random.default_rng(130)  # the best output is at a kink of the bounds of rows
+    channels = [rng.dirichlet(np.full(n_outputs, 0.3), 2) for n_outputs in (3, 2)]
+    policy = Adaptive([W.shape for W in channels], delta=0.3)
+    result = identify(Simulator(channels, rng=130), policy, max_senses=300)
+    assert result.nearly_best is not None
+    assert verify(as_document(result)).failure is None
+
+
 def test_another_input_distribution_than_the_fixed_one_fails():
     result = record("fixed input")
     result["audit"]["options"]["input_distribution"] = [0.5, 0.5]

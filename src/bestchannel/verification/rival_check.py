@@ -39,8 +39,11 @@ MOVES = 6
 SETTLING = 3
 """Steps in which R and rows improve in turns, and further ones of the rows alone."""
 
-FIRST_LIFT, LIFTS = 0.3, 6
+FIRST_LIFT, LIFTS = 0.3, 10
 """How far R goes, and how often, where bounds of rows exceed their values."""
+
+LEAST_BACK, MOST_BACK = 0.25, 0.75
+"""Between which parts of its last step R goes back where that was too long."""
 
 AT_A_POINT = 40
 """Such steps, of either kind, where one input distribution is all there is."""
@@ -168,10 +171,18 @@ def _proved(rival: SensedRival, boxes: InputBoxes, needed: float) -> bool:
         bounds = _lifted(rival, batch, bounds, needed)
         left = batch.part(np.flatnonzero(~(bounds <= -needed)))
         spent += len(batch)
-        if spent > MOST_BOXES or (left.high - left.low <= NARROW).all(axis=1).any():
+        narrow = (left.high - left.low <= NARROW).all(axis=1)
+        if spent > MOST_BOXES or (narrow.any() and not _proved_alone(rival, left.part(np.flatnonzero(narrow)), needed)):
             return False
+        left = left.part(np.flatnonzero(~narrow))
         boxes = _halves(left).with_(boxes)
     return True
+
+
+def _proved_alone(rival: SensedRival, boxes: InputBoxes, needed: float) -> bool:
+    """Whether boxes are proved that are too narrow to become better by halving."""
+    boxes, _, bounds = bounded(rival, boxes, needed, AT_A_POINT)
+    return bool((_lifted(rival, boxes, bounds, needed, AT_A_POINT) <= -needed).all())
 
 
 def bounded(
@@ -257,20 +268,32 @@ def _lifted(rival: SensedRival, boxes: InputBoxes, bounds: Floats, needed: float
     """The bounds, where they prove too little with an R that is better where bounds of rows exceed all their values.
 
     There a letter's φ is largest at 1, and the derivative of the bound in log R_y is -S p v with v = 1, not w. R goes a
-    part of the way to where that leads, a smaller one where the bound did not fall.
+    part of the way to where that leads. Where it went too far it goes back, and no later step is longer than that.
     """
-    poor = np.flatnonzero(~(bounds <= -needed))
-    part, left, reached = np.full((len(poor), 1), FIRST_LIFT), boxes.part(poor), bounds[poor]
-    for _ in range(lifts if len(poor) else 0):
-        R = np.exp(left.log_R)
-        log_R = np.log(R + part * (_lifting(rival, left) - R))
-        trial, _, found = bounded(rival, InputBoxes(left.low, left.high, log_R, left.log_w), needed, 0)
-        better = found < reached
-        left = left.with_(trial).part(np.arange(len(poor)) + np.where(better, len(poor), 0))
-        reached, part = np.where(better, found, reached), np.where(better[:, None], part, 0.4 * part)
-    lifted = bounds.copy()
-    lifted[poor] = reached
+    lifted, left = bounds.copy(), np.flatnonzero(~(bounds <= -needed))
+    boxes = boxes.part(left)
+    last, part, limit = np.zeros(boxes.log_R.shape), np.zeros((len(left), 1)), np.full((len(left), 1), np.inf)
+    for _ in range(lifts):
+        if not len(left):
+            break
+        R = np.exp(boxes.log_R)
+        pull = _lifting(rival, boxes) - R
+        along, before = _sums(last * pull), _sums(last**2)
+        back = np.clip(along / np.minimum(along - before, -1e-300), LEAST_BACK, MOST_BACK)
+        limit = np.where(along < 0.0, back * part * np.sqrt(before), limit)
+        part = np.minimum(FIRST_LIFT, limit / np.sqrt(_sums(pull**2) + 1e-300))
+        lower = InputBoxes(boxes.low, boxes.high, np.log(R + part * pull), boxes.log_w)
+        boxes, _, found = bounded(rival, lower, needed, 0)
+        lifted[left] = np.minimum(lifted[left], found)
+        still = np.flatnonzero(~(lifted[left] <= -needed))
+        left, boxes = left[still], boxes.part(still)
+        last, part, limit = pull[still], part[still], limit[still]
     return lifted
+
+
+def _sums(rows: Floats) -> Floats:
+    """Of every row, as a column."""
+    return rows.sum(axis=1, keepdims=True)
 
 
 def _lifting(rival: SensedRival, boxes: InputBoxes) -> Floats:
