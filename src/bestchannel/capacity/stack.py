@@ -120,7 +120,7 @@ def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
 
 
 def best_inputs(stack: Floats, tol: float) -> Floats:
-    """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], in a third of the time for few."""
+    """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], sooner where there are few."""
     (count, n, m), tolerance = stack.shape, Tolerance(tol)
     scale = _scale_in_turn(n, m, tolerance)
     if scale is not None and capacity_kernels.lanes.ready:

@@ -84,10 +84,12 @@ class Simulator:
 
     def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers, Integers]:
         """The laws and letters of channels, row by row; the next request is mostly about the same ones."""
-        if channels not in self._last:
+        found = self._last.get(channels)
+        if found is None:
             laws, letters = (np.concatenate([each[j] for j in channels]) for each in (self._laws, self._letters))
-            self._last = {channels: (laws, letters, _rows(letters))}
-        return self._last[channels]
+            found = laws, letters, _rows(letters)
+            self._last = {channels: found}  # at once, so that threads may share a simulator
+        return found
 
 
 def _rows(table: Integers) -> Integers:

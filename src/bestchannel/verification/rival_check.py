@@ -46,7 +46,7 @@ LEAST_BACK, MOST_BACK = 0.25, 0.75
 """Between which parts of its last step R goes back where that was too long."""
 
 AT_A_POINT = 40
-"""Such steps, of either kind, where one input distribution is all there is."""
+"""Such steps, of either kind, where one input distribution, or next to none beside it, is all there is."""
 
 CLIMBING = 15
 BALANCING = 12
