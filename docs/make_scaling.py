@@ -218,7 +218,6 @@ def facts(kept: dict[str, list[Point]]) -> dict[str, str]:
         "run_local": f"{local:.1f}",
         "run_dask": f"{dask:.1f}",
         "run_ratio": f"{each['clusters'][1]['ratio']:.2f}",
-        "around_local": f"{100 * max(each['clusters'][0]['around'], 0.0):.1f} %",
         "around_dask": f"{100 * each['clusters'][1]['around']:.1f} %",
         "around_two": f"{50 * each['clusters'][1]['around']:.1f} %",
         "core_rate": f"{1.0 / million['one_core']:.1f} million",
