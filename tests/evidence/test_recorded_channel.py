@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import Philox
 
 import bestchannel as bc
-from bestchannel.evidence.recorded_channel import RecordedChannel, ShuffledBets, weight_for
+from bestchannel.evidence.recorded_channel import RecordedSplit, ShuffledBets, weight_for
+from bestchannel.evidence.shuffles import shuffled
 from bestchannel.information import NATS_PER_BIT
 
 NATS = math.log(40.0)
@@ -16,8 +18,12 @@ def low_noise(rng, n):
     return 0.7 * np.eye(n) + 0.3 * rng.dirichlet(np.ones(n), n)
 
 
-def recorded(rng, W, senses, name):
-    return RecordedChannel.of(np.array([rng.multinomial(senses, row) for row in W]), name, 16)
+def split_of(counts, key, shuffles=16):
+    return RecordedSplit.of(counts, shuffled(counts, Philox(key=key), shuffles))
+
+
+def recorded(rng, W, senses, key):
+    return split_of(np.array([rng.multinomial(senses, row) for row in W]), key)
 
 
 def test_mean_of_the_leaders_e_value_is_at_most_one_and_a_nat_more_would_be_noticed():
@@ -26,7 +32,7 @@ def test_mean_of_the_leaders_e_value_is_at_most_one_and_a_nat_more_would_be_noti
     C = bc.capacity(W).lower * NATS_PER_BIT
     values = []
     for number in range(150):
-        channel = recorded(rng, W, 200, f"{number}")
+        channel = recorded(rng, W, 200, number)
         s = 0.4 * weight_for(NATS, channel.spread)
         values.append(math.exp(channel.as_leader(s) - s * C))
     mean, error = np.mean(values), np.std(values) / math.sqrt(len(values))
@@ -40,7 +46,7 @@ def test_rivals_e_value_is_below_that_of_the_truth_whatever_that_is(n, senses):
     for number in range(8):
         W = rng.dirichlet(np.ones(n), n)
         best = bc.capacity(W)
-        channel = recorded(rng, W, senses, f"{number}")
+        channel = recorded(rng, W, senses, number)
         s = weight_for(NATS, channel.spread, channel)
         logW = np.log(W)
         losses = ShuffledBets.on(channel, s).losses((best.input, logW, logW[0])) + s * best.lower * NATS_PER_BIT
@@ -54,7 +60,7 @@ def test_rivals_e_value_at_the_truth_has_the_mean_one():
     best = bc.capacity(W)
     values = []
     for number in range(300):
-        channel = recorded(rng, W, 60, f"{number}")
+        channel = recorded(rng, W, 60, number)
         losses = ShuffledBets.on(channel, 8.0).losses((best.input, np.log(W), np.log(W[0])))
         values.append(np.exp(-losses).mean())
     assert abs(np.mean(values) - 1.0) < 5 * np.std(values) / math.sqrt(300)
@@ -63,7 +69,35 @@ def test_rivals_e_value_at_the_truth_has_the_mean_one():
 
 def test_inputs_that_were_hardly_sensed_leave_the_capacity_open_from_above():
     counts = np.array([[900, 100], [100, 900], [3, 2]])
-    channel = RecordedChannel.of(counts, "q", 16)
+    channel = split_of(counts, 1)
     assert not channel.bounded_by_senses
     assert channel.ceiling == math.log(2)
     assert channel.as_leader(10.0) > 0.0
+
+
+def test_part_of_a_shuffle_without_a_sense_is_no_bet_and_no_nan():
+    # 16 senses of an input in 8 parts: a part is empty in some shuffle of most splits, and its share of the bets is 0/0
+    counts, empty = np.array([[12, 4], [4, 12]]), 0
+    for key in range(30):
+        split = split_of(counts, key)
+        empty += int((split.shuffles.tested.sum(axis=(2, 3)) == 0).sum())
+        bets = ShuffledBets.on(split, 4.0)
+        assert np.isfinite(bets.tilts).all()
+        assert np.isfinite(split.as_rival(4.0))
+        assert np.isfinite(split.as_leader(4.0))
+    assert empty > 0
+
+
+def test_shuffle_in_which_nothing_is_bet_on_is_worth_one():
+    split = split_of(np.array([[40, 2], [3, 50]]), 1)
+    split.shuffles.tested[0] = 0
+    assert ShuffledBets.on(split, 5.0).tilts[0].max() == 0.0
+    assert np.isfinite(split.as_leader(5.0))
+    assert np.isfinite(split.as_rival(5.0))
+
+
+def test_evidence_that_is_no_number_is_no_evidence():
+    split = split_of(np.array([[40, 2], [3, 50]]), 1)
+    split.W[:] = np.nan
+    assert split.as_leader(5.0) == -math.inf
+    assert split.as_rival(5.0) == -math.inf

@@ -83,7 +83,8 @@ def betting(seed, size=(3, 3), requests=6, shape=1.0):
     for _ in range(requests):
         N = rng.integers(5, 60, size[0]).astype(float)
         guess = 0.8 * W + 0.2 * rng.dirichlet(np.ones(size[1]), size[0])
-        tilts, Q = rival_tilts(guess, capacity(guess).input, N, 10 ** rng.uniform(0, 1.3))
+        bet = np.array([10 ** rng.uniform(0, 1.3)])
+        (tilts,), (Q,) = rival_tilts(guess[None], capacity(guess).input[None], N[None], bet)
         weight = float(rng.uniform(1, 15))
         counts = np.array([rng.multinomial(int(n), row) for n, row in zip(N, W, strict=True)], dtype=float)
         account.settle(0, 0.0, weight, tilts, Q, counts)

@@ -5,14 +5,17 @@ import pytest
 from numpy.random import Philox
 from scipy.stats import binom, chisquare
 
-from bestchannel.evidence.shuffles import FIRST_BET, heads, number_of_shuffles, shuffled
+from bestchannel.evidence.shuffles import FIRST_BET, Effort, coins_for, heads, shuffled, unlabelled
 
 COUNTS = np.array([[700, 20, 0], [3, 300, 64], [1, 0, 128]])
 
 
+def split(copy, shuffles=4, seed=0):
+    return shuffled(COUNTS, coins_for(COUNTS, copy, seed), shuffles)
+
+
 def test_every_sense_is_in_the_pilot_or_known_or_tested_once():
-    found = shuffled(COUNTS, "q0", 16)
-    assert len(found) == 16
+    found = split(0, 16)
     assert found.tested.shape == (16, 8 - FIRST_BET, 3, 3)
     assert (found.known[:, -1] + found.tested[:, -1] == COUNTS).all()
     assert (np.diff(found.known, axis=1) == found.tested[:, :-1]).all()
@@ -20,12 +23,23 @@ def test_every_sense_is_in_the_pilot_or_known_or_tested_once():
     assert (found.tested >= 0).all()
 
 
-def test_shuffles_depend_on_name_and_counts_and_never_change():
-    again, other = shuffled(COUNTS, "q0", 4), shuffled(COUNTS, "q1", 4)
-    assert (again.tested == shuffled(COUNTS, "q0", 4).tested).all()
-    assert (again.tested != other.tested).any()
+def test_coins_depend_on_counts_copy_and_seed_and_never_change():
+    again = split(0)
+    assert (again.tested == split(0).tested).all()
+    assert (again.tested != split(1).tested).any()
+    assert (again.tested != split(0, seed=1).tested).any()
     # a golden value: bits of Philox are the same on every machine and with every numpy
-    assert again.pilot.tolist() == [[84, 1, 0], [1, 32, 9], [1, 0, 18]]
+    assert again.pilot.tolist() == [[78, 7, 0], [0, 41, 8], [0, 0, 16]]
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 5), (5, 5)])
+def test_numbering_of_letters_does_not_matter(shape):
+    rng = np.random.default_rng(sum(shape))
+    for _ in range(50):
+        counts = rng.integers(0, 30, shape)
+        renumbered = counts[rng.permutation(shape[0])][:, rng.permutation(shape[1])]
+        assert np.array_equal(unlabelled(renumbered), unlabelled(counts))
+        assert sorted(unlabelled(counts).ravel()) == sorted(counts.ravel())
 
 
 @pytest.mark.parametrize("tosses", [1, 7, 63, 64, 65, 200])
@@ -46,7 +60,8 @@ def test_heads_of_many_coins_at_once_are_as_many_as_of_few():
     assert 0 <= shown[2] <= 3
 
 
-def test_large_channels_and_many_channels_get_fewer_shuffles():
-    assert number_of_shuffles(32 * 32) == 16
-    assert number_of_shuffles(4, n_channels=256) == 32
-    assert number_of_shuffles(10**6, 10**12, 10**6) == 8
+def test_large_channels_many_channels_and_many_senses_get_less_effort():
+    assert Effort.for_channels(32 * 32) == (8, 16)
+    assert Effort.for_channels(32 * 32, n_channels=3) == (4, 16)
+    assert Effort.for_channels(4, n_channels=513) == (4, 16)
+    assert Effort.for_channels(10**6, 10**12, 10**6) == (4, 4)

@@ -124,9 +124,9 @@ def test_guarantee_says_what_holds():
     assert adaptive.design == "adaptive"
     assert "at all times and under any adaptive sensing" in adaptive.guarantee
     fixed = bc.estimate({"a": GOOD})
-    assert (fixed.design, fixed.shuffles) == ("fixed", 64)
+    assert (fixed.design, fixed.shuffles) == ("fixed", 128)
     assert (
-        "if senses are independent and no number of them was chosen by looking at outputs (64 shuffles)"
+        "if senses are independent and no number of them was chosen by looking at outputs (128 shuffles)"
         in fixed.guarantee
     )
     assert "conditional on the observed alphabet" not in bc.estimate({"a": GOOD}).guarantee

@@ -154,7 +154,9 @@ def highest_evidence(leader, rival, *, pays_for_variance=True):
     on_leader = leader_bets(assumed, capacity(leader).input, senses, np.array([WEIGHT]))
     found = capacity(rival, tol=1e-12)
     guess = (V + 1e-3) / (V + 1e-3).sum(axis=1, keepdims=True)
-    tilts, Q = rival_tilts(guess, found.input, np.full(len(V), float(SENSES)), WEIGHT)
+    (tilts,), (Q,) = rival_tilts(
+        guess[None], found.input[None], np.full((1, len(V)), float(SENSES)), np.array([WEIGHT])
+    )
     t = (found.input * tilts)[:, None]
     ratios = np.where(V > 0, np.log(np.where(V > 0, V, 1.0) / Q), 0.0)
     log_z = np.log((V ** (1 - t) * Q**t).sum(axis=1)).sum() * SENSES

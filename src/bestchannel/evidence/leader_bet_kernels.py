@@ -109,16 +109,20 @@ def _price(senses, stakes, wealth, pays):
 
 
 @entry(  # True: may be read-only
-    "void(Array(float64, 2, 'C', True), Array(float64, 1, 'C', True), Array(float64, 1, 'C', True),"
+    "void(Array(float64, 3, 'C', True), Array(float64, 2, 'C', True), Array(float64, 2, 'C', True),"
     " Array(float64, 1, 'C', True), int64, float64[:, :, ::1], float64[::1], float64[:, :, ::1], float64[:, ::1])"
 )
-def bets(W, P, senses, weights, refinements, pays, price, auxiliary, multipliers):
-    """Fill pays[r, x, y], price[r], auxiliary[r, x, y] (V) and multipliers[r, x] (ν) for every weight."""
-    shape = W.shape
+def bets(rows, inputs, numbers, weights, refinements, pays, price, auxiliary, multipliers):
+    """Fill pays[r, x, y], price[r], auxiliary[r, x, y] (V) and multipliers[r, x] (ν) for every weight.
+
+    Each weight has its own rows[r, x, y] W, inputs[r, x] P and numbers[r, x] N of senses.
+    """
+    _, n_inputs, n_outputs = rows.shape
+    shape = (n_inputs, n_outputs)
     stakes, target, trial, Q = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape[1])
     wealth = np.empty(shape)
     for r in range(len(weights)):
-        V, nu = auxiliary[r], multipliers[r]
+        W, P, senses, V, nu = rows[r], inputs[r], numbers[r], auxiliary[r], multipliers[r]
         for x in range(shape[0]):
             for y in range(shape[1]):  # an assignment of arrays takes seconds to compile, for its error message
                 V[x, y] = W[x, y]

@@ -41,8 +41,9 @@ class LeaderBets:
     multipliers: Floats  # [r, x] ν
 
     def settled(self, counts: Floats) -> Floats:
-        """What the bets brought: sum n(x, y) pays(x, y) - price."""
-        return np.einsum("rxy,xy->r", self.pays, counts) - self.price
+        """What the bets brought: sum n(x, y) pays(x, y) - price, with counts [x, y] for all or [r, x, y] for each."""
+        each = "rxy,xy->r" if counts.ndim == 2 else "rxy,rxy->r"
+        return np.einsum(each, self.pays, counts) - self.price
 
     def at(self, places: list[int]) -> LeaderBets:
         """Some of the bets."""
@@ -56,11 +57,12 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
     The best V are those very rows, less valuable than W, that the bets are hardest to tell from W; they are
     found by repetition. Whatever V and ν_x, the price
     sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for
-    every W_b, since log z <= z - 1.
+    every W_b, since log z <= z - 1. W [x, y], P [x] and N [x] serve all weights; or there is one for each, [r, ...].
     """
-    shape = (len(weights), *W.shape)
+    shape = (len(weights), *W.shape[-2:])
     pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
-    given = (np.ascontiguousarray(array, dtype=np.float64) for array in (W, P, senses, weights))
+    rows, inputs, numbers = np.broadcast_to(W, shape), np.broadcast_to(P, shape[:2]), np.broadcast_to(senses, shape[:2])
+    given = (np.ascontiguousarray(array, dtype=np.float64) for array in (rows, inputs, numbers, weights))
     kernels().bets(*given, REFINEMENTS, pays, price, V, nu)
-    at_stake = weights + np.einsum("x,rxy->r", senses, np.abs(pays) * (1.0 + np.exp(pays)))
+    at_stake = weights + np.einsum("rx,rxy->r", numbers, np.abs(pays) * (1.0 + np.exp(pays)))
     return LeaderBets(pays, price + ROUNDING + RELATIVE_ROUNDING * at_stake, V, nu)

@@ -7,7 +7,8 @@ With a weight s > 0 that does not depend on what is bet on, in nats:
 
 So C >= (log A - log 1/α) / s and C <= (log 1/α - log B) / s with probability at least 1 - α each; and for channels b
 and a, which were sensed independently, A_b(s) B_a(s) >= 1/α has a probability of at most α if C_b <= C_a. Both are
-means over shuffles of what the bets of `leader_bets` and `rival_bets` bring. docs/theory/recorded-counts.md.
+means over the shuffles of a split of what the bets of `leader_bets` and `rival_bets` bring. Evidence that is no number
+is none: -∞. docs/theory/recorded-counts.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, bound_kernels, rival_tilts
-from bestchannel.evidence.shuffles import Shuffles, shuffled
+from bestchannel.evidence.shuffles import Shuffles
 
 SMOOTHING = 0.5
 """Counts added to every cell of the rows that are thought to be true."""
@@ -45,8 +46,8 @@ MOST_BOXES = 200
 
 
 @dataclass
-class RecordedChannel:
-    """The counts of one channel, fixed beforehand, with all that was computed for some weights."""
+class RecordedSplit:
+    """The counts of one channel, fixed beforehand, split once, with all that was computed for some weights."""
 
     shape: tuple[int, int]
     shuffles: Shuffles
@@ -60,16 +61,15 @@ class RecordedChannel:
     _rival: dict[float, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Integers, name: str, n_shuffles: int) -> RecordedChannel:
-        """The counts [x, y] of the channel with this name."""
-        shuffles = shuffled(counts, name, n_shuffles)
+    def of(cls, counts: Integers, shuffles: Shuffles) -> RecordedSplit:
+        """A split of the counts [x, y] of a channel."""
         sensed = np.flatnonzero(counts.sum(axis=1) >= FEWEST)
         W = _smoothed(shuffles.known[:, :, sensed])
-        tested = shuffles.tested.sum(axis=(1, 3)).mean(axis=0)
+        least = float(shuffles.tested.sum(axis=(1, 3)).mean(axis=0).min())
         if min(W.shape[2:]) < 2:
-            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, float(tested.min()), W, np.ones(W.shape[:3]))
+            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, least, W, np.ones(W.shape[:3]))
         estimate, spread = _pilot(_smoothed(shuffles.pilot[sensed]), (counts - shuffles.pilot)[sensed].sum(axis=1))
-        return cls(counts.shape, shuffles, sensed, estimate, spread, float(tested.min()), W, _best_inputs(W))
+        return cls(counts.shape, shuffles, sensed, estimate, spread, least, W, _best_inputs(W))
 
     @property
     def ceiling(self) -> float:
@@ -89,31 +89,30 @@ class RecordedChannel:
     def as_leader(self, weight: float) -> float:
         """log A(s)."""
         if weight not in self._leader:
-            self._leader[weight] = self._leader_mean(weight) if min(self.W.shape[2:]) > 1 else 0.0  # C >= 0
+            # without inputs to bet on, A = 1: no capacity is below 0
+            self._leader[weight] = _evidence(self._leader_mean(weight)) if min(self.W.shape[2:]) > 1 else 0.0
         return self._leader[weight]
 
     def as_rival(self, weight: float) -> float:
         """log B(s): proved. Only for channels that are `bounded_by_senses`."""
         if weight not in self._rival:
-            self._rival[weight] = self._rival_mean(weight)
+            self._rival[weight] = _evidence(self._rival_mean(weight))
         return self._rival[weight]
 
     def _leader_mean(self, weight: float) -> float:
         tested = self.shuffles.tested[:, :, self.sensed].astype(np.float64)
-        shares = _shares(tested)
-        paid = np.zeros(len(tested))
-        for j, part in np.ndindex(shares.shape):
-            senses = tested[j, part].sum(axis=1)
-            P = np.where(senses > 0.0, self.P[j, part], 0.0)
-            if P.any():  # any P may be bet on; with 0 for an input, the number of its senses does not matter
-                staked = np.array([weight * shares[j, part]])
-                bet = leader_bets(self.W[j, part], P / P.sum(), np.maximum(senses, 1.0), staked)
-                paid[j] += bet.settled(tested[j, part])[0]
-        return _log_mean_exp(paid)
+        senses, shares = tested.sum(axis=3), _shares(tested)
+        P = np.where(senses > 0.0, self.P, 0.0)  # any P may be bet on; an input with 0 needs no senses
+        bet = P.any(axis=2)
+        P = P[bet] / P[bet].sum(axis=1, keepdims=True)
+        bets = leader_bets(self.W[bet], P, np.maximum(senses[bet], 1.0), weight * shares[bet])
+        paid = np.zeros(shares.shape)
+        paid[bet] = bets.settled(tested[bet])
+        return _log_mean_exp(paid.sum(axis=1))
 
     def _rival_mean(self, weight: float) -> float:
         bets = ShuffledBets.on(self, weight)
-        share = np.full(len(self.shuffles), 1.0 / len(self.shuffles))
+        share = np.full(len(bets.senses), 1.0 / len(bets.senses))
         worst = bets.start()
         bets.climb(share, worst)
         share = _softmax(-bets.losses(worst))
@@ -141,19 +140,17 @@ class ShuffledBets:
     P: Floats
 
     @classmethod
-    def on(cls, channel: RecordedChannel, weight: float) -> ShuffledBets:
+    def on(cls, split: RecordedSplit, weight: float) -> ShuffledBets:
         """The bets on the parts of every shuffle, chosen from what was looked at before."""
-        tested = channel.shuffles.tested.astype(np.float64)
+        tested = split.shuffles.tested.astype(np.float64)
         shares, senses = _shares(tested), tested.sum(axis=3)
-        tilts, outputs = np.empty(senses.shape), np.empty((*shares.shape, channel.shape[1]))
-        for j, part in np.ndindex(shares.shape):
-            due = np.maximum(senses[j].sum(axis=0), 1.0) * shares[j, part]
-            tilts[j, part], outputs[j, part] = rival_tilts(
-                channel.W[j, part], channel.P[j, part], due, float(weight * shares[j, part])
-            )
+        tilts, outputs = np.zeros(senses.shape), np.full((*shares.shape, split.shape[1]), 1.0 / split.shape[1])
+        bet = shares > 0.0  # a part without a sense is not bet on: its tilts stay 0
+        due = np.maximum(senses.sum(axis=1), 1.0)[:, None] * shares[..., None]
+        tilts[bet], outputs[bet] = rival_tilts(split.W[bet], split.P[bet], due[bet], weight * shares[bet])
         counts = np.einsum("jex,jexy->jxy", tilts, tested)
         charged = np.einsum("jex,jexy,jey->jx", tilts, tested, np.log(outputs))
-        return cls(weight, senses, tilts, outputs, counts, charged, channel.W[:, -1].mean(0), channel.P[:, -1].mean(0))
+        return cls(weight, senses, tilts, outputs, counts, charged, split.W[:, -1].mean(0), split.P[:, -1].mean(0))
 
     def start(self) -> tuple[Floats, Floats, Floats]:
         """P, log W and log R from which the worst is looked for."""
@@ -186,7 +183,7 @@ class ShuffledBets:
         return counted + (self.senses * np.log(z)).sum(axis=(1, 2))
 
 
-def weight_for(nats: float, spread: float, rival: RecordedChannel | None = None) -> float:
+def weight_for(nats: float, spread: float, rival: RecordedSplit | None = None) -> float:
     """The weight with which evidence of so many nats is reached at the smallest difference: √(2 nats / variance).
 
     For a rival no more than suits it; rounded.
@@ -220,13 +217,18 @@ def _pilot(W: Floats, senses: Integers) -> tuple[float, float]:
 def _shares(tested: Floats) -> Floats:
     """[j, part]: the share of a shuffle's bets that a part gets, by its senses."""
     senses = tested.sum(axis=(2, 3))
-    shares: Floats = senses / senses.sum(axis=1, keepdims=True)
+    shares: Floats = senses / np.maximum(senses.sum(axis=1, keepdims=True), 1.0)
     return shares
 
 
 def _part_by_part(bets: Floats) -> Floats:
     """[j, part, x] as [part and j, x]."""
     return np.ascontiguousarray(bets.swapaxes(0, 1)).reshape(-1, bets.shape[2])
+
+
+def _evidence(nats: float) -> float:
+    """Evidence of so many nats, none where that is no number."""
+    return nats if math.isfinite(nats) else -math.inf
 
 
 def _log_mean_exp(values: Floats) -> float:

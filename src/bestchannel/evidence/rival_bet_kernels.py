@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from bestchannel.compiled import entry, inner
-from bestchannel.evidence.rival_bound_kernels import MATRIX, VECTOR
+from bestchannel.evidence.rival_bound_kernels import MATRIX, STACK, VECTOR
 from bestchannel.evidence.rival_loss_kernels import Losses, climb, copy, new_room
 from bestchannel.evidence.rival_row_kernels import row_bound
 
@@ -134,16 +134,22 @@ def _scaled(W, N, P, rows, logw, pushed):
             logw[x, y], rows[x, y] = math.log(W[x, y]), N[x] * W[x, y]
 
 
-@entry(f"void({MATRIX}, {VECTOR}, {VECTOR}, float64, float64, {VECTOR}, {VECTOR})")
-def bet(W, P, N, weight, most, tilts, Q):
-    """Fill tilts[x] and Q[y] for a weight s; P is a good input of W, and `most` the largest tilt."""
-    logw, rows = np.empty(W.shape), np.empty(W.shape)
-    pushed, logQ, factors = np.empty(len(P)), np.empty(len(Q)), np.empty(len(P))
-    _scaled(W, N, P, rows, logw, pushed)
-    _push(rows, N, weight, False, pushed, logw, logQ, factors)
-    _tilts(W, N, weight, pushed, logw, logQ, most, tilts)
-    for y in range(len(Q)):
-        Q[y] = math.exp(logQ[y])
+@entry(f"void({STACK}, {MATRIX}, {MATRIX}, {VECTOR}, float64, {MATRIX}, {MATRIX})")
+def bets(rows_of, inputs, numbers, weights, most, tilts, outputs):
+    """Fill tilts[r, x] and Q, outputs[r, y], for every weight s = weights[r] > 0; `most` is the largest tilt.
+
+    rows_of[r, x, y] are W, inputs[r, x] a good input P of them, numbers[r, x] the senses N.
+    """
+    _, n_inputs, n_outputs = rows_of.shape
+    shape = (n_inputs, n_outputs)
+    logw, rows, pushed = np.empty(shape), np.empty(shape), np.empty(shape[0])
+    logQ, factors = np.empty(shape[1]), np.empty(shape[0])
+    for r in range(len(weights)):
+        _scaled(rows_of[r], numbers[r], inputs[r], rows, logw, pushed)
+        _push(rows, numbers[r], weights[r], False, pushed, logw, logQ, factors)
+        _tilts(rows_of[r], numbers[r], weights[r], pushed, logw, logQ, most, tilts[r])
+        for y in range(shape[1]):
+            outputs[r, y] = math.exp(logQ[y])
 
 
 @inner

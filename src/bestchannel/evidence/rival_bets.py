@@ -90,10 +90,13 @@ def rival_bet(
     return RivalBet(size, tilts, outputs, float(growths[size]))
 
 
-def rival_tilts(W: Floats, P: Floats, senses: Floats, weight: float) -> tuple[Floats, Floats]:
-    """ω [x] and Q [y] of one such bet, without what it is expected to win."""
-    tilts, outputs = np.empty(len(P)), np.empty(W.shape[1])
-    bet_kernels().bet(W, P, senses, weight, LARGEST_TILT, tilts, outputs)
+def rival_tilts(W: Floats, P: Floats, senses: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """ω [r, x] and Q [r, y] of such bets, one for each weight, without what they are expected to win.
+
+    Each weight s = weights[r] > 0 has rows W [r, x, y], a best input P [r, x], and the senses [r, x].
+    """
+    tilts, outputs = np.empty(P.shape), np.empty((len(W), W.shape[2]))
+    bet_kernels().bets(W, P, senses, weights, LARGEST_TILT, tilts, outputs)
     return tilts, outputs
 
 

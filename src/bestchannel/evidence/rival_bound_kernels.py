@@ -244,7 +244,7 @@ def _cut(losses, boxes, box, room):
 
 # --- called from Python --------------------------------------------------------------------------------------
 
-MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
+STACK, MATRIX, VECTOR = "float64[:, :, ::1]", "float64[:, ::1]", "float64[::1]"
 BETS = f"{MATRIX}, {VECTOR}, {MATRIX}, {MATRIX}, {MATRIX}, float64, int64"
 """counts [x, y], charged [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and the groups to merge."""
 

@@ -1,24 +1,29 @@
 """Counts that were fixed beforehand, in random orders: what may be looked at, and what is then bet on.
 
 Where the number of senses of each input was not chosen by looking at outputs, the senses of an input are exchangeable:
-in an order drawn without regard to the outputs they are as good as sensed one after the other. A `pilot` of an eighth
-of them is set aside once. Of the others, every shuffle makes eight parts by tossing three coins for each sense; the
-first parts are looked at, and each later one is bet on and then looked at too. docs/theory/recorded-counts.md.
+in an order drawn without regard to the outputs they are as good as sensed one after the other. A *split* sets an eighth
+of them aside as a `pilot`. Of the others, every shuffle of the split makes eight parts by tossing three coins for each
+sense; the first parts are looked at, and each later one is bet on and then looked at too.
+docs/theory/recorded-counts.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Integers
 
-MOST_SHUFFLES, FEWEST_SHUFFLES = 64, 8
-CELLS_TIMES_SHUFFLES, CHANNELS_TIMES_SHUFFLES, SENSES_TIMES_SHUFFLES = 2**14, 2**13, 2**33
-"""Large channels, each of many, and counts of many senses get fewer shuffles, for the time they take."""
+MOST_SPLITS, FEWEST_SPLITS, FEW_CELLS = 8, 4, 2**11
+"""Splits of channels that have so few cells together, and of others."""
+
+MOST_SHUFFLES, FEWEST_SHUFFLES = 16, 4
+CELLS_TIMES_SHUFFLES, SENSES_TIMES_SHUFFLES = 2**14, 2**33
+"""Large channels, and counts of many senses, get fewer shuffles of a split, for the time they take."""
 
 COINS = 3
 FIRST_BET = 3
@@ -29,38 +34,63 @@ AT_ONCE = 2**18
 """Random words that are drawn at a time."""
 
 
+class Effort(NamedTuple):
+    """How many splits are averaged, and how many shuffles each of them has."""
+
+    splits: int
+    shuffles: int
+
+    @classmethod
+    def for_channels(cls, cells: int, senses: int = 0, n_channels: int = 1) -> Effort:
+        """What so many channels get, with up to so many cells (x, y) and senses.
+
+        >>> Effort.for_channels(4), Effort.for_channels(64 * 64), Effort.for_channels(4, senses=10**9)
+        (Effort(splits=8, shuffles=16), Effort(splits=4, shuffles=4), Effort(splits=8, shuffles=8))
+        """
+        affordable = min(CELLS_TIMES_SHUFFLES // cells, SENSES_TIMES_SHUFFLES // max(senses, 1))
+        splits = MOST_SPLITS if cells * n_channels <= FEW_CELLS else FEWEST_SPLITS
+        return cls(splits, min(max(affordable, FEWEST_SHUFFLES), MOST_SHUFFLES))
+
+
 @dataclass(frozen=True)
 class Shuffles:
-    """The counts of one channel in several random orders."""
+    """The counts of one split in several random orders."""
 
     pilot: Integers  # [x, y] looked at before all shuffles
     known: Integers  # [j, part, x, y] looked at before this part is bet on, the pilot included
     tested: Integers  # [j, part, x, y] bet on
 
-    def __len__(self) -> int:
-        return len(self.tested)
 
+def unlabelled(counts: Integers) -> Integers:
+    """The counts with rows and columns in an order of their own, so that the numbering of letters does not matter.
 
-def number_of_shuffles(cells: int, senses: int = 0, n_channels: int = 1) -> int:
-    """How many shuffles channels get: so many of them, with up to so many cells (x, y) and senses.
-
-    >>> number_of_shuffles(4), number_of_shuffles(64 * 64), number_of_shuffles(4, senses=10**9)
-    (64, 8, 8)
+    >>> unlabelled(np.array([[7, 1], [2, 9]])).tolist() == unlabelled(np.array([[9, 2], [1, 7]])).tolist()
+    True
     """
-    affordable = min(
-        CELLS_TIMES_SHUFFLES // cells, SENSES_TIMES_SHUFFLES // max(senses, 1), CHANNELS_TIMES_SHUFFLES // n_channels
-    )
-    return min(max(affordable, FEWEST_SHUFFLES), MOST_SHUFFLES)
+    columns = _order(np.sort(counts, axis=0).T)
+    rows = _order(counts[:, columns])
+    columns = columns[_order(counts[np.ix_(rows, columns)].T)]
+    return np.ascontiguousarray(counts[np.ix_(rows, columns)])
 
 
-def shuffled(counts: Integers, name: str, shuffles: int) -> Shuffles:
-    """The counts of the channel with this name, shuffled by the same coins on every machine.
+def _order(vectors: Integers) -> Integers:
+    """The lexicographic order of vectors [i, ...]."""
+    order: Integers = np.lexsort(vectors.T[::-1])
+    return order
 
-    Name and counts are hashed to the key of the coins. With one key for all counts, part of the coins' luck would be
-    the same in every recording of a channel, and would not average out.
+
+def coins_for(counts: Integers, copy: int, seed: int) -> BitGenerator:
+    """Coins of their own for these counts: bits of Philox, keyed by a hash of them, the same on every machine.
+
+    With one key for all counts, part of the coins' luck would be the same in every recording of a channel, and would
+    not average out. Channels with equal counts are copies 0, 1, … of them, and have coins of their own too.
     """
-    content = f"{name} {counts.tolist()}".encode()
-    coins = Philox(key=int.from_bytes(sha256(content).digest()[:16], "big"))
+    content = f"{seed} {copy} {counts.tolist()}".encode()
+    return Philox(key=int.from_bytes(sha256(content).digest()[:16], "big"))
+
+
+def shuffled(counts: Integers, coins: BitGenerator, shuffles: int) -> Shuffles:
+    """A split of the counts with so many shuffles."""
     pilot = parts(counts[None], coins)[0, 0]
     tosses = parts(np.broadcast_to(counts - pilot, (shuffles, *counts.shape)), coins)
     so_far = pilot + np.cumsum(tosses, axis=0)

@@ -21,7 +21,7 @@ from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
-from bestchannel.intervals.fixed_design import RecordedSet, recorded_differences
+from bestchannel.intervals.fixed_design import RecordedSet, recorded_gaps
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     CapacityAtCounts,
@@ -113,7 +113,9 @@ class Estimate(Shown):
     channels
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
-        The leader's capacity less each rival's, in bits; all are above -ε exactly when the verdict is decided.
+        The leader's capacity less each rival's, in bits; all lower ends are above -ε exactly when the verdict is
+        decided. In a fixed design each lower end has the error δ of the verdict, and the upper ends hold with the
+        intervals.
     checks
         What the order of the senses says against channels being one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
@@ -279,7 +281,7 @@ def estimate(
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
-    gaps = differences_of(proved) if recorded is None else recorded_differences(recorded, leading(proved).name, delta)
+    gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
     bar = max(c.lower for c in channels) if recorded is None else -math.inf
     return Estimate(
         delta=delta,
@@ -293,6 +295,17 @@ def estimate(
         design=design,
         shuffles=None if recorded is None else recorded.shuffles,
         order=proved_order(proved, recorded, delta) if rank else None,
+    )
+
+
+def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
+    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
+    leader = leading(standings)
+    ends = recorded_gaps(recorded, leader.name, delta)
+    return tuple(
+        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
+        for rival in standings
+        if rival is not leader
     )
 
 

@@ -1,103 +1,176 @@
 """What counts prove whose numbers of senses were not chosen by looking at outputs: everything here in **nats**.
 
-All of it comes from the two e-values of each channel (`evidence.recorded_channel`): intervals, the differences from a
-leader, and an order of all channels at once. docs/theory/recorded-counts.md has the statements and proofs.
+All of it comes from the two e-values of each split of a channel's counts (`evidence.recorded_channel`): intervals, the
+differences from a leader, and an order of all channels at once. docs/theory/recorded-counts.md has the statements and
+proofs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations, product
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.recorded_channel import RecordedChannel, weight_for
-from bestchannel.evidence.shuffles import number_of_shuffles
-from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.verdict import Difference
+from bestchannel.evidence.recorded_channel import RecordedSplit, weight_for
+from bestchannel.evidence.shuffles import Effort, coins_for, shuffled, unlabelled
 
 MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 """The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""
 
+NEWTON_STEPS = 100
+
+
+@dataclass(frozen=True)
+class EValues:
+    """exp(nats[r] - weights[r] c), each an e-value of "the value is at most c", one for each split; so is their mean.
+
+    The mean falls in c: values below the c where it is 1/α are ruled out with an error of at most α.
+    """
+
+    nats: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[float, float]]) -> EValues:
+        """From the nats and the weight of each split."""
+        nats, weights = np.array(pairs).T
+        return cls(nats, weights)
+
+    def log_mean(self, value: float = 0.0) -> float:
+        """The logarithm of the mean at c = value."""
+        nats = self.nats - self.weights * value
+        most = float(nats.max())
+        return most + math.log(float(np.exp(nats - most).mean())) if most > -math.inf else most
+
+    def lower_end(self, nats: float) -> float:
+        """The c where the mean is e^nats; -∞ without evidence.
+
+        Newton's method climbs to it from the left, since the logarithm of the mean is convex and falls in c.
+        """
+        end = float(((self.nats - math.log(len(self.nats)) - nats) / self.weights).max())
+        for _ in range(NEWTON_STEPS if math.isfinite(end) else 0):
+            exponents = self.nats - self.weights * end
+            share = np.exp(exponents - exponents.max())
+            step = (self.log_mean(end) - nats) * float(share.sum()) / float(share @ self.weights)
+            if not step > 1e-12 * (abs(end) + 1e-3):
+                break
+            end += step
+        return end
+
 
 @dataclass(frozen=True)
 class RecordedSet:
-    """Channels that were sensed independently, each so many times as was fixed beforehand."""
+    """Channels that were sensed independently, each so many times as was fixed beforehand.
 
-    tables: Mapping[str, Integers]  # [x, y] of every channel by name
-    shuffles: int
-    _shuffled: dict[str, RecordedChannel] = field(default_factory=dict)
+    Nothing depends on names or on the order of channels: what is said of channels with equal counts is the same.
+    """
+
+    tables: Mapping[str, Integers]  # [x, y] of every channel by name, the letters in an order of their own
+    effort: Effort
+    seed: int = 0  # of the coins
+    _splits: dict[str, list[RecordedSplit]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tables: Mapping[str, Integers]) -> RecordedSet | None:
+    def of(cls, tables: Mapping[str, Integers], seed: int = 0) -> RecordedSet | None:
         """The counts of every channel; None where some are too many to be shuffled."""
         cells, senses = max(table.size for table in tables.values()), max(int(table.sum()) for table in tables.values())
         if cells > MOST_CELLS or senses > MOST_SHUFFLED:
             return None
-        return cls(tables, number_of_shuffles(cells, senses, len(tables)))
-
-    def channel(self, name: str) -> RecordedChannel:
-        """A channel, shuffled when it is first asked for: that of many senses takes a while."""
-        if name not in self._shuffled:
-            self._shuffled[name] = RecordedChannel.of(self.tables[name], name, self.shuffles)
-        return self._shuffled[name]
+        ordered = {name: unlabelled(table) for name, table in tables.items()}
+        return cls(ordered, Effort.for_channels(cells, senses, len(tables)), seed)
 
     @property
-    def channels(self) -> list[RecordedChannel]:
-        """All channels, in the order of the counts."""
-        return [self.channel(name) for name in self.tables]
+    def shuffles(self) -> int:
+        """The number of random orders over which the evidence is averaged."""
+        return self.effort.splits * self.effort.shuffles
+
+    @cached_property
+    def equals(self) -> dict[str, list[str]]:
+        """For every channel those that have the same counts, itself among them, in the order of the counts."""
+        groups: dict[tuple[tuple[int, ...], bytes], list[str]] = {}
+        for name, table in self.tables.items():
+            groups.setdefault((table.shape, table.tobytes()), []).append(name)
+        return {name: group for group in groups.values() for name in group}
+
+    def splits(self, name: str) -> list[RecordedSplit]:
+        """The splits of a channel, made when they are first asked for: those of many senses take a while."""
+        if name not in self._splits:
+            counts, (n_splits, n_shuffles) = self.tables[name], self.effort
+            coins = coins_for(counts, self.equals[name].index(name), self.seed)
+            self._splits[name] = [
+                RecordedSplit.of(counts, shuffled(counts, coins, n_shuffles)) for _ in range(n_splits)
+            ]
+        return self._splits[name]
 
     def interval(self, name: str, alpha: float) -> tuple[float, float]:
         """Between which ends the capacity of a channel lies; each end is wrong with probability at most α/2."""
-        recorded, nats = self.channel(name), math.log(2.0 / alpha)
-        s = weight_for(nats, recorded.spread)
-        lower, upper = (recorded.as_leader(s) - nats) / s, recorded.ceiling
-        if recorded.bounded_by_senses:
-            s = weight_for(nats, recorded.spread, recorded)
-            upper = min((nats - recorded.as_rival(s)) / s, upper)
+        splits, nats = self.splits(self.equals[name][0]), math.log(2.0 / alpha)
+        weights = [weight_for(nats, split.spread) for split in splits]
+        as_leader = EValues.of([(split.as_leader(s), s) for split, s in zip(splits, weights, strict=True)])
+        lower, upper = as_leader.lower_end(nats), splits[0].ceiling
+        if splits[0].bounded_by_senses:
+            weights = [weight_for(nats, split.spread, split) for split in splits]
+            as_rival = EValues.of([(split.as_rival(s), s) for split, s in zip(splits, weights, strict=True)])
+            upper = min(-as_rival.lower_end(nats), upper)
         return max(lower, 0.0), upper
 
-    def lead(self, b: str, a: str, nats: float) -> float:
-        """The lower end of C_b - C_a: it is wrong with probability at most e^-nats."""
-        return Comparison.planned(self.channel(b), self.channel(a), nats).lead(nats)
+    def lead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a, so that the best channel a is ruled out, by any b, with at most δ.
 
-    def nats_for(self, leader: str, rival: str, delta: float) -> float:
-        """The evidence that the leader needs against a rival, so that the best channel is ruled out with at most δ.
-
-        The e-values of all leaders against the best channel, weighted by how likely each leads by the pilots, have a
-        mean of at most 1.
+        The e-values of all b against a, weighted by how likely each b is the best by the pilots, have a mean of at most
+        1. Of channels with equal counts the one with the least evidence speaks for all.
         """
-        prior = dict(zip(self.tables, self._prior().tolist(), strict=True))
-        return math.log(1.0 / delta) - math.log(prior[leader] / (sum(prior.values()) - prior[rival]))
+        nats, pairs = -math.log(delta), product(self.equals[b], self.equals[a])
+        return min(
+            self._claim(*pair, self._shares(*pair), nats).lower_end(nats) for pair in pairs if pair[0] != pair[1]
+        )
 
-    def _prior(self) -> Floats:
-        """How likely each channel is the best by the pilots, up to a factor; none is written off."""
-        estimates = np.array([channel.estimate for channel in self.channels])
-        spreads = np.array([channel.spread for channel in self.channels])
-        first = int(estimates.argmax())
-        z = (estimates[first] - estimates) / np.sqrt(8.0 * (spreads + spreads[first]) + 1e-300)  # the pilot is 1/8
-        prior: Floats = np.exp(-0.5 * np.minimum(z, 4.0) ** 2)
-        return prior
-
-    def order(self, delta: float) -> tuple[tuple[int, int], ...]:
+    def order(self, delta: float) -> tuple[tuple[str, str], ...]:
         """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
 
-        At first each of the k(k-1) claims has a share of δ. Of a pair that is settled one claim is false, and its share
-        is free for the others, which are then looked at again [Holm79, Sha86]: with the same e-values, so that their
-        plans are those of the first look.
+        A claim needs the evidence m/δ, where m is the largest number of claims that can be false while those made
+        before are right [Holm79, Sha86]. It has the same e-value at every look, that of a plan for the first.
         """
-        channels, numbers = self.channels, range(len(self.tables))
-        pairs = [(b, a) for b in numbers for a in numbers if a != b]
-        nats = _needed(len(pairs), delta)
-        evidence = {(b, a): Comparison.planned(channels[b], channels[a], nats).evidence for b, a in pairs}
-        settled: set[tuple[int, int]] = set()
-        while more := {pair for pair in evidence if evidence[pair] > nats} - settled:
-            settled |= more
-            nats = _needed(len(pairs) - len(settled), delta)
-        closed = _closed(settled)
-        return tuple(sorted((b, a) for b, a in closed if (a, b) not in closed))
+        k, alike = len(self.tables), np.zeros(self.effort.splits)
+        nats, evidence = math.log(max(k * (k - 1), 1)) - math.log(delta), {}
+        for b, a in permutations({group[0] for group in self.equals.values()}, 2):
+            claims = [self._claim(*pair, alike, nats) for pair in product(self.equals[b], self.equals[a])]
+            least = min(claim.log_mean() for claim in claims)
+            evidence.update(dict.fromkeys(product(self.equals[b], self.equals[a]), least))
+        settled: set[tuple[str, str]] = set()
+        while more := {pair for pair, log_e in evidence.items() if log_e > nats} - settled:
+            settled = closed(settled | more)
+            nats = math.log(max(most_false(settled, k), 1)) - math.log(delta)
+        return tuple((b, a) for b, a in permutations(self.tables, 2) if (b, a) in settled and (a, b) not in settled)
+
+    def _claim(self, b: str, a: str, shares: Floats, nats: float) -> EValues:
+        """The e-values of C_b - C_a <= c; each split has a share, in logarithms, of what is claimed."""
+        plans = [
+            Comparison.planned(one, other, nats - share)
+            for one, other, share in zip(self.splits(b), self.splits(a), shares, strict=True)
+        ]
+        return EValues.of([(plan.evidence + share, plan.weight) for plan, share in zip(plans, shares, strict=True)])
+
+    def _shares(self, leader: str, rival: str) -> Floats:
+        """The logarithm of the leader's share, by the pilots of each split, of all that may rule out the rival."""
+        others = np.sort([prior for name, prior in self._prior.items() if name != rival], axis=0)  # a sum in any order
+        shares: Floats = np.log(self._prior[leader]) - np.log(others.sum(axis=0))
+        return shares
+
+    @cached_property
+    def _prior(self) -> dict[str, Floats]:
+        """How likely each channel is the best by the pilots of each split, up to a factor; none is written off."""
+        estimates = np.array([[split.estimate for split in self.splits(name)] for name in self.tables])
+        spreads = np.array([[split.spread for split in self.splits(name)] for name in self.tables])
+        first = estimates.argmax(axis=0), np.arange(self.effort.splits)
+        # the pilot is an eighth
+        z = (estimates[first] - estimates) / np.sqrt(8.0 * (spreads + spreads[first]) + 1e-300)
+        return dict(zip(self.tables, np.exp(-0.5 * np.minimum(z, 4.0) ** 2), strict=True))
 
 
 @dataclass(frozen=True)
@@ -107,13 +180,13 @@ class Comparison:
     The rival's capacity is bounded by bets on its senses, or by its ceiling, whichever should show more.
     """
 
-    leader: RecordedChannel
-    rival: RecordedChannel
+    leader: RecordedSplit
+    rival: RecordedSplit
     weight: float
     on_rival: bool
 
     @classmethod
-    def planned(cls, leader: RecordedChannel, rival: RecordedChannel, nats: float) -> Comparison:
+    def planned(cls, leader: RecordedSplit, rival: RecordedSplit, nats: float) -> Comparison:
         """The plan that should show the largest difference with so many nats."""
         plans = [cls(leader, rival, weight_for(nats, leader.spread), False)]
         if rival.bounded_by_senses:
@@ -132,38 +205,55 @@ class Comparison:
         against = self.rival.as_rival(self.weight) if self.on_rival else -self.weight * self.rival.ceiling
         return self.leader.as_leader(self.weight) + against
 
-    def lead(self, nats: float) -> float:
-        """The lower end of C_leader - C_rival: wrong with probability at most e^-nats."""
-        return (self.evidence - nats) / self.weight
+
+Pairs = Set[tuple[str, str]]
 
 
-def _needed(claims: int, delta: float) -> float:
-    """Nats that each of so many claims needs, if all are to be right at once."""
-    return math.log(max(claims, 1)) - math.log(delta)
-
-
-def _closed(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def closed(pairs: Pairs) -> set[tuple[str, str]]:
     """All pairs that follow: b before a and a before c is b before c."""
-    below: dict[int, set[int]] = {}
+    below: dict[str, set[str]] = {}
     for b, a in pairs:
         below.setdefault(b, set()).add(a)
-    closed = set(pairs)
+    follow = set(pairs)
     for b in below:
-        reached: set[int] = set()
-        ahead: Sequence[int] = list(below[b])
+        reached: set[str] = set()
+        ahead: Sequence[str] = list(below[b])
         while ahead:
             reached |= set(ahead)
             ahead = [c for a in ahead for c in below.get(a, ()) if c not in reached]
-        closed |= {(b, a) for a in reached}
-    return closed
+        follow |= {(b, a) for a in reached}
+    return follow
 
 
-def recorded_differences(recorded: RecordedSet, leader: str, delta: float) -> tuple[Difference, ...]:
-    """The leader's capacity less each rival's, in bits, so that the best is ruled out with probability at most δ."""
-    found = []
-    for rival in recorded.tables:
-        if rival != leader:
-            nats = recorded.nats_for(leader, rival, delta)
-            lower, upper = recorded.lead(leader, rival, nats), -recorded.lead(rival, leader, nats)
-            found.append(Difference(rival, lower / NATS_PER_BIT, upper / NATS_PER_BIT))
-    return tuple(found)
+def most_false(settled: Pairs, k: int) -> int:
+    """How many of the claims "b is better than a" on k channels can be false, at most, if the settled are right.
+
+    Of two channels that differ one claim is true, of two equal ones none is. The h channels of a chain all differ, and
+    each of the other k - h differs from all of them but one. `settled` is closed.
+
+    >>> most_false({("b", "a")}, k=5)
+    16
+    """
+    h = _longest_chain(settled)
+    return k * (k - 1) - max(len(settled), (h - 1) * (k - h) + h * (h - 1) // 2)
+
+
+def _longest_chain(settled: Pairs) -> int:
+    """How many channels the longest chain of a closed set of pairs has, at least 1."""
+    below: dict[str, set[str]] = {}
+    for b, a in settled:
+        below.setdefault(b, set()).add(a)
+    length: dict[str, int] = {}
+    for b in sorted(below, key=lambda b: len(below[b])):  # below what is below b there are fewer
+        length[b] = 1 + max(length.get(a, 1) for a in below[b])
+    return max(length.values(), default=1)
+
+
+def recorded_gaps(recorded: RecordedSet, leader: str, delta: float) -> dict[str, float]:
+    """The lower end of the leader's capacity less each rival's; the best is ruled out with probability at most δ."""
+    ends: dict[str, float] = {}
+    for rivals in recorded.equals.values():
+        others = [name for name in rivals if name != leader]
+        if others and others[0] not in ends:
+            ends |= dict.fromkeys(others, recorded.lead(leader, others[0], delta))
+    return ends

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from bestchannel.intervals.fixed_design import RecordedSet
 from bestchannel.intervals.verdict import Standing
@@ -45,17 +47,12 @@ class ProvedOrder:
 def proved_order(standings: Sequence[Standing], recorded: RecordedSet | None, delta: float) -> ProvedOrder:
     """From intervals that hold at once, or with more power from the e-values of recorded counts."""
     settled = _apart(standings) if recorded is None else recorded.order(delta)
-    k = len(standings)
-    ranks = []
-    for number, standing in sorted(enumerate(standings), key=lambda pair: -pair[1].capacity):
-        better = sum(a == number for _, a in settled)
-        worse = sum(b == number for b, _ in settled)
-        ranks.append(Rank(standing.name, 1 + better, k - worse))
-    names = tuple((standings[b].name, standings[a].name) for b, a in settled)
-    return ProvedOrder(names, k * (k - 1) // 2, tuple(ranks))
+    k, better, worse = len(standings), Counter(a for _, a in settled), Counter(b for b, _ in settled)
+    from_the_best = sorted(standings, key=lambda standing: -standing.capacity)
+    ranks = tuple(Rank(s.name, 1 + better[s.name], k - worse[s.name]) for s in from_the_best)
+    return ProvedOrder(settled, k * (k - 1) // 2, ranks)
 
 
-def _apart(standings: Sequence[Standing]) -> tuple[tuple[int, int], ...]:
+def _apart(standings: Sequence[Standing]) -> tuple[tuple[str, str], ...]:
     """The pairs whose intervals do not meet."""
-    numbers = range(len(standings))
-    return tuple((b, a) for b in numbers for a in numbers if standings[b].lower > standings[a].upper)
+    return tuple((b.name, a.name) for b, a in permutations(standings, 2) if b.lower > a.upper)

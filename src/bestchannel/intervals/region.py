@@ -144,9 +144,9 @@ def upper_end(counts: Integers, thresholds: Floats) -> float:
     W = counts / N[:, None]
     radius = thresholds / N * (1.0 + 1e-9) + ROUNDING / 100
     low, high = cell_intervals(W, radius)
-    if counts.shape[1] == 2:
-        return min(_of_two_outputs(low[:, 1], high[:, 1]), ceiling)
-    return min(_of_rows(RowRegions(W, low, high, radius)), ceiling)
+    two = counts.shape[1] == 2
+    bound = _of_two_outputs(low[:, 1], high[:, 1]) if two else _of_rows(RowRegions(W, low, high, radius))
+    return bound if bound < ceiling else ceiling  # also where the bound is no number
 
 
 def cell_intervals(W: Floats, radius: Floats) -> tuple[Floats, Floats]:

@@ -115,7 +115,7 @@ def judge(
     """
     leader = leading(standings)
     still_open = {gap.rival: gap for gap in gaps if not gap.lower > -epsilon}
-    rivals = [(s, still_open[s.name]) for s in standings if s.name in still_open and s.upper >= bar]
+    rivals = [(s, still_open[s.name]) for s in standings if s.name in still_open and not s.upper < bar]
     left = [leader, *(standing for standing, _ in rivals)]
     ceilings = {standing.name: standing.ceiling for standing in standings}
     return Verdict(

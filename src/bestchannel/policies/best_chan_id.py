@@ -81,5 +81,5 @@ class BestChanID(Policy):
             j_r = yield from pac(self, self.candidates, epsilon_r / 2, delta_r)
             # both capacities are brackets: a channel goes only where every value in them says so
             threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
-            self.candidates = tuple(j for j in self.candidates if estimate[j].upper >= threshold)
+            self.candidates = tuple(j for j in self.candidates if not estimate[j].upper < threshold)
         return self.candidates[0]
