@@ -48,8 +48,10 @@ FORBIDDEN = {
     "pyarrow", "random", "requests", "rich", "secrets", "select", "shelve", "shutil", "signal", "socket", "sqlite3",
     "ssl", "subprocess", "tempfile", "termios", "time", "tomllib", "typer", "urllib", "uvicorn", "webbrowser",
 }  # fmt: skip
-FILES = {"csv", "gzip", "io", "json", "os", "pathlib", "pyarrow", "secrets", "stat", "tempfile", "zipfile", "zlib"}
-"""What the rooms of the lower layers that read files may import."""
+FILES = {
+    "csv", "gzip", "io", "json", "os", "pathlib", "pyarrow", "secrets", "stat", "subprocess", "tempfile", "zipfile", "zlib",
+}  # fmt: skip
+"""What the rooms of the lower layers that read files may import; a decoder that may crash is a process of its own."""
 
 READERS = {"counts", "kernel_disk"}
 

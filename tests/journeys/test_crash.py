@@ -11,6 +11,7 @@ import time
 import pytest
 
 from bestchannel import runs
+from bestchannel.runs import store
 from tests.journeys.command import bestchannel, result_of, started
 
 ALIKE = {f"link {i}": [[0.9, 0.1], [0.1, 0.9]] for i in range(12)}
@@ -131,8 +132,9 @@ def test_of_two_who_tell_at_once_one_wins_and_the_other_is_told_so(other, labora
     assert runs.read_run(run).senses == sum(row["count"] for row in senses)
 
 
-def test_second_writer_is_refused_and_the_first_goes_on(laboratory, tmp_path):
+def test_second_writer_is_refused_and_the_first_goes_on(laboratory, tmp_path, monkeypatch):
     run, senses = laboratory
+    monkeypatch.setattr(store, "PATIENCE_S", 0.1)
     answer = sheet(tmp_path / "answer.csv", senses, 0)
     with runs.open_run(run) as first:
         second = bestchannel("run", "tell", run, answer, "--request", 1)

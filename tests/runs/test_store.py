@@ -1,12 +1,13 @@
 """The contract of the file of a run: whole or empty, one writer, readers that nobody waits for, damage that is noticed."""
 
+import contextlib
 import os
 import random
 import shutil
 import sqlite3
 import tempfile
-import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,22 +69,20 @@ def test_second_writer_gets_a_clear_answer_and_readers_do_not_wait(lab, monkeypa
     answered(lab, 1)
 
 
-def test_second_writer_waits_a_moment_for_the_first(lab):
-    inside, may_end = threading.Event(), threading.Event()
+def test_a_sitting_waits_for_another_as_long_as_a_busy_machine_takes(lab, monkeypatch, caplog):
+    first, now = contextlib.ExitStack(), 0.0
+    first.enter_context(runs.open_run(lab)).tell(1, {0: RIGHT, 1: WRONG})
 
-    def first():
-        with runs.open_run(lab) as run:
-            run.tell(1, {0: RIGHT, 1: WRONG})
-            inside.set()
-            may_end.wait(10)
+    def sleep(seconds):
+        nonlocal now
+        now += 1.0
+        if now == 40:
+            first.close()
 
-    thread = threading.Thread(target=first)
-    thread.start()
-    inside.wait(10)
-    threading.Timer(0.2, may_end.set).start()
-    with runs.open_run(lab) as run:
-        assert run.ask().number == 2
-    thread.join()
+    monkeypatch.setattr(store, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    with runs.open_run(lab) as second:
+        assert second.ask().number == 2
+    assert "another process writes to this run; waiting for it, at most 60 s" in caplog.text
 
 
 def test_reader_in_the_middle_of_reading_does_not_stop_the_writer(lab):

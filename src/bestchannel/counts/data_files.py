@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from bestchannel.channels import Channel
 from bestchannel.counts import (
-    arrow_format,
     excel_format,
     json_format,
     json_records,
@@ -49,14 +48,14 @@ class Format:
 
 _TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
 _JSON_LINES = Format(json_records.read_log, None, json_records.read_long)
-_ARROW = Format(arrow_format.read_log, None, arrow_format.read_long)
+_ARROW = Format(parquet_format.read_log, None, parquet_format.read_long)
 
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
     ".tsv": _TEXT,
     ".txt": _TEXT,
     ".dat": _TEXT,
-    ".parquet": Format(parquet_format.read_log, None, parquet_format.read_long, parquet_format.render),
+    ".parquet": replace(_ARROW, render=parquet_format.render),
     ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
     ".npy": Format(None, npz_format.read_array),
     ".mat": Format(mat_format.read_log, mat_format.read_matrices),

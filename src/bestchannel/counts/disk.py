@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
 import stat
@@ -12,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError, MissingFileError
@@ -76,6 +75,7 @@ class OpenFile:
     def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
         self.name, self.ending = "stdin" if path == STDIN else path.stem, path.suffix.lower()
         self.size, self.hints, self.done = size, hints, 0
+        self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")
         self._parsed: Any = None
 
@@ -118,12 +118,26 @@ class OpenFile:
             self._parsed = parse(self.content())
         return self._parsed
 
-    def seekable(self) -> BinaryIO:
-        """The file for a reader that jumps about in it."""
+    @contextmanager
+    def on_disk(self) -> Iterator[str]:
+        """The path of the file for another process; where a pipe or a packed file gives it, that of a copy."""
         if not self.head(64).strip():
             raise InputError("the file is empty")
-        plain = self.size is not None and self._file.seekable()
-        return self._file if plain else io.BytesIO(self.content())
+        if self._path is not None:
+            yield os.path.abspath(self._path)
+            return
+        with tempfile.TemporaryDirectory(prefix="bestchannel-") as folder:
+            copy = os.path.join(folder, "copy")
+            self._copy(copy)
+            yield copy
+
+    def _copy(self, path: str) -> None:
+        room = memoryview(bytearray(_PIECE))
+        with open(path, "xb") as file:
+            while n := self.fill(room):
+                if self.size is None and self.done > MOST_BYTES:
+                    raise InputError(_too_large("there are more"))
+                file.write(room[:n])
 
     def _rest(self) -> bytes:
         if self.size is not None:

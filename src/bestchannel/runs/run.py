@@ -251,9 +251,9 @@ def begin(
 
 
 @contextmanager
-def open_run(path: str | os.PathLike[str]) -> Iterator[LaboratoryRun]:
-    """The run in the file, to tell it answers."""
-    with store.opened(path) as run:
+def open_run(path: str | os.PathLike[str], *, patience_s: float | None = None) -> Iterator[LaboratoryRun]:
+    """The run in the file, to tell it answers, once nobody else writes to it: at most `patience_s` seconds from now."""
+    with store.opened(path, store.PATIENCE_S if patience_s is None else patience_s) as run:
         if run.history.settings.source["kind"] in BY_THEMSELVES:
             raise InputError(f"{path}: this run answers itself; `bestchannel run resume` goes on with it")
         yield LaboratoryRun(run)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from bestchannel.compiled import logger
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.runs.history import Entry, History, Record
 from bestchannel.runs.settings import Settings
@@ -25,8 +26,11 @@ try:
 except ImportError:  # no such locks here: the number of an entry, which occurs once, has to do
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE_S = 3.0
-"""How long a second writer waits for the first."""
+PATIENCE_S = 60.0
+"""How long a sitting waits for another, which may have to compile kernels on a busy machine, and SQLite for others."""
+
+BRIEFLY_S = 3.0
+"""How long who may go on for days waits for another such; and when a sitting that waits longer says so."""
 
 RUN = Kind(
     "run",
@@ -89,7 +93,7 @@ def copied(path: str | os.PathLike[str]) -> bytes:
 @contextmanager
 def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A new run; a file that is there already is left alone."""
-    with _writer(Path(path), os.O_CREAT) as connection:
+    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as connection:
         with RUN.speaking(Path(path)):
             if not is_empty(connection):
                 raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
@@ -97,16 +101,16 @@ def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[Store]:
-    """A run that exists."""
-    with _writer(Path(path), 0) as connection:
+def opened(path: str | os.PathLike[str], patience_s: float = BRIEFLY_S) -> Iterator[Store]:
+    """A run that exists, once no other process writes to it; after `patience_s` seconds that is refused."""
+    with _writer(Path(path), 0, patience_s) as connection:
         yield _open(Path(path), connection)
 
 
 @contextmanager
 def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A run with these settings: the one in the file, or else a new one."""
-    with _writer(Path(path), os.O_CREAT) as connection:
+    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as connection:
         with RUN.speaking(Path(path)):
             empty = is_empty(connection)
         if empty:
@@ -173,8 +177,8 @@ def _settings(connection: sqlite3.Connection) -> Settings:
 
 
 @contextmanager
-def _writer(path: Path, flags: int) -> Iterator[sqlite3.Connection]:
-    with _lock(path, flags):
+def _writer(path: Path, flags: int, patience_s: float) -> Iterator[sqlite3.Connection]:
+    with _lock(path, flags, patience_s):
         with RUN.speaking(path):
             connection = connected(path, "mode=rw", PATIENCE_S)
         with closing(connection):
@@ -182,22 +186,30 @@ def _writer(path: Path, flags: int) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _lock(path: Path, flags: int) -> Iterator[None]:
+def _lock(path: Path, flags: int, patience_s: float) -> Iterator[None]:
     """Keep other writers out until the end, or until this process dies."""
     with RUN.speaking(path):
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while fcntl and not _taken(descriptor):
-            if time.monotonic() > deadline:
-                raise InUseError(
-                    f"{path}: another process writes to this run; wait until it ends"
-                    " (`bestchannel run status` may look meanwhile)"
-                )
-            time.sleep(0.02)
+        _wait_for(descriptor, path, patience_s)
         yield
     finally:
         os.close(descriptor)  # after SQLite is done: closing a file drops the locks that this process has on it
+
+
+def _wait_for(descriptor: int, path: Path, patience_s: float) -> None:
+    began, notice = time.monotonic(), BRIEFLY_S
+    while fcntl and not _taken(descriptor):
+        waited = time.monotonic() - began
+        if waited > patience_s:
+            raise InUseError(
+                f"{path}: another process writes to this run; wait until it ends"
+                " (`bestchannel run status` may look meanwhile)"
+            )
+        if waited > notice:
+            logger.warning("%s: another process writes to this run; waiting for it, at most %g s", path, patience_s)
+            notice = patience_s
+        time.sleep(0.02)
 
 
 def _taken(descriptor: int) -> bool:

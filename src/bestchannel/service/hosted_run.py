@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from bestchannel import runs
 from bestchannel.errors import BestChannelError, MissingFileError
 from bestchannel.policies import NearlyBest, Status
-from bestchannel.runs import LaboratoryRun
+from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.settings import Settings
@@ -237,7 +237,7 @@ class HostedRun:
 
     def _work(self) -> None:
         try:
-            with runs.open_run(self.path) as run:
+            with runs.open_run(self.path, patience_s=store.BRIEFLY_S) as run:
                 self._identity = _identity(self.path)
                 self.settings, self.letters = run.settings, Dictionary(run.settings)
                 self._stand(run)

@@ -1,0 +1,314 @@
+"""A program that decodes tables of Parquet and Arrow, so that a file that crashes the decoder ends this program alone.
+
+`decoded_tables` starts it, by its path, and speaks to it through its standard input and output. It imports nothing of
+the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
+
+    {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
+    {"labels": [names], "numbers": [names], "whole": bool} → {"columns": […], "rows", "share"}, then bytes, …, {"end"}
+    null                                                   → nothing; the next message opens another file
+
+In place of an answer may come {"refused": sentence} or {"missing": [column, row]}, after which the file is done.
+Where processes can fork, each file is decoded in a fork of its own, whose end by a signal ends this program too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+ROWS = 2**18
+"""Rows in a message."""
+
+FORKS = sys.platform == "linux"
+"""Whether a fork is safe: elsewhere the libraries below may not survive one."""
+
+SIGNALLED = 128
+"""What is added to the number of the signal that ended a fork, as shells do."""
+
+_LENGTH = struct.Struct("<I")
+_Wanted = dict[str, Any]
+"""The question: which columns are labels, which numbers."""
+_Batch = tuple[Any, float | None]
+"""Some rows, and the share of all that are done then, if it is known."""
+
+
+def main() -> None:
+    """Decode one file after the other, until there is no more to do."""
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    import pyarrow  # so that every fork has it already
+    import pyarrow.compute
+    import pyarrow.ipc
+    import pyarrow.parquet
+
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
+    while (request := _received()) is not None:
+        if not FORKS:
+            _serve(request)
+            return
+        child = os.fork()
+        if not child:
+            _serve(request)
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code:
+            os._exit(code if code > 0 else SIGNALLED - code)
+
+
+def _serve(request: dict[str, Any]) -> None:
+    """Decode one file, as long as there are questions about it."""
+    import pyarrow as pa
+
+    try:
+        _limit(request["most_bytes"], request["most_seconds"])
+        table = _KINDS[request["kind"]](request["path"])
+        _send({**_described(table.schema), "rows": table.n_rows})
+        while (wanted := _received()) is not None:
+            for batch, share in table.whole(wanted) if wanted["whole"] else table.batches(wanted):
+                if batch.num_rows:
+                    _send_rows(batch, wanted, share, request)
+            _send({"end": True})
+    except _MissingValueError as error:
+        _send({"missing": error.args})
+    except (MemoryError, pa.ArrowMemoryError):
+        _send({"refused": f"the table must be decoded in at most {request['most_bytes']:,} bytes; it takes more"})
+    except _NotReadError as error:
+        _send({"refused": str(error)})
+    except Exception as error:  # a damaged file makes Arrow raise many kinds, and all mean the same here
+        reason = " ".join(str(error).split())[:500]
+        _send({"refused": f"the file must be a table; reading {request['kind']} failed ({reason})"})
+
+
+def _limit(most_bytes: int, most_seconds: int) -> None:
+    """Bound the memory and the time of the decoder where the system can; a crash leaves no image of the memory."""
+    try:
+        import resource
+    except ImportError:
+        return
+    wanted = ((resource.RLIMIT_DATA, most_bytes), (resource.RLIMIT_CPU, most_seconds), (resource.RLIMIT_CORE, 0))
+    for kind, limit in wanted:
+        _, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+class _NotReadError(Exception):
+    """A table whose columns cannot be read."""
+
+
+class _MissingValueError(Exception):
+    """The column and the row of a value that is missing."""
+
+
+class _Parquet:
+    """A Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
+
+        self._path, self._metadata = path, pq.read_metadata(path)
+        self.n_rows: int | None = self._metadata.num_rows
+        self.schema = self._metadata.schema.to_arrow_schema()
+
+    def batches(self, wanted: _Wanted) -> Iterator[_Batch]:
+        """Some rows of these columns at a time."""
+        names, done = _names(wanted), 0
+        for batch in self._file(wanted).iter_batches(ROWS, columns=_paths(names), use_threads=False):
+            done += batch.num_rows
+            yield _sound(batch.select(names)), done / max(self.n_rows or 0, done, 1)
+
+    def whole(self, wanted: _Wanted) -> Iterator[_Batch]:
+        """These columns at once."""
+        names = _names(wanted)
+        yield _joined(self._file(wanted).read(columns=_paths(names), use_threads=False).select(names)), 1.0
+
+    def _file(self, wanted: _Wanted) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=wanted["labels"])
+
+
+def _names(wanted: _Wanted) -> list[str]:
+    return list(dict.fromkeys([*wanted["labels"], *wanted["numbers"]]))
+
+
+def _paths(names: Sequence[str]) -> list[str] | None:
+    """The columns to read; all where Arrow would take a dot in a name for a way into a nested column."""
+    return None if any("." in name for name in names) else list(names)
+
+
+class _Arrow:
+    """An Arrow file or stream."""
+
+    n_rows: int | None = None
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+
+        self._content = pa.memory_map(path)
+        self.schema = self._reader().schema
+
+    def batches(self, wanted: _Wanted) -> Iterator[_Batch]:
+        """Some rows of these columns at a time."""
+        reader = self._reader()
+        total = getattr(reader, "num_record_batches", None)
+        every = iter(reader) if total is None else (reader.get_batch(i) for i in range(total))
+        for i, batch in enumerate(every, 1):
+            columns = _sound(batch.select(_names(wanted)))
+            for start in range(0, batch.num_rows, ROWS):
+                yield columns.slice(start, ROWS), total and i / total
+
+    def whole(self, wanted: _Wanted) -> Iterator[_Batch]:
+        """These columns at once."""
+        yield _joined(self._reader().read_all().select(_names(wanted))), 1.0
+
+    def _reader(self) -> Any:
+        from pyarrow import ipc
+
+        self._content.seek(0)
+        is_file = self._content.read(6) == b"ARROW1"
+        self._content.seek(0)
+        return ipc.open_file(self._content) if is_file else ipc.open_stream(self._content)
+
+
+_KINDS: dict[str, type[_Parquet] | type[_Arrow]] = {"Parquet": _Parquet, "Arrow": _Arrow}
+
+
+def _sound(rows: Any) -> Any:
+    """The rows, whose every offset and index points to what is there."""
+    rows.validate(full=True)
+    return rows
+
+
+def _joined(table: Any) -> Any:
+    """A table as one batch."""
+    import pyarrow as pa
+
+    table = _sound(table).unify_dictionaries().combine_chunks()
+    arrays = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
+
+
+def _described(schema: Any) -> dict[str, Any]:
+    """The columns: their names and types, and whether their values are labels or numbers."""
+    kinds = [field.type for field in schema]
+    return {"names": schema.names, "types": list(map(str, kinds)), "plain": list(map(_is_plain, kinds))}
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether a value takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
+    from pyarrow import types
+
+    numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    return _is_text(inner) or any(is_kind(inner) for is_kind in numbers)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    texts = types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary
+    return any(is_kind(kind) for is_kind in texts)
+
+
+def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
+    """One message with the rows of a batch: labels and their codes, then numbers."""
+    described: list[dict[str, Any]] = []
+    arrays = []
+    for name in wanted["labels"]:
+        labels, codes = _labels(_present(batch, name), name, limits)
+        described.append({"labels": labels, "dtype": str(codes.type)})
+        arrays.append(codes)
+    for name in wanted["numbers"]:
+        numbers = _numbers(_present(batch, name), name)
+        described.append({"dtype": str(numbers.type)})
+        arrays.append(numbers)
+    _send({"columns": described, "rows": batch.num_rows, "share": share}, *map(_bytes, arrays))
+
+
+def _bytes(array: Any) -> memoryview:
+    """The values of an array without missing ones, as they lie in memory; `to_numpy` would import pandas."""
+    width = array.type.bit_width // 8
+    return memoryview(array.buffers()[1])[array.offset * width :][: len(array) * width]
+
+
+def _present(batch: Any, name: str) -> Any:
+    """The column, without a missing value."""
+    import pyarrow.compute as pc
+
+    values = batch.column(batch.schema.get_field_index(name))
+    if values.null_count:
+        raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
+    return values
+
+
+def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | None], Any]:
+    """The labels of a column, and which of them each row has; some may come twice, or in no row."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(values.type):
+        values = values.cast("string")
+    try:
+        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        _refuse_labels(encoded.dictionary, name, limits)
+        labels = encoded.dictionary.cast("string").to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
+        raise _NotReadError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
+    return labels, encoded.indices.cast("int32")
+
+
+def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
+    """Refuse more labels, or longer ones, than a log may have, before they are made."""
+    import pyarrow.compute as pc
+
+    if len(labels) > limits["most_labels"]:
+        raise _NotReadError(
+            f'the column "{name}" must have at most {limits["most_labels"]:,} different labels; it has {len(labels):,}'
+            " (is it a measured value, a time or a running number?)"
+        )
+    longest = pc.max(pc.binary_length(labels)).as_py() if _is_text(labels.type) else 0
+    if (longest or 0) > 4 * limits["longest"]:  # bytes
+        raise _NotReadError(f'the column "{name}" must hold labels; one is {longest:,} bytes long')
+
+
+def _numbers(values: Any, name: str) -> Any:
+    """The numbers of a column, whole ones as integers."""
+    import pyarrow as pa
+
+    kind = values.type
+    is_whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    wanted = kind if pa.types.is_unsigned_integer(kind) else "int64" if is_whole else "double"
+    try:
+        return (values.dictionary_decode() if pa.types.is_dictionary(kind) else values).cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise _NotReadError(f'the column "{name}" must hold numbers; it holds values of type {kind}') from None
+
+
+def _received() -> Any:
+    """The next message; None where there is none any more."""
+    head = _exactly(_LENGTH.size)
+    return json.loads(_exactly(_LENGTH.unpack(head)[0])) if head else None
+
+
+def _exactly(size: int) -> bytes:
+    """So many bytes of standard input, and no more, which are for the next who reads; nothing at its end."""
+    data = b""
+    while len(data) < size and (piece := os.read(0, size - len(data))):
+        data += piece
+    return data
+
+
+def _send(message: dict[str, Any], *blobs: Any) -> None:
+    text = json.dumps(message).encode()
+    for piece in (_LENGTH.pack(len(text)), text, *blobs):
+        left = memoryview(piece)
+        while left:
+            left = left[os.write(1, left) :]
+
+
+if __name__ == "__main__":
+    main()
