@@ -55,7 +55,7 @@ def test_every_position_is_free_or_lent_or_answered_once(steps):
     for kind, *details in steps:
         if kind == "lend":
             channels, most, parts = details
-            lease = ledger.lend(str(leases), "s", channels, most, parts, expires=leases)
+            lease = ledger.lend(str(leases), ("t", "s"), channels, most, parts, expires=leases, now=0.0)
             leases += 1
             if lease:
                 assert sum(part.count for part in lease.parts) <= most
@@ -88,20 +88,24 @@ def test_a_piece_is_kept_once_repeated_harmlessly_and_contradicted_in_vain():
 
 def test_what_a_lease_has_not_answered_is_free_again_when_it_is_over():
     ledger = Ledger(REQUEST)
-    lease = ledger.lend("a", "s", {0}, 12, 9, expires=5.0)
+    lease = ledger.lend("a", ("t", "s"), {0}, 12, 9, expires=5.0, now=0.0)
     assert lease.parts == [Part(0, 0, 0, 10), Part(0, 1, 0, 2)]
     assert offered(ledger, 0, 0, 4, 1, 0) == "kept"
     assert lease.parts == [Part(0, 0, 0, 4), Part(0, 0, 5, 5), Part(0, 1, 0, 2)]
     assert ledger.expire(4.9) == []
     assert [over.id for over in ledger.expire(5.0)] == ["a"]
-    assert ledger.lend("b", "t", {0}, 99, 9, 9.0).parts == [Part(0, 0, 0, 4), Part(0, 0, 5, 5), Part(0, 1, 0, 4)]
+    assert ledger.lend("b", ("t", "t"), {0}, 99, 9, 9.0, 0.0).parts == [
+        Part(0, 0, 0, 4),
+        Part(0, 0, 5, 5),
+        Part(0, 1, 0, 4),
+    ]
 
 
 def test_a_late_piece_is_kept_where_nobody_else_has_answered():
     ledger = Ledger(REQUEST)
-    ledger.lend("a", "slow", {2}, 99, 9, 1.0)
+    ledger.lend("a", ("t", "slow"), {2}, 99, 9, 1.0, 0.0)
     ledger.expire(2.0)
-    other = ledger.lend("b", "quick", {2}, 99, 9, 9.0)
+    other = ledger.lend("b", ("t", "quick"), {2}, 99, 9, 9.0, 0.0)
     assert offered(ledger, 2, 1, 0, 3, 0) == "kept"
     assert other.parts == [Part(2, 1, 3, 4)]
 

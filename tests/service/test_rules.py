@@ -284,7 +284,7 @@ def test_a_head_that_is_too_long_is_cut_off_before_it_is_kept(service):
 
 STERN = """
 from bestchannel.service import server
-server.IDLE_S, server.MOST_CONNECTIONS = 1.0, 20
+server.IDLE_S, server.MOST_FILES = 1.0, 80  # 10 connections without a token, 30 with one
 from bestchannel.cli import main
 main()
 """

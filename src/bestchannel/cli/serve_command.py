@@ -28,6 +28,7 @@ def serve(
     trust_proxy: Annotated[
         list[str] | None, typer.Option(help="The address of a proxy whose X-Forwarded headers are believed.")
     ] = None,
+    token_days: Annotated[float, typer.Option(help="Days for which tokens that the owner makes are valid.")] = 30.0,
     certificate: Annotated[Path | None, typer.Option(help="A certificate for TLS (.pem).", **options.FILE)] = None,
     key: Annotated[Path | None, typer.Option(help="Its private key (.pem).", **options.FILE)] = None,
     lease: Annotated[float, typer.Option(help="Seconds after which a silent sensor's work goes to another.")] = 30.0,
@@ -47,7 +48,7 @@ def serve(
         raise MissingExtraError(f"serving ({error.name})", "service") from None
 
     log_to_stderr(log_level)
-    tokens = Tokens(token)
+    tokens = Tokens(token, token_days)
     place = Place(host, port, tuple(allow_host or ()), certificate, key, tuple(trust_proxy or ()))
     service = Service(runs, place, tokens, lease_s=lease)
 

@@ -110,6 +110,10 @@ class LaboratoryRun(Run):
         self._run = run
         self._write_down_request()
 
+    def in_place(self) -> bool:
+        """Whether the file is still as this process has left it; any thread may ask."""
+        return self._run.in_place()
+
     def request(self, number: int) -> Request:
         """The request of this number, which is open or answered."""
         request = self.ask()

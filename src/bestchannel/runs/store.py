@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from bestchannel.compiled import logger
-from bestchannel.errors import BestChannelError, InputError
+from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.runs.history import Entry, History, Record
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import Kind, NotWrittenError, connected, is_empty, make_durable, transaction
@@ -31,6 +32,12 @@ PATIENCE_S = 60.0
 
 BRIEFLY_S = 3.0
 """How long who may go on for days waits for another such; and when a sitting that waits longer says so."""
+
+MOST_LOG = 2**22
+"""Bytes of SQLite's log of what was written last, after which that is put into the file itself."""
+
+Stamp = tuple[int, int, int, int] | None
+"""By which it shows whether somebody else has replaced a file or written to it; None where there is none."""
 
 RUN = Kind(
     "run",
@@ -54,18 +61,33 @@ class InUseError(BestChannelError, OSError):
     """A run that another process writes to."""
 
 
+class ReplacedError(MissingFileError):
+    """A run whose file was moved, deleted or overwritten while it was open."""
+
+
 class Store:
-    """A run that this process, and no other, writes to."""
+    """A run that this process, and no other, writes to.
+
+    SQLite does not notice when another file is copied over this one, and would write into that. Here it changes the
+    file only where it is told to (`_put_log_into_file`), so that whatever else does is seen.
+    """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, history: History) -> None:
-        self.path = path
-        self.history = history
+        self.path, self.history = path, history
         self._connection = connection
+        self._log = path.with_name(f"{path.name}-wal")
+        self._stamp, self._filing = _stamp(path), threading.Lock()
+
+    def in_place(self) -> bool:
+        """Whether the file is as this process has left it; any thread may ask."""
+        with self._filing:
+            return _stamp(self.path) == self._stamp
 
     def append(self, *records: Record) -> None:
         """Put the records on disk as the next entries, all or none."""
         entries = self.history.next_entries(*records)
         rows = [(e.number, e.kind, e.request, e.content, e.seal) for e in entries]
+        self._refuse_other_file()
         with RUN.speaking(self.path), transaction(self._connection):
             RUN.upgrade(self._connection)
             try:
@@ -73,8 +95,41 @@ class Store:
                 self._connection.executemany("INSERT INTO times VALUES (?, ?)", [(e.number, e.time) for e in entries])
             except sqlite3.IntegrityError:
                 raise InUseError(f"{self.path}: another process has written to this run meanwhile; try again") from None
+        self._refuse_other_file()
         for entry in entries:
             self.history.add(entry)
+        with suppress(FileNotFoundError):
+            if self._log.stat().st_size > MOST_LOG:
+                self._put_log_into_file()
+
+    def close(self, reader: sqlite3.Connection) -> None:
+        """Let go of the file.
+
+        Whichever connection is closed last puts SQLite's log into the file. Where that was overwritten, the log is
+        deleted, and the reader, which cannot write, is last.
+        """
+        in_place, found = self.in_place(), _stamp(self.path)
+        overwritten = not in_place and found and self._stamp and found[:2] == self._stamp[:2]
+        for ending in ("-wal", "-shm") if overwritten else ():
+            self.path.with_name(f"{self.path.name}{ending}").unlink(missing_ok=True)
+        for connection in (self._connection, reader) if overwritten else (reader, self._connection):
+            connection.close()
+        self._stamp = _stamp(self.path) if in_place else self._stamp
+
+    def _refuse_other_file(self) -> None:
+        if not self.in_place():
+            raise ReplacedError(
+                f"{self.path}: the file of the run was moved, deleted or overwritten while it was open, and nothing"
+                " more is written to it; open it again to go on with what it holds now"
+            )
+
+    def _put_log_into_file(self) -> None:
+        """Let SQLite empty its log into the file, unless somebody reads from the log just now."""
+        with self._filing, RUN.speaking(self.path):
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000:.0f}")
+            self._stamp = _stamp(self.path)
 
 
 def read(path: str | os.PathLike[str]) -> History:
@@ -97,14 +152,15 @@ def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
         with RUN.speaking(Path(path)):
             if not is_empty(connection):
                 raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
-        yield _begin(Path(path), connection, settings)
+        with _guarded(_begin(Path(path), connection, settings), connection) as store:
+            yield store
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str], patience_s: float = BRIEFLY_S) -> Iterator[Store]:
     """A run that exists, once no other process writes to it; after `patience_s` seconds that is refused."""
-    with _writer(Path(path), 0, patience_s) as connection:
-        yield _open(Path(path), connection)
+    with _writer(Path(path), 0, patience_s) as connection, _guarded(_open(Path(path), connection), connection) as store:
+        yield store
 
 
 @contextmanager
@@ -113,13 +169,11 @@ def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterato
     with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as connection:
         with RUN.speaking(Path(path)):
             empty = is_empty(connection)
-        if empty:
-            yield _begin(Path(path), connection, settings)
-            return
-        store = _open(Path(path), connection)
+        store = _begin(Path(path), connection, settings) if empty else _open(Path(path), connection)
         with RUN.speaking(store.path):
             store.history.settings.refuse_other(settings)
-        yield store
+        with _guarded(store, connection):
+            yield store
 
 
 def _begin(path: Path, connection: sqlite3.Connection, settings: Settings) -> Store:
@@ -134,7 +188,28 @@ def _open(path: Path, connection: sqlite3.Connection) -> Store:
     with RUN.speaking(path):
         history = _history(connection)
         make_durable(connection)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
     return Store(path, connection, history)
+
+
+@contextmanager
+def _guarded(store: Store, connection: sqlite3.Connection) -> Iterator[Store]:
+    """The store, and a reader that is opened so that SQLite's log can be kept out of a file copied over this one."""
+    with RUN.speaking(store.path):
+        reader = connected(store.path, "mode=ro", PATIENCE_S)
+        reader.execute("SELECT count(*) FROM log").fetchall()
+    try:
+        yield store
+    finally:
+        store.close(reader)
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_settings(path: str | os.PathLike[str]) -> Settings:

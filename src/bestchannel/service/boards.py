@@ -14,11 +14,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bestchannel.errors import BestChannelError
-from bestchannel.report.provenance import origin_of
-from bestchannel.service.calls import RefusedError
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice, live_report_of_file, live_report_of_packed, packed_result
-from bestchannel.service.messages import Refusal, RunStatus, encoded
+from bestchannel.service.messages import LiveReport, Refusal, RunStatus, encoded
 from bestchannel.service.standings import all_standings, standing
 
 STATUS_S, LIST_S, REPORT_S = 0.4, 1.0, 1.0
@@ -32,8 +30,6 @@ LONGEST_S = 15.0
 
 QUIET_S = 10.0
 """How often a stream says that it is alive."""
-
-MOST_WATCHERS = 500
 
 LIST = ""
 """The subject of the board that lists all runs; no run has this name."""
@@ -64,8 +60,9 @@ class Event:
 class Board:
     """The last event of each kind about one subject, which writers keep current while somebody watches."""
 
-    def __init__(self, *writers: Writer) -> None:
+    def __init__(self, *writers: Writer, without_paths: Callable[[str], str] = str) -> None:
         self.events: dict[str, Event] = {}
+        self._without_paths = without_paths
         self.watchers = 0
         self.news = asyncio.Event()
         self._tasks = [asyncio.create_task(self._written(writer)) for writer in (*writers, _say_alive)]
@@ -93,7 +90,7 @@ class Board:
             try:
                 await writer(self)
             except BestChannelError as error:
-                self.post("trouble", encoded(Refusal(str(error))))
+                self.post("trouble", encoded(Refusal(self._without_paths(str(error)))))
             except Exception:
                 log.exception("fault", extra={"fields": {"what": "board"}})
             await asyncio.sleep(LIST_S)
@@ -121,22 +118,20 @@ class RunWriter:
             mark = snapshot.requests, snapshot.state
             ended = self._mark is None or self._mark[1] != snapshot.state
             if mark != self._mark and (ended or time.monotonic() >= due):
-                title, body, took = await self._drawn()
-                self._mark = mark  # not before: what could not be drawn, as while too much waits, is drawn later
-                board.post("report", json.dumps({"title": title, "body": body}).encode(), f"{mark[0]}-{mark[1]}")
+                report, took = await self._drawn()
+                self._mark = mark  # not before: what could not be drawn is drawn later
+                board.post("report", encoded(report), f"{mark[0]}-{mark[1]}")
                 due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
 
-    async def _drawn(self) -> tuple[str, str, float]:
-        """Title and body of the report, and how much processor time it took."""
+    async def _drawn(self) -> tuple[LiveReport, float]:
+        """The report, and how much processor time it took."""
         hosted = self._desk.folder.hosted.get(self._name)
         if hosted is None:
-            return await self._office.do(live_report_of_file, self._desk.folder.path(self._name))
-        packed, packing = await asyncio.wrap_future(
-            hosted.ask(lambda run: packed_result(run.outcome(), origin_of(run, hosted.path)))
-        )
-        title, body, drawing = await self._office.do(live_report_of_packed, packed)
-        return title, body, packing + drawing
+            return await self._office.do_for_watchers(live_report_of_file, self._desk.folder.path(self._name))
+        packed, packing = await asyncio.wrap_future(hosted.ask(lambda run: packed_result(run, hosted.path)))
+        report, drawing = await self._office.do_for_watchers(live_report_of_packed, packed)
+        return report, packing + drawing
 
 
 class ListWriter:
@@ -177,8 +172,6 @@ class Boards:
         """Events of these kinds from now on; `last` is the id of the last report that the watcher has seen."""
         if subject != LIST:
             self._desk.folder.path(subject)
-        if self.watchers >= MOST_WATCHERS:
-            raise RefusedError(503, "watchers", "too many watch now; try again later", {"retry-after": "10"})
         return self._events(subject, last, kinds)
 
     async def _events(self, subject: str, last: str, kinds: Sequence[str]) -> AsyncIterator[bytes]:
@@ -203,12 +196,11 @@ class Boards:
                 self._boards.pop(subject, None)
 
     def _new_board(self, subject: str) -> Board:
-        if subject == LIST:
-            board = Board(ListWriter(self._desk, self._shown).tell)
-        else:
+        writers: tuple[Writer, ...] = (ListWriter(self._desk, self._shown).tell,)
+        if subject != LIST:
             writer = RunWriter(subject, self._desk, self._office)
-            board = Board(writer.tell, writer.draw)
-        self._boards[subject] = board
+            writers = writer.tell, writer.draw
+        board = self._boards[subject] = Board(*writers, without_paths=self._desk.folder.without_paths)
         return board
 
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, quote
 
-from bestchannel.errors import BestChannelError
-from bestchannel.service.messages import Refusal, encoded
+from bestchannel.service.limits import Party, Room
+from bestchannel.service.messages import Refusal, RefusedError, encoded
 from bestchannel.service.scopes import Scope
 
 JSON, HTML, TEXT, EVENTS = (
@@ -24,14 +24,6 @@ NOBODY = Scope("nobody")
 """What a call without a token may do: what is open to all."""
 
 
-class RefusedError(BestChannelError):
-    """A call that a rule refuses: its status, the rule that logs and metrics name, and a sentence."""
-
-    def __init__(self, status: int, rule: str, sentence: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(sentence)
-        self.status, self.rule, self.headers = status, rule, headers or {}
-
-
 @dataclass(frozen=True)
 class Call:
     """What a client asks, after every rule has let it pass."""
@@ -40,6 +32,8 @@ class Call:
     path: str
     query_text: str
     headers: Mapping[str, str]
+    peer: str = "local"
+    secure: bool = False
     scope: Scope = NOBODY
     body: bytes = b""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -47,6 +41,11 @@ class Call:
     def query(self, key: str) -> str | None:
         """The first value of a key in the query."""
         return field_of(self.query_text, key)
+
+    @property
+    def party(self) -> Party:
+        """Who calls: the bearer of the token, or the address."""
+        return self.scope.party or Party.at(self.peer)
 
     @property
     def wants_page(self) -> bool:
@@ -61,12 +60,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a client gets: a body, or a stream that goes on until the client or the service ends it."""
+    """What a client gets: a body, or a stream that goes on until the client or the service ends it.
+
+    A stream holds a place in the `room` until it ends.
+    """
 
     status: int
     body: bytes | AsyncIterator[bytes] = b""
     kind: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+    room: Room | None = None
 
 
 def field_of(form: str, key: str) -> str | None:

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.runs import store
@@ -15,6 +16,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.runs.settings import Settings
 from bestchannel.service.hosted_run import Snapshot, judged_late
 from bestchannel.service.letters import Dictionary, Placed
+from bestchannel.service.limits import Hold, Party, Room
 from bestchannel.service.memory import give_back
 from bestchannel.service.messages import KEPT, Change, LeaseWish, Lent, Offer, PieceOutcome, Received
 from bestchannel.service.metrics import Metrics
@@ -25,6 +27,9 @@ log = logging.getLogger(__name__)
 
 TICK_S = 0.5
 """Between two looks for leases that are over and runs that have ended."""
+
+SLICE_S = 0.005
+"""Of the event loop that is spent at once on those who wait for work."""
 
 PAUSED, IDLE = "paused", "idle"
 """What a sensor is told of a run whose owner has paused it, and where no run has its channels."""
@@ -38,30 +43,46 @@ class GoneError(BestChannelError, LookupError):
     """A lease that is over."""
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """A sensor that waits for work."""
+
+    wish: LeaseWish
+    party: Party
+    answer: asyncio.Future[Lent]
+
+
 class Desk:
     """The service without its protocol."""
 
-    def __init__(self, folder: RunFolder, metrics: Metrics) -> None:
+    def __init__(self, folder: RunFolder, metrics: Metrics, room: Room) -> None:
         self.folder, self.metrics = folder, metrics
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._room = room
+        self._waiting: dict[Hold, Waiting] = {}
         self._change = asyncio.Event()
         self._woken = False
         self._ended: dict[tuple[str, int], History] = {}
         self._reading = threading.Lock()
-        self._ticking: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
         """Host the open runs, and keep time."""
         self._loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.folder.open_all)
-        self._ticking = asyncio.create_task(self._tick())
+        self._tasks = [asyncio.create_task(self._tick()), asyncio.create_task(self._lend())]
 
     async def close(self) -> None:
         """Put what was offered on disk, and let go of the files."""
-        if self._ticking:
-            self._ticking.cancel()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.to_thread(self.folder.close)
-        self._wake()
+
+    def stop_waiting(self) -> None:
+        """Answer all calls that wait for work: there is none now."""
+        for waiting in self._waiting.values():
+            if not waiting.answer.done():
+                waiting.answer.set_result(Lent(waiting.wish.run, OPEN if waiting.wish.run else IDLE))
 
     def changed(self) -> None:
         """Wake whoever waits for a change; any thread may call it."""
@@ -69,11 +90,7 @@ class Desk:
             self._woken = True
             self._loop.call_soon_threadsafe(self._wake)
 
-    async def change(self, seconds: float) -> None:
-        """Wait until something changes, at most so long."""
-        await happened(self._change, seconds)
-
-    async def lease(self, wish: LeaseWish, scope: Scope) -> Lent:
+    async def lease(self, wish: LeaseWish, scope: Scope, party: Party) -> Lent:
         """Work for a sensor: now, or as soon as there is some within the time that it waits."""
         for channel in wish.channels:
             if not scope.senses(channel):
@@ -82,14 +99,18 @@ class Desk:
             state = await self._refuse_unknown(wish.run, wish.channels)
             if wish.run not in self.folder.hosted:
                 return Lent(wish.run, state)
-        deadline = time.monotonic() + wish.wait
-        while True:
-            before = self._change
-            lent = self._lent(wish)
-            left = deadline - time.monotonic()
-            if lent.parts or left <= 0 or (wish.run is not None and lent.state not in (OPEN, PAUSED)):
-                return lent
-            await happened(before, left)
+        lent = self._lent(wish, party)
+        if wish.wait <= 0 or _is_final(wish, lent):
+            return lent
+        async with self._room.held(party) as hold:
+            try:
+                async with asyncio.timeout(wish.wait):
+                    waiting = self._waiting[hold] = Waiting(wish, party, asyncio.get_running_loop().create_future())
+                    return await waiting.answer
+            except TimeoutError:
+                return self._lent(wish, party)
+            finally:
+                self._waiting.pop(hold, None)
 
     def renew(self, name: str, lease: str) -> float:
         """Let a lease last for as many seconds again."""
@@ -116,7 +137,7 @@ class Desk:
         judgements = await asyncio.wrap_future(hosted.offer(offer.request, pieces))
         kept = self._count(judgements, pieces)
         if offer.lease is not None and sensor in hosted.sensors:
-            hosted.renew(offer.lease, time.monotonic())
+            hosted.renew(offer.lease, time.monotonic(), answered=kept > 0)
             hosted.sensors[sensor].senses += kept
         return Received(hosted.snapshot.state, tuple(judgements))
 
@@ -142,17 +163,22 @@ class Desk:
             raise MissingFileError(f"there is no run {name!r} with such a channel")
         return snapshot.state
 
-    def _lent(self, wish: LeaseWish) -> Lent:
+    def take_back(self, party: Party) -> None:
+        """End all leases of a party."""
+        for hosted in self.folder.hosted.values():
+            hosted.take_back(party.name)
+
+    def _lent(self, wish: LeaseWish, party: Party) -> Lent:
         """A lease on some work that there is now, or why there is none."""
-        state, now = IDLE, time.monotonic()
+        state, now, sensor = IDLE, time.monotonic(), (party.name, wish.sensor)
         for name in [wish.run] if wish.run is not None else list(self.folder.hosted):
             hosted = self.folder.hosted.get(name)
             channels = hosted.letters.numbers(wish.channels) if hosted else frozenset[int]()
             if hosted is None or not channels:
                 continue
-            hosted.heard_of(wish.sensor, channels, now)
+            hosted.heard_of(sensor, channels, now)
             state = PAUSED if hosted.paused else hosted.snapshot.state
-            if lent := hosted.lend(wish.sensor, channels, wish.most, now):
+            if lent := hosted.lend(sensor, channels, wish.most, now):
                 number, lease = lent
                 self.metrics.leases += 1
                 parts = tuple(map(hosted.letters.lent, lease.parts))
@@ -188,14 +214,37 @@ class Desk:
 
     def _wake(self) -> None:
         self._woken = False
-        event, self._change = self._change, asyncio.Event()
-        event.set()
+        self._change.set()
+
+    async def _lend(self) -> None:
+        """Give work to those who wait, parties in turn, whenever there may be some; others are heard meanwhile."""
+        while True:
+            await self._change.wait()
+            self._change.clear()
+            began = time.perf_counter()
+            for hold in list(self._room.in_turn()):
+                if time.perf_counter() - began > SLICE_S:
+                    await asyncio.sleep(SLICE_S)
+                    began = time.perf_counter()
+                try:
+                    self._try_to_lend(hold)
+                except Exception:  # whatever one of them has met with, the others wait
+                    log.exception("fault", extra={"fields": {"what": "lease"}})
+
+    def _try_to_lend(self, hold: Hold) -> None:
+        waiting = self._waiting.get(hold)
+        if waiting is None or waiting.answer.done():
+            return
+        lent = self._lent(waiting.wish, waiting.party)
+        if _is_final(waiting.wish, lent):
+            waiting.answer.set_result(lent)
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
             try:
                 self._expire()
+                self._wake()  # a lease that never answers may be another's by now
                 if await asyncio.to_thread(self.folder.let_go_of_ended):
                     give_back()
             except Exception:  # whatever one run has met with, the others need the next tick
@@ -205,14 +254,9 @@ class Desk:
         for hosted in list(self.folder.hosted.values()):
             for lease in hosted.expire(time.monotonic()):
                 self.metrics.expired += 1
-                log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor}})
+                log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
 
 
-async def happened(event: asyncio.Event, seconds: float) -> bool:
-    """Whether the event came within so long."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
+def _is_final(wish: LeaseWish, lent: Lent) -> bool:
+    """Whether waiting longer changes nothing."""
+    return bool(lent.parts) or (wish.run is not None and lent.state not in (OPEN, PAUSED))

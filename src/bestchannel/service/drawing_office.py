@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import multiprocessing
 import os
 import pickle
@@ -12,8 +13,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bestchannel import runs
 from bestchannel.compiled import leave_announcing_to_the_parent
@@ -21,37 +24,66 @@ from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import as_document
-from bestchannel.service.calls import RefusedError
+from bestchannel.service.limits import Party, Room
+from bestchannel.service.messages import LiveReport
 
 NICENESS = 5
 """Whoever senses comes first."""
-
-MOST_WAITING = 32
-"""Reports and results that are drawn or wait for it."""
 
 R = TypeVar("R")
 
 
 class DrawingOffice:
-    """One process that draws, started when it is first needed, and again should it die."""
+    """One process that draws, started when it is first needed, and again should it die.
 
-    def __init__(self) -> None:
+    It draws for the owner first, then for those who watch, of whom many are shown one drawing, then for the others.
+    """
+
+    def __init__(self, room: Room) -> None:
         self._pool: ProcessPoolExecutor | None = None
-        self._waiting = 0
+        self._room = room
+        self._queue: list[tuple[int, int, asyncio.Future[Any], Callable[[], Any]]] = []
+        self._asked = 0
+        self._drawing: asyncio.Task[None] | None = None
 
-    async def do(self, work: Callable[..., R], *arguments: object) -> R:
+    async def do(self, party: Party, work: Callable[..., R], *arguments: object) -> R:
         """What the work returns; where too much is waiting, it is refused."""
-        if self._waiting >= MOST_WAITING:
-            raise RefusedError(503, "busy", "too many reports are being drawn; try again later", {"retry-after": "5"})
+        async with self._room.held(party):
+            return await self._in_turn(0 if party.owns else 2, partial(work, *arguments))
+
+    async def do_for_watchers(self, work: Callable[..., R], *arguments: object) -> R:
+        """What the work returns."""
+        return await self._in_turn(1, partial(work, *arguments))
+
+    async def _in_turn(self, rank: int, work: Callable[[], R]) -> R:
+        self._asked += 1
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._queue, (rank, self._asked, answer, work))
+        if self._drawing is None or self._drawing.done():
+            self._drawing = asyncio.create_task(self._draw())
+        return await answer
+
+    async def _draw(self) -> None:
+        while self._queue:
+            _, _, answer, work = heapq.heappop(self._queue)
+            if answer.done():  # nobody waits for it any more
+                continue
+            try:
+                drawn, error = await self._drawn(work), None
+            except Exception as raised:
+                drawn, error = None, raised
+            if not answer.done() and error is not None:
+                answer.set_exception(error)
+            elif not answer.done():
+                answer.set_result(drawn)
+
+    async def _drawn(self, work: Callable[[], R]) -> R:
         loop = asyncio.get_running_loop()
-        self._waiting += 1
         try:
-            return await loop.run_in_executor(self._started(), work, *arguments)
+            return await loop.run_in_executor(self._started(), work)
         except BrokenProcessPool:
             self.close()
-            return await loop.run_in_executor(self._started(), work, *arguments)
-        finally:
-            self._waiting -= 1
+            return await loop.run_in_executor(self._started(), work)
 
     def close(self) -> None:
         """End the process."""
@@ -66,28 +98,29 @@ class DrawingOffice:
         return self._pool
 
 
-def packed_result(result: Identification, origin: Provenance) -> tuple[bytes, float]:
-    """A run on its way to the process that draws it, and the processor time that packing took."""
+def packed_result(run: runs.Run, path: Path) -> tuple[bytes, float]:
+    """A run as it stands, on its way to the process that draws it, and the processor time that packing took."""
     began = time.thread_time()
-    return pickle.dumps((result, origin)), time.thread_time() - began
+    return pickle.dumps((run.outcome(), origin_of(run, path), datetime.now(UTC))), time.thread_time() - began
 
 
-def live_report_of_packed(packed: bytes) -> tuple[str, str, float]:
+def live_report_of_packed(packed: bytes) -> tuple[LiveReport, float]:
     """The live report on a run that was packed, and the processor time that it took."""
     return live_report(*pickle.loads(packed))
 
 
-def live_report(result: Identification, origin: Provenance) -> tuple[str, str, float]:
-    """Title and body of the report on a run (see `without_styles`), and the processor time that it took."""
+def live_report(result: Identification, origin: Provenance, stood: datetime) -> tuple[LiveReport, float]:
+    """The report on a run as it stood at that time (see `without_styles`), and the processor time that it took."""
     began = time.process_time()
     title, body = title_and_body(result, origin)
-    return title, without_styles(body), time.process_time() - began
+    report = LiveReport(title, without_styles(body), result.senses, stood.isoformat(timespec="seconds"))
+    return report, time.process_time() - began
 
 
-def live_report_of_file(path: Path) -> tuple[str, str, float]:
+def live_report_of_file(path: Path) -> tuple[LiveReport, float]:
     """The same of a run as its file stands."""
-    run = runs.view(path)
-    return live_report(run.outcome(), origin_of(run, path))
+    run, stood = runs.view(path), datetime.now(UTC)
+    return live_report(run.outcome(), origin_of(run, path), stood)
 
 
 def without_styles(body: str) -> str:

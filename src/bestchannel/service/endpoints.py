@@ -5,25 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from bestchannel.runs import store
 from bestchannel.service import messages, pages
 from bestchannel.service.application import ALL, Endpoint
 from bestchannel.service.boards import LIST, Boards
-from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, RefusedError, Reply, answer, field_of, redirect
+from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, Reply, answer, field_of, redirect
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
 from bestchannel.service.guard import Guard
-from bestchannel.service.messages import parsed
+from bestchannel.service.limits import Limits, Party
+from bestchannel.service.messages import RefusedError, parsed
 from bestchannel.service.openapi import description
-from bestchannel.service.scopes import OWN, SENSE, VIEW
+from bestchannel.service.scopes import ID, LONGEST, OWN, SENSE, VIEW
 from bestchannel.service.standings import all_standings, standing
 
 SQLITE = "application/vnd.sqlite3"
 
-MOST_COPIES = 2
-"""Files that are copied at the same time: a copy takes memory, and a thread that others wait for."""
+BLOCK = 2**16
+"""Bytes of a file that are sent at once."""
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +35,8 @@ log = logging.getLogger(__name__)
 class Endpoints:
     """The handlers, and the table of them."""
 
-    def __init__(self, desk: Desk, boards: Boards, office: DrawingOffice, guard: Guard) -> None:
-        self._desk, self._boards, self._office, self._guard = desk, boards, office, guard
-        self._copies = asyncio.Semaphore(MOST_COPIES)
+    def __init__(self, desk: Desk, boards: Boards, office: DrawingOffice, guard: Guard, limits: Limits) -> None:
+        self._desk, self._boards, self._office, self._guard, self._limits = desk, boards, office, guard, limits
         m = messages
         self.table = [
             Endpoint("POST", "/api/leases", SENSE, "Lend work to a sensor", self.lease, m.LeaseWish, m.Lent,
@@ -57,6 +60,8 @@ class Endpoints:
             Endpoint("GET", "/api/runs/{run}/report", VIEW, "The report as one HTML file", self.report, kind=HTML,
                      refusals=(404, 503)),
             Endpoint("POST", "/api/tokens", OWN, "Make a token for others", self.token, m.TokenWish, m.Made),
+            Endpoint("DELETE", "/api/tokens/{id}", OWN, "Revoke a token, by its id", self.revoke, None, m.RevokedToken,
+                     refusals=(404,)),
             Endpoint("GET", "/runs/{run}/events", VIEW, "The standing and the report of a run as server-sent events",
                      self.events, kind=EVENTS, refusals=(404, 503)),
             Endpoint("GET", "/events", VIEW, "All runs as server-sent events", self.list_events, kind=EVENTS,
@@ -74,7 +79,7 @@ class Endpoints:
 
     async def lease(self, call: Call) -> Reply:
         """Lend work."""
-        return answer(await self._desk.lease(parsed(call.body, messages.LeaseWish), call.scope))
+        return answer(await self._desk.lease(parsed(call.body, messages.LeaseWish), call.scope, call.party))
 
     async def offer(self, call: Call) -> Reply:
         """Take pieces; 409 where one of them was refused, whatever became of the others."""
@@ -116,40 +121,59 @@ class Endpoints:
     async def file(self, call: Call) -> Reply:
         """A copy of the file at one moment."""
         path = self._desk.folder.path(call.names["run"])
-        async with self._copies:
-            return _download(await asyncio.to_thread(store.copied, path), SQLITE, path.name)
+        async with self._limits.copies.held(call.party):
+            content = await asyncio.to_thread(store.copied, path)
+        reply = _download(_blocks(content), SQLITE, path.name)
+        return replace(reply, headers={**reply.headers, "content-length": str(len(content))}, room=self._limits.copies)
 
     async def result(self, call: Call) -> Reply:
         """The JSON that `verify` checks."""
         path = self._desk.folder.path(call.names["run"])
-        found = await self._office.do(result_of_file, path)
+        found = await self._office.do(call.party, result_of_file, path)
         return _download(messages.encoded(found), "application/json", f"{path.stem}.json")
 
     async def report(self, call: Call) -> Reply:
         """The report that `bestchannel report` writes."""
         path = self._desk.folder.path(call.names["run"])
-        return _download((await self._office.do(report_of_file, path)).encode(), HTML, f"{path.stem}.html")
+        drawn = await self._office.do(call.party, report_of_file, path)
+        return _download(drawn.encode(), HTML, f"{path.stem}.html")
 
     async def token(self, call: Call) -> Reply:
         """Make a token."""
         wish = parsed(call.body, messages.TokenWish)
         if wish.scope == VIEW and wish.channels is not None:
             raise RefusedError(400, "input", "a token to look takes no channels; leave them out")
-        token = self._guard.tokens.made_for(wish.scope, wish.channels)
-        log.info("token made", extra={"fields": {"scope": wish.scope, "channels": wish.channels}})
-        scheme = call.headers.get("x-forwarded-proto", "http")
-        return answer(messages.Made(token, f"{scheme}://{call.headers['host']}/?token={token}"))
+        token = self._guard.tokens.made_for(wish.scope, wish.channels, wish.days)
+        made = self._guard.tokens.scope(token)
+        if made is None:
+            raise RefusedError(400, "input", f"the channels make the token longer than {LONGEST:,} letters; name fewer")
+        ends = datetime.fromtimestamp(made.expires, UTC).isoformat(timespec="seconds")
+        log.info("token made", extra={"fields": {"scope": wish.scope, "channels": wish.channels, "id": made.id}})
+        address = f"{'https' if call.secure else 'http'}://{call.headers['host']}"
+        return answer(messages.Made(token, f"{address}/?token={token}", made.id, ends))
+
+    async def revoke(self, call: Call) -> Reply:
+        """Let a token be valid no more, and end all that its bearers hold."""
+        id = call.names["id"]
+        if not ID.fullmatch(id):
+            raise RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
+        await asyncio.to_thread(self._guard.tokens.revoke, id)
+        bearer = Party.of_token(id)
+        self._limits.clear(bearer)
+        self._desk.take_back(bearer)
+        log.info("token revoked", extra={"fields": {"id": id}})
+        return answer(messages.RevokedToken(id))
 
     async def events(self, call: Call) -> Reply:
         """Stream the events of a run."""
         last = call.headers.get("last-event-id") or call.query("last") or ""
         kinds = ("trouble", "status", "report", "quiet")
         shown = [kind for kind in kinds if kind != "report" or call.query("report") != "no"]
-        return _streamed(await self._boards.stream(call.names["run"], last, shown))
+        return self._streamed(await self._boards.stream(call.names["run"], last, shown))
 
     async def list_events(self, call: Call) -> Reply:
         """Stream the list of all runs."""
-        return _streamed(await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
+        return self._streamed(await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
 
     async def run_page(self, call: Call) -> Reply:
         """The page of a run."""
@@ -167,10 +191,10 @@ class Endpoints:
     async def login(self, call: Call) -> Reply:
         """Take a token from the form."""
         token = (field_of(call.body.decode("latin-1"), "token") or "").strip()
-        if self._guard.signed_in(token, call.names["peer"]) is None:
-            log.warning("refused", extra={"fields": {"rule": "token", "path": "/login", "peer": call.names["peer"]}})
+        if self._guard.signed_in(token, call.peer) is None:
+            log.warning("refused", extra={"fields": {"rule": "token", "path": "/login", "peer": call.peer}})
             return redirect("/login?wrong=1")
-        return redirect("/", {"set-cookie": self._guard.set_cookie(token)})
+        return redirect("/", {"set-cookie": self._guard.set_cookie(token, secure=call.secure)})
 
     async def static(self, call: Call) -> Reply:
         """A style sheet or the script."""
@@ -194,12 +218,20 @@ class Endpoints:
 
     async def openapi(self, call: Call) -> Reply:
         """Describe all of this."""
-        return answer(description(self.table))
+        return Reply(200, self._description)
+
+    @cached_property
+    def _description(self) -> bytes:
+        return messages.encoded(description(self.table))
+
+    def _streamed(self, stream: AsyncIterator[bytes]) -> Reply:
+        return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"}, self._limits.streams)
 
 
-def _streamed(stream: AsyncIterator[bytes]) -> Reply:
-    return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"})
+async def _blocks(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), BLOCK):
+        yield content[start : start + BLOCK]
 
 
-def _download(body: bytes, kind: str, name: str) -> Reply:
+def _download(body: bytes | AsyncIterator[bytes], kind: str, name: str) -> Reply:
     return Reply(200, body, kind, {"content-disposition": f'attachment; filename="{name}"'})

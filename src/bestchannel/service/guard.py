@@ -6,13 +6,15 @@ import asyncio
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
-from bestchannel.service.calls import NOBODY, RefusedError
-from bestchannel.service.scopes import LONGEST, Scope, Tokens
+from bestchannel.service.calls import NOBODY
+from bestchannel.service.limits import Party, Room
+from bestchannel.service.messages import RefusedError
+from bestchannel.service.scopes import Scope, Tokens
 
 MOST_BODY = 2**20
 """Bytes of a body."""
@@ -34,9 +36,9 @@ class Rates:
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate, self._burst = rate, burst
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
-    def take(self, client: str) -> float:
+    def take(self, client: Hashable) -> float:
         """Count a call: 0, or the seconds after which the client may try again."""
         now = time.monotonic()
         left, then = self._left.pop(client, (self._burst, now))
@@ -51,8 +53,8 @@ class Rates:
 class Guard:
     """What lets calls pass or refuses them; `names` are the hosts that the service is called by."""
 
-    def __init__(self, tokens: Tokens, names: Collection[str], *, any_address: bool, cookie: str, secure: bool) -> None:
-        self.tokens, self._cookie, self._secure = tokens, cookie, secure
+    def __init__(self, tokens: Tokens, names: Collection[str], *, any_address: bool, cookie: str) -> None:
+        self.tokens, self._cookie = tokens, cookie
         self._names, self._any_address = LOOPBACK | {name.lower() for name in names}, any_address
         self._owner, self._others = Rates(10_000, 20_000), Rates(2000, 4000)
         self._strangers, self._failures = Rates(100, 400), Rates(1, 20)
@@ -83,28 +85,28 @@ class Guard:
         bearer = headers.get("authorization", "")
         by_cookie = not bearer
         token = self._cookie_token(headers) if by_cookie else bearer.removeprefix("Bearer ").strip()
-        scope = self.tokens.scope(token) if token and len(token) <= LONGEST and token.isascii() else None
-        if scope is not None:
-            self._limit(self._owner if scope.owns else self._others, f"{peer} {hash(token)}", "rate")
-            return scope, by_cookie
+        judged = self.tokens.judged(token)
+        if isinstance(judged, Scope):
+            self._limit(self._owner if judged.owns else self._others, judged.party, "rate")
+            return judged, by_cookie
         if token and not by_cookie:
-            self._limit(self._failures, peer, "token rate")
-            raise RefusedError(401, "token", "the token is not valid here", {"www-authenticate": "Bearer"})
-        self._limit(self._strangers, peer, "rate")
+            self._limit(self._failures, Party.at(peer), "token rate")
+            raise RefusedError(401, "token", judged, {"www-authenticate": "Bearer"})
+        self._limit(self._strangers, Party.at(peer), "rate")
         return NOBODY, False
 
     def signed_in(self, token: str, peer: str) -> Scope | None:
         """What a token permits that a person brings, by address or form."""
-        scope = self.tokens.scope(token) if token and len(token) <= LONGEST and token.isascii() else None
+        scope = self.tokens.scope(token)
         if scope is None:
-            self._limit(self._failures, peer, "token rate")
+            self._limit(self._failures, Party.at(peer), "token rate")
         return scope
 
-    def set_cookie(self, token: str) -> str:
+    def set_cookie(self, token: str, *, secure: bool) -> str:
         """The header that lets a browser keep the token, for this service only and out of reach of scripts."""
-        return f"{self._cookie}={token}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if self._secure else ''}"
+        return f"{self._cookie}={token}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
 
-    def _limit(self, rates: Rates, client: str, rule: str) -> None:
+    def _limit(self, rates: Rates, client: Party | None, rule: str) -> None:
         if wait := rates.take(client):
             raise RefusedError(
                 429, rule, "too many calls; wait as Retry-After says", {"retry-after": str(int(wait) + 1)}
@@ -118,14 +120,14 @@ class Guard:
         return cookies[self._cookie].value if self._cookie in cookies else ""
 
 
-async def read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
-    """The body of a call, which must be short and arrive soon."""
+async def read_body(headers: Mapping[str, str], receive: Receive, room: Room, party: Party) -> bytes:
+    """The body of a call, which must be short and arrive soon; it holds a place in the room meanwhile."""
     declared = headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > MOST_BODY:
         raise _too_large()
     body = bytearray()
     try:
-        async with asyncio.timeout(BODY_S):
+        async with room.held(party), asyncio.timeout(BODY_S):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":

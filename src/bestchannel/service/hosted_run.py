@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -17,13 +18,13 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from bestchannel import runs
-from bestchannel.errors import BestChannelError, MissingFileError
+from bestchannel.errors import BestChannelError
 from bestchannel.policies import NearlyBest, Status
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.settings import Settings
-from bestchannel.service.ledger import Lease, Ledger
+from bestchannel.service.ledger import Lease, Ledger, Sensor
 from bestchannel.service.letters import Dictionary, Placed
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
@@ -33,14 +34,20 @@ MOST_AT_ONCE = 512
 MOST_LEASES, MOST_PARTS, MOST_SENSORS = 1000, 256, 1000
 """Leases of a run, parts of a lease, and sensors of a run that are remembered."""
 
+MOST_LEASES_OF_ONE = 500
+"""Leases of a run that the bearers of one token hold."""
+
+QUIET_LEASES = 10
+"""Times of a lease after which one that was renewed and not answered goes to a sensor with another token without any.
+
+Not sooner: whoever takes longer for some answers than for others would lose these more often.
+"""
+
 RECENT_S = 60.0
 """A sensor that was not heard of for so long does not share in the work."""
 
 FAILED = "failed"
 """The state of a run whose file or policy cannot go on; the log says why."""
-
-Identity = tuple[int, int]
-"""By which a system knows a file, whatever it is called: its device and its number there."""
 
 T = TypeVar("T")
 
@@ -107,7 +114,7 @@ def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
 
 @dataclass
 class SeenSensor:
-    """A sensor that was heard of: its channels by number, when, and how many senses it has answered."""
+    """A sensor that was heard of: its channels by number, when last, and how many senses it has answered."""
 
     channels: frozenset[int]
     seen: float
@@ -121,12 +128,12 @@ class HostedRun:
         self.name, self.path, self.lease_s = name, path, lease_s
         self.paused = False
         self._closed = False
-        self.sensors: dict[str, SeenSensor] = {}
+        self.sensors: dict[Sensor, SeenSensor] = {}
         self.snapshot: Snapshot
         self.settings: Settings
         self.letters: Dictionary
         self._changed = changed
-        self._identity: Identity | None = None
+        self.in_place: Callable[[], bool]
         self._ledger: Ledger | None = None
         self._lock = threading.Lock()
         self._tasks: SimpleQueue[Task] = SimpleQueue()
@@ -144,10 +151,6 @@ class HostedRun:
         self._thread.join()
         self._closed = True
         self._turn_away()
-
-    def in_place(self) -> bool:
-        """Whether its file is still the one that its path leads to."""
-        return _identity(self.path) == self._identity
 
     def offer(self, request: int, pieces: Iterable[Placed]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
@@ -172,27 +175,29 @@ class HostedRun:
                 if (task := self._tasks.get_nowait()) is not None:
                     task.answer.set_exception(runs.NotWrittenError("the run was closed meanwhile; try again"))
 
-    def lend(self, sensor: str, channels: Collection[int], most: int, now: float) -> tuple[int, Lease] | None:
-        """A lease on some of the open request, with its number: a fair share among the sensors of these channels."""
+    def lend(self, sensor: Sensor, channels: Collection[int], most: int, now: float) -> tuple[int, Lease] | None:
+        """A lease on some of the open request, with its number.
+
+        What is open is shared among the tokens whose sensors can reach these channels, and then among those of each.
+        """
         with self._lock:
             ledger = self._ledger
-            if ledger is None or self.paused or len(ledger.leases) >= MOST_LEASES:
+            if ledger is None or self.paused or not self._has_room(ledger, sensor[0], channels, now):
                 return None
-            share = -(-ledger.free_in(channels) // self._colleagues(channels, now))
-            lease = ledger.lend(
-                secrets.token_urlsafe(12), sensor, channels, min(most, share), MOST_PARTS, now + self.lease_s
-            )
+            share = min(most, self._share(ledger, sensor[0], channels, now))
+            lease = ledger.lend(secrets.token_urlsafe(12), sensor, channels, share, MOST_PARTS, now + self.lease_s, now)
             return None if lease is None else (ledger.number, lease)
 
-    def renew(self, id: str, now: float) -> bool:
+    def renew(self, id: str, now: float, *, answered: bool = False) -> bool:
         """Let a lease last again; whether there is one."""
         with self._lock:
             lease = self._ledger and self._ledger.leases.get(id)
             if lease:
                 lease.expires = now + self.lease_s
+                lease.answered = now if answered else lease.answered
             return bool(lease)
 
-    def holder(self, id: str | None) -> str | None:
+    def holder(self, id: str | None) -> Sensor | None:
         """The sensor that has a lease."""
         with self._lock:
             lease = self._ledger.leases.get(id) if self._ledger and id else None
@@ -214,12 +219,20 @@ class HostedRun:
             self._changed()
         return over
 
-    def heard_of(self, sensor: str, channels: Collection[int], now: float) -> None:
-        """Remember a sensor; of too many, the one that was silent longest is forgotten."""
+    def take_back(self, token: str) -> None:
+        """End all leases of the bearers of a token."""
+        _, _, leases = self.work_left()
+        for lease in leases:
+            if lease.sensor[0] == token:
+                self.give_back(lease.id)
+
+    def heard_of(self, sensor: Sensor, channels: Collection[int], now: float) -> None:
+        """Remember a sensor; of too many, one of the token that has the most is forgotten, the longest silent."""
         known = self.sensors.pop(sensor, None)
         self.sensors[sensor] = SeenSensor(frozenset(channels), now, known.senses if known else 0)
         if len(self.sensors) > MOST_SENSORS:
-            self.sensors.pop(next(iter(self.sensors)))
+            [(most, _)] = Counter(token for token, _ in self.sensors).most_common(1)
+            self.sensors.pop(next(seen for seen in self.sensors if seen[0] == most))
 
     def work_left(self) -> tuple[int, int, list[Lease]]:
         """Senses of the open request, those answered, and its leases."""
@@ -231,14 +244,37 @@ class HostedRun:
                 else (ledger.asked_senses, ledger.answered_senses, list(ledger.leases.values()))
             )
 
-    def _colleagues(self, channels: Collection[int], now: float) -> int:
-        recent = (seen for seen in self.sensors.values() if now - seen.seen < RECENT_S)
-        return max(1, sum(not seen.channels.isdisjoint(channels) for seen in recent))
+    def _share(self, ledger: Ledger, token: str, channels: Collection[int], now: float) -> int:
+        """Senses that a sensor with this token may have now."""
+        colleagues = Counter(
+            owner
+            for (owner, _), seen in self.sensors.items()
+            if now - seen.seen < RECENT_S and not seen.channels.isdisjoint(channels)
+        )
+        free, lent = ledger.free_in(channels), ledger.lent_in(channels)
+        tokens = len({token, *colleagues})
+        due = -(-(free + lent.total()) // tokens) - lent[token]
+        return max(0, -(-min(free, due) // max(1, colleagues[token])))
+
+    def _has_room(self, ledger: Ledger, token: str, channels: Collection[int], now: float) -> bool:
+        """Whether a sensor with this token may have a lease, if need be instead of one of the token with the most."""
+        leases = list(ledger.leases.values())
+        held = Counter(lease.sensor[0] for lease in leases)
+        if len(leases) >= MOST_LEASES:
+            over = [lease for lease in leases if held[lease.sensor[0]] > held[token] + 1]
+        elif not held[token] and not ledger.free_in(channels):
+            long_ago = now - QUIET_LEASES * self.lease_s
+            over = [lease for lease in leases if lease.answered < long_ago and lease.concerns(channels)]
+        else:
+            return held[token] < MOST_LEASES_OF_ONE
+        if over:
+            ledger.give_back(max(over, key=lambda lease: held[lease.sensor[0]]).id)  # the oldest of them
+        return bool(over)
 
     def _work(self) -> None:
         try:
             with runs.open_run(self.path, patience_s=store.BRIEFLY_S) as run:
-                self._identity = _identity(self.path)
+                self.in_place = run.in_place
                 self.settings, self.letters = run.settings, Dictionary(run.settings)
                 self._stand(run)
                 self._started.set_result(None)
@@ -279,8 +315,6 @@ class HostedRun:
             if judgement.outcome == KEPT
         ]
         try:
-            if not self.in_place():  # what is written now would be lost with the file that was here
-                raise MissingFileError(f"the file of the run {self.name} was moved or deleted")
             moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
         except BaseException as error:
             for offer in offers:
@@ -328,14 +362,6 @@ class HostedRun:
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:
             task.answer.set_exception(failure)
-
-
-def _identity(path: Path) -> Identity | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def judged_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:

@@ -9,6 +9,7 @@ the same work.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
 Row = tuple[int, int]
 """The numbers of a channel and of one of its inputs."""
+
+Sensor = tuple[str, str]
+"""Whose token a sensor uses, and what it is called."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,12 +52,20 @@ class Part:
 
 @dataclass
 class Lease:
-    """Parts lent to a sensor until a moment of the clock; `parts` are those that it has not answered yet."""
+    """Parts lent to a sensor until a moment of the clock; `parts` are those that it has not answered yet.
+
+    `answered` is when it last answered something, or was lent.
+    """
 
     id: str
-    sensor: str
+    sensor: Sensor
     parts: list[Part]
     expires: float
+    answered: float
+
+    def concerns(self, channels: Collection[int]) -> bool:
+        """Whether it has senses of one of these channels."""
+        return any(part.channel in channels for part in self.parts)
 
 
 @dataclass
@@ -133,7 +145,7 @@ class Ledger:
                 del self.leases[lease.id]
 
     def lend(
-        self, id: str, sensor: str, channels: Collection[int], most: int, most_parts: int, expires: float
+        self, id: str, sensor: Sensor, channels: Collection[int], most: int, most_parts: int, expires: float, now: float
     ) -> Lease | None:
         """Lend what is free of these channels, at most so many senses and parts; None where nothing is."""
         parts: list[Part] = []
@@ -142,7 +154,7 @@ class Ledger:
                 parts += self._take(row, most - sum(part.count for part in parts), most_parts - len(parts))
         if not parts:
             return None
-        lease = self.leases[id] = Lease(id, sensor, parts, expires)
+        lease = self.leases[id] = Lease(id, sensor, parts, expires, now)
         return lease
 
     def give_back(self, id: str) -> bool:
@@ -162,6 +174,13 @@ class Ledger:
     def free_in(self, channels: Collection[int]) -> int:
         """Senses of these channels that are neither answered nor lent."""
         return sum(part.count for row, parts in self._free.items() if row[0] in channels for part in parts)
+
+    def lent_in(self, channels: Collection[int]) -> Counter[str]:
+        """Senses of these channels that are lent, by whose token."""
+        lent: Counter[str] = Counter()
+        for lease in self.leases.values():
+            lent[lease.sensor[0]] += sum(part.count for part in lease.parts if part.channel in channels)
+        return lent
 
     def _take(self, row: Row, most: int, most_parts: int) -> list[Part]:
         taken: list[Part] = []

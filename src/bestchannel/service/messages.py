@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from bestchannel.errors import InputError
+from bestchannel.errors import BestChannelError, InputError
 
 MOST_SENSES = 2**53
 """Of one part: what every reader of JSON holds exactly."""
@@ -17,9 +18,13 @@ MOST_PIECES = 1000
 MOST_CHANNELS = 1000
 MOST_OUTPUTS = 65_536
 LONGEST_WAIT_S = 30.0
+LONGEST_DAYS = 3650.0
 
 RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="The name of a run.")]
-Label = Annotated[str, Meta(min_length=1, max_length=200)]
+VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n)"
+"""Text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it."""
+
+Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
 Count = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
 LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 
@@ -129,13 +134,22 @@ class TokenWish(Struct, forbid_unknown_fields=True, frozen=True):
 
     scope: Literal["view", "sense"]
     channels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)] | None = None
+    days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS, description="How long it is valid.")] | None = None
 
 
 class Made(Struct, frozen=True):
-    """A token, and the address with it."""
+    """A token, the address with it, the id by which it is revoked, and when it ends."""
 
     token: str
     url: str
+    id: str
+    expires: str
+
+
+class RevokedToken(Struct, frozen=True):
+    """A token that is valid no more."""
+
+    id: str
 
 
 class SensorStatus(Struct, frozen=True):
@@ -187,10 +201,27 @@ class RunList(Struct, frozen=True):
     runs: tuple[RunStatus, ...]
 
 
+class LiveReport(Struct, frozen=True):
+    """A drawn report: what stood when so many senses were told, at that time."""
+
+    title: str
+    body: str
+    senses: int
+    time: str
+
+
 class Refusal(Struct, frozen=True):
     """Why something was refused, in one sentence."""
 
     error: str
+
+
+class RefusedError(BestChannelError):
+    """A call that a rule refuses: its status, the rule that logs and metrics name, and a sentence."""
+
+    def __init__(self, status: int, rule: str, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.rule, self.headers = status, rule, headers or {}
 
 
 Message = TypeVar("Message")

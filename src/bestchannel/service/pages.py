@@ -41,6 +41,7 @@ def run_page(status: RunStatus, *, owner: bool) -> str:
         f"{status.run} · bestchannel",
         bar,
         tag("div", now, *([_controls()] if owner else []), _downloads(status.run), class_="live"),
+        tag("p", id="as-of", class_="as-of", hidden=""),
         tag("main", tag("p", "The report is being drawn …", class_="lead"), id="report"),
         data_run=status.run,
     )
@@ -136,7 +137,9 @@ def _new_run() -> Html:
     policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
     fields = (
         _field("Name", _input("name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off")),
-        _field("Channels: name, inputs, outputs", tag("textarea", EXAMPLE, name="channels", rows=5, required="")),
+        _field(
+            "Channels: name, inputs, outputs", tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
+        ),
         _field("Policy", policies),
         _field("δ, the largest probability of a wrong name", _input("delta", value="0.05", inputmode="decimal")),
         _field("ε, bits within which any channel will do", _input("epsilon", inputmode="decimal")),

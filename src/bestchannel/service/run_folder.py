@@ -59,16 +59,21 @@ class RunFolder:
     """What the service serves."""
 
     def __init__(self, folder: Path, lease_s: float, changed: Callable[[], None]) -> None:
+        folder = folder.absolute()
         self.folder, self.hosted = folder, dict[str, HostedRun]()
         self._lease_s, self._changed = lease_s, changed
         self._resting: dict[str, Resting] = {}
         self._lock = threading.RLock()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder of the runs cannot be made ({error.strerror})") from None
         self._paused_file = folder / ".paused.json"
         self._paused = _names_in(self._paused_file)
+
+    def without_paths(self, text: str) -> str:
+        """A sentence without where the folder is, which is nobody's business."""
+        return text.replace(f"{self.folder}{os.sep}", "")
 
     def names(self) -> list[str]:
         """The runs that there are, in the order of their names."""
@@ -203,8 +208,7 @@ class RunFolder:
             hosted.paused = self.is_paused(name)
             hosted.start().result()
         except BestChannelError as error:
-            said = str(error).replace(f"{self.folder}{os.sep}", "")  # where the folder is, is nobody's business
-            self._resting[name] = Resting(stamp, None, Snapshot.failed(said), time.monotonic() + RETRY_S)
+            self._resting[name] = Resting(stamp, None, Snapshot.failed(str(error)), time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
         return hosted

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
+import os
 import resource
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import uvicorn
 import uvloop
@@ -17,21 +21,27 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bestchannel.errors import InputError
 from bestchannel.service import memory
-from bestchannel.service.application import Application
+from bestchannel.service.application import LINE, Application
 from bestchannel.service.boards import Boards
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice
 from bestchannel.service.endpoints import Endpoints
 from bestchannel.service.guard import Guard
+from bestchannel.service.limits import Hold, Limits, Party
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.pages import run_list
 from bestchannel.service.run_folder import RunFolder
-from bestchannel.service.scopes import Tokens
+from bestchannel.service.scopes import Revoked, Tokens
 
 IDLE_S = 10.0
 """Seconds after which a connection that has not sent a whole head of a call is closed."""
 
-MOST_CONNECTIONS, BACKLOG = 4000, 1024
+SEND_S = 30.0
+"""Seconds after which a client that takes nothing of its answer is let go of."""
+
+BACKLOG, MOST_FILES, MOST_THREADS = 1024, 8000, 32
+"""Calls that are not taken yet, files that are open (half of them connections), and threads that wait for disks."""
+
 MOST_HEAD = 2**14
 """Bytes of what precedes the body of a call."""
 
@@ -57,6 +67,15 @@ class Place:
         """Whether only this machine can call."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
+    def __post_init__(self) -> None:
+        for proxy in self.trusted_proxies:
+            try:
+                ipaddress.ip_network(proxy)
+            except ValueError:
+                raise InputError(
+                    f"a proxy to trust must be an address or a network, as 127.0.0.1 or 10.0.0.0/8; it is {proxy!r}"
+                ) from None
+
     def listening(self) -> socket.socket:
         """The socket, or an `InputError`."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -74,91 +93,127 @@ class Place:
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """HTTP that does not wait for ever: a connection without a whole head of a call is closed after `IDLE_S`.
+    """HTTP that does not wait for ever.
 
-    A head is short, too. When there are too many connections, the one that has waited for a call longest is closed for
-    the newest: whoever only holds connections keeps nobody out.
+    A connection without a whole head of a call is closed after `IDLE_S`, a head is short, and a client that takes
+    nothing of an answer for `SEND_S` is let go of. Whoever only holds connections keeps nobody out: see `Limits`.
     """
 
-    waiting: ClassVar[dict[ImpatientProtocol, None]] = {}
     _deadline: asyncio.TimerHandle | None = None
+    _stuck: asyncio.TimerHandle | None = None
+    _unread: Hold | None = None
     _head = 0
+    _in_head = True
+
+    def __init__(self, limits: Limits, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait, in the place of another where there are too many."""
-        if len(self.connections) >= MOST_CONNECTIONS:
-            if not self.waiting:
-                transport.abort()
-                return
-            next(iter(self.waiting))._give_up()
         super().connection_made(transport)
+        address = Party.at(self.client[0] if self.client else "local")
+        self._hold = self._limits.strangers.enter(address, self._give_up, always=True)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
         """Read on; a head that is too long ends the connection."""
         self._head += len(data)
         super().data_received(data)
-        if self in self.waiting and self._head > MOST_HEAD:
+        if self._in_head and self._head > MOST_HEAD:
             self._give_up()
 
     def on_message_begin(self) -> None:
         """A call begins."""
         self._wait()
         super().on_message_begin()
+        self.scope["state"][LINE] = self._hold
 
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._stop_waiting()
+        self._in_head = False
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         """The next call may come; uvicorn itself closes a connection on which none does."""
-        self.waiting[self] = None
-        self._head = 0
+        self._in_head, self._head = True, 0
         super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read as quickly as it is answered."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self._limits.unread.enter(self._hold.party, self._give_up, always=True)
+            self._watch(self.transport.get_write_buffer_size() + 1)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        super().resume_writing()
+        self._stop_watching()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for."""
         self._stop_waiting()
+        self._stop_watching()
+        self._hold.leave()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
         self._stop_waiting()
-        self.waiting[self] = None
         self._deadline = self.loop.call_later(IDLE_S, self._give_up)
 
     def _stop_waiting(self) -> None:
-        self.waiting.pop(self, None)
         if self._deadline:
             self._deadline.cancel()
 
+    def _watch(self, before: int) -> None:
+        """Give up where nothing was read since."""
+        left = self.transport.get_write_buffer_size()
+        if left >= before:
+            self._give_up()
+        else:
+            self._stuck = self.loop.call_later(SEND_S, self._watch, left)
+
+    def _stop_watching(self) -> None:
+        if self._unread is not None:
+            self._unread.leave()
+            self._unread = None
+        if self._stuck is not None:
+            self._stuck.cancel()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close once all is read, and give up where nothing is."""
+        super().timeout_keep_alive_handler()
+        self._watch(self.transport.get_write_buffer_size() + 1)
+
     def _give_up(self) -> None:
-        self._stop_waiting()
-        if not self.transport.is_closing():
-            self.transport.abort()
+        self.transport.abort()
 
 
 class Service:
     """A folder of runs, served until the process is told to end."""
 
     def __init__(self, folder: Path, place: Place, tokens: Tokens, lease_s: float = 30.0) -> None:
-        self.metrics = Metrics()
+        self.metrics, self.limits = Metrics(), Limits()
         self._place = place
         self._socket = place.listening()
         self.port = self._socket.getsockname()[1]
         self._folder = RunFolder(folder, lease_s, lambda: self._desk.changed())
-        self._desk = Desk(self._folder, self.metrics)
-        self._office = DrawingOffice()
+        tokens.revoked = Revoked(self._folder.folder / ".revoked.json")
+        self._desk = Desk(self._folder, self.metrics, self.limits.waiting)
+        self._office = DrawingOffice(self.limits.drawings)
         self._boards = Boards(self._desk, self._office, run_list)
         guard = Guard(
             tokens,
             {place.host, socket.gethostname(), *place.names},
             any_address=not place.is_loopback,
             cookie=f"bestchannel-{self.port}",
-            secure=place.certificate is not None,
         )
-        self.endpoints = Endpoints(self._desk, self._boards, self._office, guard)
-        self._application = Application(self.endpoints.table, guard, self.metrics)
+        self.endpoints = Endpoints(self._desk, self._boards, self._office, guard, self.limits)
+        self._application = Application(
+            self.endpoints.table, guard, self.limits, self.metrics, self._folder.without_paths
+        )
 
     @property
     def address(self) -> str:
@@ -169,15 +224,17 @@ class Service:
 
     def run(self, started: Any = None) -> None:
         """Serve until SIGTERM or Ctrl-C; then end calls and streams, and close the files."""
-        _allow_many_connections()
+        os.umask(0o077)  # what the runs hold is for whoever has a token
+        self.limits.fit(_files_permitted())
         memory.keep_together()
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=_Loop) as runner:
             runner.run(self._serve(started))
 
     async def _serve(self, started: Any) -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_THREADS))
         await self._desk.open()
         server = _Server(self._config())
-        server.before_end = self._boards.close
+        server.before_end = self._end_waiting
         try:
             if started:
                 started()
@@ -188,12 +245,16 @@ class Service:
             self._office.close()
             log.info("ended")
 
+    def _end_waiting(self) -> None:
+        self._boards.close()
+        self._desk.stop_waiting()
+
     def _config(self) -> uvicorn.Config:
         place = self._place
         try:
             config = uvicorn.Config(
                 self._application,
-                http=ImpatientProtocol,
+                http=cast(Any, partial(ImpatientProtocol, self.limits)),
                 ws="none",
                 lifespan="off",
                 access_log=False,
@@ -228,9 +289,20 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _allow_many_connections() -> None:
-    """Use all the files that the system permits."""
+class _Loop(uvloop.Loop):
+    """An event loop whose servers do not wait for ever until a client has agreed upon keys."""
+
+    async def create_server(self, *arguments: Any, **options: Any) -> Any:
+        """As uvloop does, with less patience."""
+        if options.get("ssl"):
+            options["ssl_handshake_timeout"] = IDLE_S
+        return await super().create_server(*arguments, **options)
+
+
+def _files_permitted() -> int:
+    """How many files the system permits, after having asked for as many as are of use."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, 2 * MOST_CONNECTIONS)
-    if soft < wanted:
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted

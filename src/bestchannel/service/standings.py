@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from bestchannel.policies import ChannelLabels
 from bestchannel.runs.settings import Settings
 from bestchannel.service.desk import Desk
 from bestchannel.service.hosted_run import HostedRun, Snapshot
+from bestchannel.service.ledger import Sensor
 from bestchannel.service.messages import RunStatus, SensorStatus
 from bestchannel.service.run_folder import RunFolder
 
@@ -66,7 +68,7 @@ def run_status(folder: RunFolder, name: str, settings: Settings | None, snapshot
         answered=answered,
         last_activity=datetime.fromtimestamp(folder.last_activity(name), UTC).isoformat(timespec="seconds"),
         sensors=_sensors(hosted, parties) if hosted else (),
-        error=snapshot.error,
+        error=folder.without_paths(snapshot.error),
     )
 
 
@@ -76,16 +78,16 @@ def _bits(nats: float) -> float | None:
 
 def _sensors(hosted: HostedRun, parties: Sequence[ChannelLabels]) -> tuple[SensorStatus, ...]:
     now, (_, _, leases) = time.monotonic(), hosted.work_left()
-    leased: dict[str, int] = {}
+    leased: Counter[Sensor] = Counter()
     for lease in leases:
-        leased[lease.sensor] = leased.get(lease.sensor, 0) + sum(part.count for part in lease.parts)
+        leased[lease.sensor] += sum(part.count for part in lease.parts)
     return tuple(
         SensorStatus(
-            name,
+            sensor[1],
             tuple(str(parties[channel].key) for channel in sorted(seen.channels)),
             seen.senses,
-            leased.get(name, 0),
+            leased[sensor],
             int(now - seen.seen),
         )
-        for name, seen in sorted(hosted.sensors.items())
+        for sensor, seen in sorted(hosted.sensors.items(), key=lambda item: item[0][1])
     )

@@ -69,7 +69,23 @@ function facts(s) {
   return list;
 }
 
+// The standing above is told at once, the report below takes longer to draw: it says as of when it is.
+let standing = null;
+let drawn = null;
+
+function sayAsOf() {
+  if (drawn === null) return;
+  const behind = standing !== null && standing.senses !== drawn.senses;
+  $("as-of").hidden = false;
+  $("as-of").classList.toggle("behind", behind);
+  $("as-of").textContent = `The report below is as of ${whole(drawn.senses)} senses, at ` +
+    `${drawn.time.replace("T", " ").replace("+00:00", " UTC")}` +
+    (behind ? `; above are ${whole(standing.senses)} senses, and it is being drawn anew.` : ".");
+}
+
 function showStanding(s) {
+  standing = s;
+  sayAsOf();
   const dl = document.createElement("dl");
   dl.className = "facts";
   dl.append(...facts(s).map(([word, value]) => fact(word, value)));
@@ -111,8 +127,10 @@ function showRuns(list) {
 }
 
 // What the reader has unfolded, searched and sorted stays so.
-function showReport({ title, body }) {
+function showReport({ title, body, senses, time }) {
   const report = $("report");
+  drawn = { senses, time };
+  sayAsOf();
   const seen = [...report.querySelectorAll("details")].map((each) => each.open);
   const choices = document.body.choices(report);
   replace(report, () => {

@@ -1,0 +1,188 @@
+"""Who holds how much of what there is little of: connections, bodies on their way, calls that wait, streams, drawings.
+
+A room has places. Who holds them are parties: the bearers of a token, or an address that has shown none. Where there is
+no place left, the party that holds the most loses its oldest one to whoever holds fewer, so nobody is kept out by
+another's number of calls; some places are for the owner alone, who loses none to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from bestchannel.service.messages import RefusedError
+
+AGAIN_S = 2
+"""Seconds after which whoever found no place, or lost one, is to try again."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """Who holds places."""
+
+    name: str
+    owns: bool = False
+
+    @staticmethod
+    def at(address: str) -> Party:
+        """An address; of the sixth version a network, all of which one machine may have."""
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return Party(address)
+        return Party(str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address)
+
+    @staticmethod
+    def of_token(id: str) -> Party:
+        """The bearers of a token that was made for others."""
+        return Party(f"token {id}")
+
+
+OWNER = Party("owner", owns=True)
+
+
+class Hold:
+    """One place of a party in a room; `evict` ends what holds it."""
+
+    def __init__(self, room: Room, party: Party, evict: Callable[[], None]) -> None:
+        self.room, self.party, self.evict = room, party, evict
+
+    def leave(self) -> None:
+        """Give the place back; one that was lost stays so."""
+        self.room.leave(self)
+
+
+@dataclass
+class Room:
+    """At most `most` places, `each` for one party other than the owner, and `reserve` for the owner alone."""
+
+    what: str
+    most: int
+    each: int
+    reserve: int
+    _holds: dict[Party, dict[Hold, None]] = field(default_factory=dict)
+    _count: int = 0
+
+    def __len__(self) -> int:
+        """Places that are held."""
+        return self._count
+
+    def held_by(self, party: Party) -> int:
+        """Places that a party holds."""
+        return len(self._holds.get(party, ()))
+
+    def enter(self, party: Party, evict: Callable[[], None], *, always: bool = False) -> Hold:
+        """Take a place, of another if need be; where the party itself holds the most it is refused.
+
+        `always` lets it in even so, in the place of its own oldest: nobody knows yet who calls on a new connection.
+        """
+        self._make_place(party, always=always)
+        hold = Hold(self, party, evict)
+        self._add(hold)
+        return hold
+
+    def leave(self, hold: Hold) -> None:
+        """Take a place back; one that was lost stays so."""
+        if hold in self:
+            holds = self._holds[hold.party]
+            del holds[hold]
+            self._count -= 1
+            if not holds:
+                del self._holds[hold.party]
+
+    def __contains__(self, hold: Hold) -> bool:
+        """Whether the place is still held."""
+        return hold in self._holds.get(hold.party, {})
+
+    def receive(self, hold: Hold, party: Party) -> None:
+        """Let a place of any room become one of this party here, always; one that was lost stays so."""
+        if hold in hold.room and (hold.room is not self or hold.party != party):
+            hold.leave()
+            self._make_place(party, always=True)
+            hold.room, hold.party = self, party
+            self._add(hold)
+
+    def clear(self, party: Party) -> None:
+        """Take back all places of a party."""
+        while party in self._holds:
+            self._evict_oldest(party)
+
+    def in_turn(self) -> Iterator[Hold]:
+        """All places: the oldest of each party, then the second of each, …"""
+        for row in zip_longest(*map(list, self._holds.values())):
+            yield from (hold for hold in row if hold is not None)
+
+    @asynccontextmanager
+    async def held(self, party: Party) -> AsyncIterator[Hold]:
+        """Hold a place while something is waited for; whoever loses it meanwhile is refused."""
+        hold = self.enter(party, lambda: None)
+        try:
+            async with asyncio.timeout(None) as patience:
+                hold.evict = lambda: patience.reschedule(0.0)
+                yield hold
+        except TimeoutError:
+            if patience.expired():
+                raise self._refusal("others needed the place of this call") from None
+            raise
+        finally:
+            self.leave(hold)
+
+    def _add(self, hold: Hold) -> None:
+        self._holds.setdefault(hold.party, {})[hold] = None
+        self._count += 1
+
+    def _make_place(self, party: Party, *, always: bool) -> None:
+        if self._has_place_for(party):
+            return
+        loser = self._loser(party)
+        fairer = not loser.owns and self.held_by(loser) > self.held_by(party) + 1
+        if not (always or party.owns or (loser != party and fairer)):
+            raise self._refusal(f"there are too many {self.what} now")
+        self._evict_oldest(loser)
+
+    def _has_place_for(self, party: Party) -> bool:
+        if party.owns:
+            return self._count < self.most
+        others = self._count - self.held_by(OWNER)
+        return self.held_by(party) < self.each and others < self.most - self.reserve and self._count < self.most
+
+    def _loser(self, party: Party) -> Party:
+        if self.held_by(party) >= self.each and not party.owns:
+            return party
+        return max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
+
+    def _evict_oldest(self, party: Party) -> None:
+        hold = next(iter(self._holds[party]))
+        self.leave(hold)
+        hold.evict()
+
+    def _refusal(self, words: str) -> RefusedError:
+        return RefusedError(429, "room", f"{words}; try again later", {"retry-after": str(AGAIN_S)})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The rooms of a service."""
+
+    strangers: Room = field(default_factory=lambda: Room("connections without a token", 1000, 500, 0))
+    connections: Room = field(default_factory=lambda: Room("connections", 3000, 3000, 200))
+    unread: Room = field(default_factory=lambda: Room("answers that nobody reads", 256, 64, 32))
+    bodies: Room = field(default_factory=lambda: Room("bodies on their way", 256, 64, 32))
+    waiting: Room = field(default_factory=lambda: Room("calls that wait for work", 1000, 500, 50))
+    streams: Room = field(default_factory=lambda: Room("watchers", 500, 250, 50))
+    drawings: Room = field(default_factory=lambda: Room("reports and results in the making", 32, 8, 8))
+    copies: Room = field(default_factory=lambda: Room("files on their way", 8, 3, 2))
+
+    def fit(self, files: int) -> None:
+        """Let connections take at most half of the files that the system permits."""
+        self.strangers.most = min(self.strangers.most, files // 8)
+        self.connections.most = min(self.connections.most, 3 * files // 8)
+
+    def clear(self, party: Party) -> None:
+        """End all that a party holds."""
+        for room in vars(self).values():
+            room.clear(party)
