@@ -14,7 +14,7 @@ from bestchannel.capacity.stack import channel_names, folded, parted, solve_one,
 from bestchannel.channels import Channel
 from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.progress import Progress, part_of
 
 
 def capacity(
@@ -219,12 +219,8 @@ def capacities_by_name(
         def name_of(c: int, names: list[str] = names) -> str:
             return f'channel "{names[c]}"'
 
-        def shift(done: int, _total: int, before: int = len(answers)) -> None:
-            if progress:
-                progress(before + done, len(channels))
-
-        tolerance = _tolerance(tol, rtol)
-        many = solve_stack(stack, tolerance, name=name_of, workers=usable_cores(), progress=shift)
+        part = part_of(progress, len(answers), len(channels)) if progress else None
+        many = solve_stack(stack, _tolerance(tol, rtol), name=name_of, workers=usable_cores(), progress=part)
         answers.update(zip(names, map(many.at, range(len(names))), strict=True))
     return {name: answers[name] for name in channels}
 

@@ -69,7 +69,7 @@ def estimate(
         read = _sensed_by_a_policy(counts, sensed[0], design)
     else:
         read = _read(counts, given, order=not no_checks)
-    with terminal.progress("channels") as progress:
+    with terminal.progress("estimate") as progress:
         result = estimated(
             read,
             delta=delta,

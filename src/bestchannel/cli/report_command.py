@@ -106,7 +106,7 @@ def _of_counts(
 
     with terminal.progress("bytes read") as progress:
         counts = read_counts(path, **reading, progress=progress)
-    with terminal.progress("channels") as progress:
+    with terminal.progress("estimate") as progress:
         found = estimate(counts, **promised, progress=progress)
     senses = sum(channel.senses for channel in found.channels)
     shown = counts_page(

@@ -30,8 +30,8 @@ def verify_verb(
     """
     with regular(result) as file:
         found = record_of(file)
-        with errors_naming(result):
-            verdict = verify(json_of(read_bytes(file)) if found is None else found[0])
+        with errors_naming(result), terminal.progress("steps checked") as progress:
+            verdict = verify(json_of(read_bytes(file)) if found is None else found[0], progress=progress)
     if json:
         terminal.print_json(asdict(verdict))
     else:

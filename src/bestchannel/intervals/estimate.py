@@ -9,7 +9,7 @@ looking at outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,6 +40,9 @@ FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
 
 SAFETY = 0.25
 """The share of δ that the anytime intervals have in a fixed design: they are narrower where errors are rare."""
+
+PARTS = 3
+"""Of the work for a channel, as progress counts it: two proved intervals, and the approximate one."""
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
@@ -252,7 +255,7 @@ def estimate(
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     progress
-        Called with (done, total) as the intervals of channels are found.
+        Called with (done, total) as parts of this are done: intervals, checks, differences, the order.
 
     Returns
     -------
@@ -277,12 +280,19 @@ def estimate(
     tables = _labelled(counts, outputs, columns, channel_axis)
     fixed = {name: content.counts for name, content in tables.items()} if design == FIXED else None
     recorded = RecordedSet.of(fixed) if fixed else None
-    channels = _channel_estimates(tables, recorded, delta / len(tables), progress)
+    ordered = sum(table.order is not None for table in tables.values()) if checks else 0
+    part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
+    channels = _channel_estimates(tables, recorded, delta / len(tables), part_done)
+    checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
     gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
+    part_done()
     bar = max(c.lower for c in channels) if recorded is None else -math.inf
+    order = proved_order(proved, recorded, delta) if rank else None
+    if rank:
+        part_done()
     return Estimate(
         delta=delta,
         epsilon=epsilon,
@@ -291,10 +301,10 @@ def estimate(
         asymptotic_verdict=judge(rough, differences_of(rough), epsilon, senses, max(a.lower for a in rough)),
         channels=channels,
         differences=gaps,
-        checks=check_order(tables.values()) if checks and any(t.order for t in tables.values()) else None,
+        checks=checked,
         design=design,
         shuffles=None if recorded is None else recorded.shuffles,
-        order=proved_order(proved, recorded, delta) if rank else None,
+        order=order,
     )
 
 
@@ -309,6 +319,19 @@ def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, 
     )
 
 
+def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
+    """What is called as each of so many parts is done."""
+    done = 0
+
+    def part_done() -> None:
+        nonlocal done
+        done += 1
+        if progress:
+            progress(done, total)
+
+    return part_done
+
+
 def _labelled(
     counts: object, outputs: Sequence[str] | None, columns: Mapping[str, str] | None, channel_axis: str | None
 ) -> Mapping[str, LabelledCounts]:
@@ -321,19 +344,20 @@ def _labelled(
 
 
 def _channel_estimates(
-    tables: Mapping[str, LabelledCounts], recorded: RecordedSet | None, alpha: float, progress: Progress | None
+    tables: Mapping[str, LabelledCounts], recorded: RecordedSet | None, alpha: float, part_done: Callable[[], None]
 ) -> tuple[ChannelEstimate, ...]:
     """One estimate per channel, whose interval is wrong with probability at most alpha."""
     found = capacities_at_counts([content.counts for content in tables.values()])
-    channels = []
+    channels: list[ChannelEstimate] = []
     for pair in zip(tables.values(), found, strict=True):
         proved = _anytime_interval(pair[0].counts, alpha if recorded is None else SAFETY * alpha)
+        part_done()
         if recorded is not None:
             lower, upper = recorded.interval(pair[0].name, (1.0 - SAFETY) * alpha)
             proved = _ProvedInterval(max(lower, proved.lower), min(upper, proved.upper), lower > 0.0 or proved.positive)
+        part_done()
         channels.append(_channel_estimate(*pair, proved, alpha))
-        if progress:
-            progress(len(channels), len(tables))
+        part_done()
     return tuple(channels)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.evidence.drift_and_memory import drift_and_memory
+from bestchannel.progress import Progress
 
 ALPHA = 0.01
 """The largest probability of any warning, should all channels be as supposed."""
@@ -47,15 +48,22 @@ class OrderChecks:
     warnings: tuple[str, ...]
 
 
-def check_order(tables: Iterable[LabelledCounts]) -> OrderChecks | None:
-    """The checks of the channels of which the order is known; None if it is of none."""
+def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = None) -> OrderChecks | None:
+    """The checks of the channels of which the order is known; None if it is of none.
+
+    `progress(done, total)` counts these channels.
+    """
     ordered = [content for content in tables if content.order is not None]
     if not ordered:
         return None
-    found = tuple(_checked(content, max(MOST_SENSES // len(ordered), FEWEST_SENSES)) for content in ordered)
+    found: list[OrderCheck] = []
+    for content in ordered:
+        found.append(_checked(content, max(MOST_SENSES // len(ordered), FEWEST_SENSES)))
+        if progress:
+            progress(len(found), len(ordered))
     threshold = math.log10(2 * len(found) / ALPHA)  # two e-values of each channel share alpha
     sentences = [words for check in found if (words := _sentence(check, threshold))]
-    return OrderChecks(ALPHA, threshold, found, (*sentences, SUPPOSED) if sentences else ())
+    return OrderChecks(ALPHA, threshold, tuple(found), (*sentences, SUPPOSED) if sentences else ())
 
 
 def _checked(content: LabelledCounts, most_senses: int) -> OrderCheck:

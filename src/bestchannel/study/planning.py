@@ -21,7 +21,7 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
-from bestchannel.progress import Progress
+from bestchannel.progress import Progress, part_of
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
@@ -79,7 +79,7 @@ def plan(
     With `epsilon` (bits) a channel within epsilon of the best may be named. Without it the two
     PAC policies of the paper are given the gap between the two best channels as their accuracy.
     `cost` is what a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
-    Simulated run i draws from child i of the seed; `progress(done, total)` counts them.
+    Simulated run i draws from child i of the seed; `progress(done, total)` counts them, and the rivals of the bound.
     """
     if len(channels) < 2:
         raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
@@ -87,17 +87,19 @@ def plan(
     costs = None if cost is None else sense_costs(cost, list(channels), [n for n, _ in instance.alphabets])
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME
+    proofs = 0 if epsilon else len(channels) - 1
+    total = proofs + (0 if tied and not epsilon else runs)
     return Plan(
         delta=delta,
         epsilon=epsilon,
         best=None if tied else list(channels)[instance.best],
         gap=gap,
         runs=runs,
-        bound=None if epsilon else lower_bound(channels, delta, cost=costs),
+        bound=None if epsilon else lower_bound(channels, delta, cost=costs, progress=part_of(progress, 0, total)),
         needs=(
             _endless("adaptive")
             if tied and not epsilon
-            else _adaptive(instance, delta, epsilon, costs, runs, seed, progress),
+            else _adaptive(instance, delta, epsilon, costs, runs, seed, part_of(progress, proofs, total)),
             *_of_the_paper(instance, delta, epsilon or gap, tied),
         ),
     )
@@ -114,7 +116,7 @@ def _adaptive(
     costs: Costs | None,
     runs: int,
     seed: int,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Need:
     senses, paid, undecided = [], [], 0
     for i in range(runs):
@@ -126,8 +128,7 @@ def _adaptive(
         undecided += not found.decided
         if i + 1 == FIRST_RUNS:
             load_what_pays("bestchannel.evidence", FIRST_RUNS / runs)
-        if progress:
-            progress(i + 1, runs)
+        progress(i + 1, runs)
     middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
     need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)
     if costs is None:

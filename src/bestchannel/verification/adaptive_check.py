@@ -13,7 +13,7 @@ import numpy as np
 
 from bestchannel.verification import rival_check
 from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Integers, NotValidError, Record, StatedBets, StatedStep
+from bestchannel.verification.record import MOST, Bet, Integers, NotValidError, Record, StatedBets, StatedStep, Watch
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
@@ -70,7 +70,7 @@ class Books:
         ]
 
 
-def check_adaptive(record: Record) -> None:
+def check_adaptive(record: Record, watch: Watch) -> None:
     """Raise `NotValidError` unless the steps prove what the record claims."""
     if record.options.get("threshold", "proved") != "proved":
         raise NotValidError(
@@ -91,6 +91,7 @@ def check_adaptive(record: Record) -> None:
         for rival in sorted(candidates - step.candidates):
             check_ruled_out(books, rival, step)
         candidates = step.candidates
+        watch(step.request)
     _check_nearly_best(books, leader)
 
 

@@ -19,7 +19,7 @@ from bestchannel.policies.identify import outcome
 from bestchannel.release import VERSION
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.runs.settings import LABORATORY, Settings
-from bestchannel.verification.record import LARGEST, NotValidError, Record
+from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
 
 CLOSE = 1e-6
 """Relatively: how closely numbers must agree, which another processor may round otherwise."""
@@ -45,12 +45,12 @@ def taken_on_trust(record: Record) -> str | None:
     )
 
 
-def check_choices(document: Mapping[str, Any]) -> None:
+def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
     """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
     stated = from_document(document)
     try:
         policy = _settings(stated).new_policy()
-        _tell(policy, stated)
+        _tell(policy, stated, watch)
     except InputError as error:
         raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
     result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
@@ -63,7 +63,7 @@ def _settings(stated: Identification) -> Settings:
     return Settings(audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY)
 
 
-def _tell(policy: Policy, stated: Identification) -> None:
+def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
     """Bring the policy to the end of the record, as long as it asks what the record says was asked."""
     names = [labels.key for labels in stated.audit.channels]
     for step in stated.audit.steps:
@@ -74,6 +74,7 @@ def _tell(policy: Policy, stated: Identification) -> None:
         for where, mine, other in _entries(ours, theirs, f"request {step.request.number}: senses"):
             raise NotValidError(_sentence(stated.policy, where, mine, other))
         policy.tell(Observation(step.request.number, step.counts))
+        watch(step.request.number)
     _limit(policy, stated)
 
 

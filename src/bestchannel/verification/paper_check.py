@@ -15,7 +15,7 @@ from bestchannel.verification.paper_sizes import (
     median_size,
     naive_size,
 )
-from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep
+from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep, Watch
 from bestchannel.verification.value import Bracket, capacity_bracket, information
 
 ACCURACY = 1e-9
@@ -38,8 +38,8 @@ class _EndOfRecordError(Exception):
 class _Course:
     """The steps of a record, taken one by one; `standing` are the candidates as the algorithm has them."""
 
-    def __init__(self, record: Record) -> None:
-        self.record, self.left = record, list(record.steps)
+    def __init__(self, record: Record, watch: Watch) -> None:
+        self.record, self.left, self._watch = record, list(record.steps), watch
         self.standing: Channels = frozenset(range(len(record.names)))
         self.kept: Channels | None = None  # those that the record has after the last step taken
 
@@ -63,27 +63,28 @@ class _Course:
         if self.kept is not None and self.kept != self.standing:
             raise NotValidError(f"before request {step.request} no candidate must go or come; one does")
         self.kept = step.candidates
+        self._watch(step.request)
         return step
 
 
-def check_naive(record: Record) -> None:
+def check_naive(record: Record, watch: Watch) -> None:
     """NaiveChanSel [EBWGW24, Alg. 2]."""
-    _follow(record, _naive)
+    _follow(record, _naive, watch)
 
 
-def check_median(record: Record) -> None:
+def check_median(record: Record, watch: Watch) -> None:
     """MedianChanEl [EBWGW24, Alg. 3]."""
-    _follow(record, _median)
+    _follow(record, _median, watch)
 
 
-def check_best_chan_id(record: Record) -> None:
+def check_best_chan_id(record: Record, watch: Watch) -> None:
     """BestChanID [EBWGW24, Alg. 1]."""
-    _follow(record, _best_chan_id)
+    _follow(record, _best_chan_id, watch)
 
 
-def _follow(record: Record, algorithm: Callable[[_Course], None]) -> None:
+def _follow(record: Record, algorithm: Callable[[_Course], None], watch: Watch) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
-    course = _Course(record)
+    course = _Course(record, watch)
     if record.policy != "best-chan-id" and not record.epsilon > 0.0:
         raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
     try:

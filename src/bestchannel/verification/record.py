@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from bestchannel.errors import BestChannelError, InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Tables = dict[int, Integers]
+
+Watch = Callable[[int], None]
+"""Told how many steps are checked."""
 
 MOST = 2**63 - 1
 """The largest count."""

@@ -11,10 +11,10 @@ import numpy as np
 from bestchannel.verification.adaptive_check import check_adaptive
 from bestchannel.verification.choices import check_choices, taken_on_trust
 from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
-from bestchannel.verification.record import NotValidError, Record, read
+from bestchannel.verification.record import NotValidError, Record, Watch, read
 from bestchannel.verification.structure import check_structure
 
-POLICIES: dict[str, Callable[[Record], None]] = {
+POLICIES: dict[str, Callable[[Record, Watch], None]] = {
     "adaptive": check_adaptive,
     "best-chan-id": check_best_chan_id,
     "naive": check_naive,
@@ -41,30 +41,35 @@ class CheckedRecord:
     choices: str | None
 
 
-def verify(document: Mapping[str, Any]) -> CheckedRecord:
+def verify(document: Mapping[str, Any], *, progress: Callable[[int, int], None] | None = None) -> CheckedRecord:
     """Check the JSON of an identification again: its evidence, and who chose its bets (docs/theory/certificate.md).
 
-    A document that is no such JSON is refused with an `InputError`.
+    A document that is no such JSON is refused with an `InputError`. `progress(done, total)` counts the steps of the
+    record twice: as their evidence is found, and as the policy is told their answers.
     """
     passed: list[str] = []
+    show = progress or (lambda _done, _total: None)
     try:
         record = read(document)
-        for name, check in _checks(record):
-            with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
-                check(record)
-            passed.append(name)
+        steps = len(record.steps)
+        check = _check_of(record)
+        with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
+            check_structure(record)
+            passed.append("structure")
+            check(record, lambda done: show(done, 2 * steps))
+            passed.append(record.policy)
         if doubt := taken_on_trust(record):
             return CheckedRecord(False, tuple(passed), doubt, f"{_claim(record)}, if its choices are trusted", TRUSTED)
-        check_choices(document)
+        check_choices(document, lambda done: show(steps + done, 2 * steps))
     except NotValidError as fault:
         return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved", None)
     return CheckedRecord(True, (*passed, "choices"), None, _claim(record), REPLAYED)
 
 
-def _checks(record: Record) -> list[tuple[str, Callable[[Record], None]]]:
+def _check_of(record: Record) -> Callable[[Record, Watch], None]:
     if record.policy not in POLICIES:
         raise NotValidError(f"the policy must be one of {', '.join(POLICIES)}; it is {record.policy!r}")
-    return [("structure", check_structure), (record.policy, POLICIES[record.policy])]
+    return POLICIES[record.policy]
 
 
 def _claim(record: Record) -> str:
