@@ -36,6 +36,7 @@ def _show_version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="bestchannel",
+    cls=terminal.Verbs,
     help="Find the channel with the largest Shannon capacity, and prove it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -84,7 +85,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
 """The command of every verb, and what its help ends with."""
 
 for name, (command, epilog) in VERBS.items():
-    app.command(name=name, epilog=epilog)(command)
+    app.command(name=name, cls=terminal.Verb, epilog=epilog)(command)
 app.add_typer(run_command.verbs, name="run")
 
 

@@ -1,8 +1,9 @@
-"""`bestchannel explain TOPIC`: what is promised, and the theorem with its proof, from the pages of the package."""
+"""`bestchannel explain TOPIC`: what is promised, in a few lines or with the proof, from the pages of the package."""
 
 from __future__ import annotations
 
 import re
+import textwrap
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -11,24 +12,34 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import options, terminal
+from bestchannel.cli.formulas import readable
 from bestchannel.errors import InputError
 
 TOPICS: dict[str, tuple[str, str]] = {
-    "adaptive": ("adaptive", "names the best channel with probability at least 1 - delta, whatever it senses"),
-    "best-chan-id": ("best-chan-id", "names the best channel with probability at least 1 - delta"),
-    "naive": ("naive-chan-sel", "names a channel within epsilon of the best with probability at least 1 - delta"),
-    "median": ("median-chan-el", "names a channel within epsilon of the best with probability at least 1 - delta"),
-    "estimate": ("intervals", "all intervals hold at once, at all times, with probability at least 1 - delta"),
+    "adaptive": ("adaptive", "the named channel is the best, wrong with probability at most delta, however it sensed"),
+    "best-chan-id": ("best-chan-id", "the named channel is the best, wrong with probability at most delta"),
+    "naive": (
+        "naive-chan-sel",
+        "the named channel is within epsilon of the best, wrong with probability at most delta",
+    ),
+    "median": (
+        "median-chan-el",
+        "the named channel is within epsilon of the best, wrong with probability at most delta",
+    ),
+    "estimate": ("intervals", "all intervals hold together and at all times, wrong with probability at most delta"),
     "recorded-counts": (
         "recorded-counts",
-        "intervals, verdict and order hold where no number of senses was chosen by looking",
+        "intervals, verdict and order hold where nobody chose numbers of senses by looking at outputs",
     ),
-    "checks": ("drift-and-memory", "of channels that are one and the same throughout, 1 file in 100 gets a warning"),
-    "capacity": ("capacity", "lower <= C <= upper"),
-    "bound": ("characteristic-time", "no policy that errs with probability at most delta needs fewer on average"),
+    "checks": ("drift-and-memory", "if channels neither change nor remember, at most 1 file in 100 gets a warning"),
+    "capacity": ("capacity", "the capacity lies between its lower and its upper bound"),
+    "bound": (
+        "characteristic-time",
+        "no policy that errs with probability at most delta takes fewer senses on average",
+    ),
     "theorem-4": ("theorem-4", "the paper's lower bound on the senses of every policy"),
     "paper-bounds": ("bounds", "how far the capacity of an empirical channel is from the true one"),
-    "verify": ("certificate", "a record that is valid proves what it claims"),
+    "verify": ("certificate", "a record that is found valid proves what it claims"),
     "study": ("study", "what the numbers of a study are, and how sure they are"),
 }
 """The page of each topic, and what it promises."""
@@ -39,24 +50,38 @@ ENTRY = re.compile(r"^\*\*\[(\w+)\]\*\* .+$", re.MULTILINE)
 LINK = re.compile(r"\[([^][]+)\]\(((?:\.\./|[\w-]+/)*)([\w-]+)\.md(?:#[^)]*)?\)")
 """The words of a link to another page, the folders on the way to it, and its name."""
 
+SUMMARY = re.compile(r"^\*\*In short\.\*\* (.+?)\n\n", re.MULTILINE | re.DOTALL)
+"""The paragraph with which every page begins."""
+
+COLUMNS = 80
+
 
 @terminal.verb
 def explain(
     topic: Annotated[
-        str | None, typer.Argument(help="What a guarantee cites; without one, the topics are listed.")
+        str | None,
+        typer.Argument(
+            help="What a guarantee cites; without one, the topics are listed.",
+            autocompletion=lambda incomplete: [name for name in TOPICS if name.startswith(incomplete)],
+        ),
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print the theorem with its proof as well.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Print what is promised, and the theorem with its proof."""
+    """Say what is promised and what it rests on, in a few lines; with --full, prove it."""
     if topic is None:
         _list_topics(json)
         return
     explanation = explained(topic)
     if json:
         terminal.print_json(explanation)
+        return
+    print(f"{explanation['topic']}: {explanation['promise']}\n")
+    if full:
+        print(readable("\n\n".join([explanation["text"], "## References", *explanation["references"].values()])))
     else:
-        first = f"{explanation['topic']}: {explanation['promise']}"
-        print("\n\n".join([first, explanation["text"], "## References", *explanation["references"].values()]))
+        print(textwrap.fill(readable(explanation["summary"]), COLUMNS, break_on_hyphens=False))
+        print(f"\nThe theorem and its proof: bestchannel explain {explanation['topic']} --full")
 
 
 def explained(topic: str) -> dict[str, Any]:
@@ -67,10 +92,13 @@ def explained(topic: str) -> dict[str, Any]:
         raise InputError(f"the topic must be one of {', '.join(TOPICS)}; it is {topic!r}")
     page, promise = TOPICS[name]
     text = LINK.sub(_here, _page(f"theory/{page}.md")).rstrip()
+    summary = SUMMARY.search(text)
+    assert summary is not None, page
     return {
         "topic": name,
         "title": text.partition("\n")[0].removeprefix("# "),
         "promise": promise,
+        "summary": " ".join(summary[1].split()),
         "text": text,
         "references": _references(text),
     }

@@ -214,7 +214,12 @@ class ChosenPolicy:
 
 def describes_policy(
     name: Annotated[
-        str, typer.Option("--policy", help=f"{', '.join(POLICIES)}, or package.module:Class.")
+        str,
+        typer.Option(
+            "--policy",
+            help=f"{', '.join(POLICIES)}, or package.module:Class.",
+            autocompletion=lambda incomplete: [policy for policy in POLICIES if policy.startswith(incomplete)],
+        ),
     ] = "adaptive",
     delta: Delta = 0.05,
     epsilon: Epsilon = None,

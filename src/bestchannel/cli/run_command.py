@@ -33,13 +33,14 @@ Number = Annotated[
 ]
 
 verbs = typer.Typer(
+    cls=terminal.Verbs,
     help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
     no_args_is_help=True,
     epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
 )
 
 
-@verbs.command(epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
 @terminal.verb
 @options.with_policy
 def new(
@@ -66,7 +67,7 @@ def new(
         _show_request(begun, json)
 
 
-@verbs.command(epilog="Example: bestchannel run ask lab.db --json > request.json")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run ask lab.db --json > request.json")
 @terminal.verb
 def ask(
     run: RunFile,
@@ -83,7 +84,7 @@ def ask(
     _show_request(runs.view(run), json, csv)
 
 
-@verbs.command(epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
 @terminal.verb
 def tell(
     run: RunFile,
@@ -111,7 +112,7 @@ def tell(
         _show_status(opened, json)
 
 
-@verbs.command(epilog="Example: bestchannel run amend lab.db corrected.csv --request 1")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run amend lab.db corrected.csv --request 1")
 @terminal.verb
 def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: options.Json = False) -> None:
     """Correct what was told: the file has the true counts of the inputs that were written wrongly.
@@ -131,14 +132,14 @@ def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: option
         _show_status(opened, json)
 
 
-@verbs.command(epilog="Example: bestchannel run status lab.db")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run status lab.db")
 @terminal.verb
 def status(run: RunFile, json: options.Json = False) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
     _show_status(runs.view(run), json)
 
 
-@verbs.command(epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
+@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
 @terminal.verb
 def resume(
     run: RunFile,

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import shlex
 import signal
 import sys
@@ -24,6 +25,7 @@ from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import BestChannelError
@@ -44,6 +46,33 @@ PLAIN_S = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class _Readable:
+    """A command whose help shows an option without a value as a flag, and each paragraph as one."""
+
+    help: str | None
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options and arguments, with nothing after a flag."""
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, its paragraphs as wide as the terminal."""
+        self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", self.help or "")
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class Verb(_Readable, TyperCommand):
+    """A verb of the command line."""
+
+
+class Verbs(_Readable, TyperGroup):
+    """Verbs under one name."""
 
 
 class Interrupted(KeyboardInterrupt):

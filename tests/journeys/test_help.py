@@ -1,0 +1,42 @@
+"""Help and completion: what someone meets who types --help or presses the tabulator."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from typer.testing import CliRunner
+
+from bestchannel.cli import VERBS, app, run_command
+from tests.journeys.command import bestchannel
+
+RUN_VERBS = [f"run {info.callback.__name__}" for info in run_command.verbs.registered_commands]
+
+
+@pytest.mark.parametrize("verb", ["", "run", *VERBS, *RUN_VERBS])
+def test_an_option_without_a_value_is_shown_as_a_flag(verb):
+    text = bestchannel(*verb.split(), "--help").stdout
+    assert "--help" in text
+    assert "<bool>" not in text
+
+
+@pytest.mark.parametrize("verb", ["", "run", *VERBS, *RUN_VERBS])
+def test_paragraphs_of_help_are_as_wide_as_the_terminal(verb):
+    text = bestchannel(*verb.split(), "--help", env={"COLUMNS": "80"}).stdout
+    above = re.split(r"\n╭", text)[0].splitlines()[3:]
+    for line, following in pairwise(above):
+        if line.strip() and following.strip():
+            assert len(line.rstrip()) + 1 + len(following.split()[0]) > 78, (line, following)
+
+
+def suggested(*words):
+    """What a shell would offer after these words."""
+    environment = {"_BESTCHANNEL_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["bestchannel", *words])}
+    environment["COMP_CWORD"] = str(len(words))
+    return CliRunner().invoke(app, [], env=environment, prog_name="bestchannel").stdout.split()
+
+
+def test_completion_offers_verbs_options_topics_and_policies():
+    assert suggested("est") == ["estimate"]
+    assert suggested("estimate", "--ra") == ["--rank"]
+    assert suggested("explain", "rec") == ["recorded-counts"]
+    assert suggested("identify", "--policy", "n") == ["naive"]
