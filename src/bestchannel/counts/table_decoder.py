@@ -22,7 +22,6 @@ import os
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 ROWS = 2**18
@@ -43,17 +42,8 @@ _Batch = tuple[Any, float | None]
 
 def main() -> None:
     """Decode one file after the other, until there is no more to do."""
-    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    with suppress(ImportError):  # where it is missing, workbooks can still be read
-        import pyarrow  # so that every fork has it already
-        import pyarrow.compute
-        import pyarrow.ipc
-        import pyarrow.parquet
-
-        pyarrow.set_cpu_count(1)
-        pyarrow.set_io_thread_count(1)
     while (request := _received()) is not None:
+        _import_for(request["kind"])
         if not FORKS:
             _serve(request)
             return
@@ -64,6 +54,23 @@ def main() -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code:
             os._exit(code if code > 0 else SIGNALLED - code)
+
+
+def _import_for(kind: str) -> None:
+    """Import what decodes files of this kind, so that every fork has it already."""
+    if kind == "Excel":
+        import openpyxl  # noqa: F401
+
+        return
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.ipc
+    import pyarrow.parquet
+
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
 
 
 def _serve(request: dict[str, Any]) -> None:
