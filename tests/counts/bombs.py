@@ -19,6 +19,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
@@ -63,7 +64,8 @@ def element(kind, data):
 
 
 def mat(content):
-    return b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + element(15, zlib.compress(content, 1))
+    packed = zlib.compress(content, 1)
+    return b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(packed)) + packed
 
 
 def matrix(kind, shape, data):
@@ -98,6 +100,17 @@ def xlsx(member):
     return zipped(member, block * 100 + packer.flush(), zipfile.ZIP_DEFLATED, GIGABYTE)
 
 
+def workbook(member, before, more):
+    """A workbook with more markup in one of its members."""
+    book, plain, buffer = openpyxl.Workbook(), io.BytesIO(), io.BytesIO()
+    book.active.append(["x", "y"])
+    book.save(plain)
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(before, more + before) if name == member else old.read(name))
+    return buffer.getvalue()
+
+
 def gzipped(head, piece, size):
     """Packed text that begins with `head` and goes on with pieces."""
     many = piece * (10**7 // len(piece))
@@ -121,6 +134,9 @@ BOMBS = {
     "lying.parquet": lying_page,
     "buffer.arrow": lambda: arrow(pa.table({"x": np.zeros(10**8), "y": np.zeros(10**8)}), "zstd"),
     "sheet.xlsx": lambda: xlsx(b"xl/workbook.xml"),
+    "formats.xlsx": lambda: workbook("xl/styles.xml", b"</cellXfs>", b"<xf/>" * 8 * 10**6),
+    "cells.xlsx": lambda: workbook("xl/worksheets/sheet1.xml", b"</row>", b"<c/>" * 4 * 10**6),
+    "letters.mat": lambda: mat(matrix(6, (2**24, 1), element(2, b"\1" * 2**24))),
     "matrix.csv.gz": lambda: gzipped(b"1,1\n", b",", 2 * GIGABYTE),
     "rows.csv.gz": lambda: gzipped(b"x,y\n", b" ", GIGABYTE),
     "document.json.gz": lambda: gzipped(b'{"channels": {"a": [[', b"[],", GIGABYTE),

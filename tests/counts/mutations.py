@@ -27,6 +27,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -398,22 +399,24 @@ class Campaign:
         self.slowest, self.largest = (0.0, ""), (0, "")
 
     def run(self, workers):
-        with tempfile.TemporaryDirectory() as folder:
-            running = [self.started(k, workers, folder) for k in range(workers)]
-            for k, process in enumerate(running):
-                while (left := self.followed(process)) is not None:  # it ended in the middle of this file
-                    process = self.started(left + workers, workers, folder, k)
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+            list(pool.map(lambda k: self.share(k, workers, Path(folder, str(k))), range(workers)))
         return self
 
-    def started(self, start, step, folder, k=None):
-        own = Path(folder, str(start if k is None else k))
-        own.mkdir(exist_ok=True)
-        words = [self.seed, start, self.files, step, own]
-        return subprocess.Popen([sys.executable, "-m", "tests.counts.mutations", "work", *map(str, words)],
-                                stdout=subprocess.PIPE, text=True)  # fmt: skip
+    def share(self, k, workers, folder):
+        """Every so many-th file from k on; a worker that ends in the middle of one is followed by another."""
+        folder.mkdir()
+        start = k
+        while start < self.files:
+            start = self.followed(self.started(start, workers, folder), workers)
 
-    def followed(self, process):
-        """The file at which the worker ended, None if it did all."""
+    def started(self, start, step, folder):
+        words = [self.seed, start, self.files, step, folder]
+        command = [sys.executable, "-m", "tests.counts.mutations", "work", *map(str, words)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def followed(self, process, step):
+        """The file after the one at which the worker ended."""
         begun = None
         for text in process.stdout:
             line = json.loads(text)
@@ -423,16 +426,20 @@ class Campaign:
                 begun = None
                 self.add(line)
         code = process.wait()
-        if begun is None and code == 0:
-            return None
-        what = f"over {SECONDS} s" if code == -signal.SIGALRM else f"CRASH {code}"
+        if begun is None:
+            if code:
+                raise RuntimeError(f"a worker ended with exit code {code} between two files")
+            return self.files
+        what = f"OVER {SECONDS} s" if code == -signal.SIGALRM else f"CRASH {code}"
         self.outcomes[what] += 1
         self.found.append(f"{begun}: {what}")
-        return self.files if begun is None else begun["begun"]
+        return begun["begun"] + step
 
     def add(self, line):
         self.outcomes["files"] += 1
-        self.outcomes.update(said.split()[0] if said.isupper() else said.split(" /")[0][:20] for said in line["said"])
+        self.outcomes.update(said if said.islower() else said.split()[0] for said in line["said"])
+        if self.outcomes["files"] % 1000 == 0:
+            print(f"{self.outcomes['files']} files, {len(self.found)} findings", file=sys.stderr, flush=True)
         self.slowest = max(self.slowest, (line["seconds"], f"{line['done']} {line['name']}"))
         self.largest = max(self.largest, (line["peak"], f"{line['done']} {line['name']}"))
         self.found += [f"{line['done']} {line['name']}: {bad}" for bad in findings(line)]

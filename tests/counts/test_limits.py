@@ -21,25 +21,28 @@ ROOM = 600 * 10**6
 """Bytes: what is read at once may take 2^28, and some of it twice."""
 
 REFUSED = {
-    "deflate.npz": "at most 33,554,432 cells",
+    "deflate.npz": "at most 16,777,216 cells",
     "bzip2.npz": "must be stored or deflated",
     "lzma.npz": "must be stored or deflated",
-    "texts.npz": "at most 33,554,432 cells in 268,435,456 bytes",
-    "nothing.npz": "at most 33,554,432 cells",
-    "claimed.npy": "at most 33,554,432 cells",
-    "zeros.mat": "at most 33,554,432 cells",
-    "cells.mat": "at most 262,144 members",
-    "fields.mat": "at most 262,144 members",
+    "texts.npz": "at most 16,777,216 cells in 268,435,456 bytes",
+    "nothing.npz": "at most 16,777,216 cells",
+    "claimed.npy": "at most 16,777,216 cells",
+    "zeros.mat": "at most 16,777,216 cells",
+    "cells.mat": "at most 65,536 members",
+    "fields.mat": "at most 65,536 members",
     "dimensions.mat": "does not fit into its data",
     "labels.parquet": "one is 1,000,000 bytes long",
-    "lying.parquet": "the file must be a table; reading Parquet failed",
+    "lying.parquet": "the file must be a table of Parquet; reading it failed",
     "buffer.arrow": "must be decoded in at most 537,266,960 bytes; it takes more",
-    "sheet.xlsx": "must unpack to at most 67,108,864 bytes",
+    "sheet.xlsx": "the file must be a table of Excel; reading it failed",
+    "formats.xlsx": "must be decoded in at most",
+    "cells.xlsx": "must be decoded in at most",
+    "letters.mat": "must have at most 262,144 inputs, and as many outputs; it has 16,777,216",
     "lines.jsonl.gz": "a line of JSON must be shorter than",
     "matrix.csv.gz": "must have at most 268,435,456 bytes",
     "rows.csv.gz": "must be shorter than 4,194,304 bytes",
     "document.json.gz": "must have at most 268,435,456 bytes",
-    "numbers.json.xz": "must have at most 16,777,216 fields; it has 20,000,000",
+    "numbers.json.xz": "must have at most 8,388,608 fields; it has 20,000,000",
 }
 """What `read_counts` says of each; of the others any refusal will do."""
 

@@ -201,7 +201,7 @@ def test_workbook_is_read(tmp_path):
     with pytest.raises(InputError, match='rows must be on one sheet; 2 have content, and "north" has rows'):
         read_counts(path)
     path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(InputError, match="must be a workbook of Excel"):
+    with pytest.raises(InputError, match="must be a table of Excel"):
         read_counts(path)
 
 

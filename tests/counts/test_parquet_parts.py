@@ -86,5 +86,7 @@ def test_refusals_name_the_part(tmp_path):
     with pytest.raises(InputError, match="a folder, and a file is required"):
         read_trials(tmp_path / "parts")
     (tmp_path / "parts" / "part.1.parquet").write_bytes(b"damaged")
-    with pytest.raises(InputError, match=r"parts: part\.1\.parquet: the file must be a table; reading Parquet failed"):
+    with pytest.raises(
+        InputError, match=r"parts: part\.1\.parquet: the file must be a table of Parquet; reading it failed"
+    ):
         read_counts(tmp_path / "parts")

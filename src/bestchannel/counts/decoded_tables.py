@@ -1,4 +1,4 @@
-"""Tables of Parquet and Arrow, decoded by another process: a damaged file may end the decoder, and not the caller."""
+"""Tables of Parquet, Arrow and Excel, decoded by another process: a damaged file may end that, and not the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.counts import table_decoder
-from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.disk import MOST_FIELDS, OpenFile
 from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN
 from bestchannel.counts.long_table import Column
 from bestchannel.errors import InputError, MissingExtraError
@@ -62,7 +62,7 @@ class DecodedTable:
         self._refuse(columns, number)
         labels = {role: i for role, i in columns.items() if role != number}
         numbers = {role: i for role, i in columns.items() if role == number}
-        self._decoder.ask(labels=self._names(labels), numbers=self._names(numbers), whole=whole)
+        self._decoder.send({"labels": self._names(labels), "numbers": self._names(numbers), "whole": whole})
         done = 0
         while "end" not in (message := self._decoder.received()):
             if "missing" in message:
@@ -117,19 +117,28 @@ def _column(labels: Sequence[str | None], codes: NDArray[Any], name: str) -> Col
 @contextmanager
 def decoded(source: OpenFile, kind: str) -> Iterator[DecodedTable]:
     """The table of a file of this kind, Parquet or Arrow."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise MissingExtraError(f"reading {kind}", "parquet")
+    with _begun(source, kind, "pyarrow", "parquet", most_labels=MOST_SEEN, longest=LONGEST) as (decoder, size):
+        yield DecodedTable(decoder, decoder.received(), size)
+
+
+def decoded_sheets(source: OpenFile) -> dict[str, str]:
+    """The sheets of a workbook of Excel as the texts that they would be saved as, by title."""
+    with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
+        sheets: dict[str, str] = decoder.received()["sheets"]
+        return sheets
+
+
+@contextmanager
+def _begun(source: OpenFile, kind: str, package: str, extra: str, **limits: int) -> Iterator[tuple[_Decoder, int]]:
+    """A decoder that was given the file, and the size of that."""
+    if importlib.util.find_spec(package) is None:
+        raise MissingExtraError(f"reading {kind}", extra)
     with source.on_disk() as path, _decoder() as decoder:
         size = os.path.getsize(path)
-        about = decoder.open(
-            path=path,
-            kind=kind,
-            most_bytes=_MOST_BYTES + _BYTES_PER_BYTE * size,
-            most_seconds=_MOST_SECONDS + size // _BYTES_PER_SECOND,
-            most_labels=MOST_SEEN,
-            longest=LONGEST,
-        )
-        yield DecodedTable(decoder, about, size)
+        most_bytes = _MOST_BYTES + _BYTES_PER_BYTE * size
+        most_seconds = _MOST_SECONDS + size // _BYTES_PER_SECOND
+        decoder.send({"path": path, "kind": kind, "most_bytes": most_bytes, "most_seconds": most_seconds, **limits})
+        yield decoder, size
 
 
 class _Decoder:
@@ -144,23 +153,15 @@ class _Decoder:
         self._to, self._from = self._process.stdin, self._process.stdout
         self._waits_for = "file"
 
-    def open(self, **file: Any) -> Any:
-        """What there is to know of the table in a file."""
-        self._send(file)
-        return self.received()
-
-    def ask(self, **question: Any) -> None:
-        """Ask for rows."""
-        self._send(question)
-
     def leave(self) -> bool:
         """Be done with a file: whether it can be given another."""
         if self._waits_for == "question":
-            self._send(None)
+            self.send(None)
             self._waits_for = "file"
         return self._waits_for == "file" and table_decoder.FORKS and self._process.poll() is None
 
-    def _send(self, message: object) -> None:
+    def send(self, message: object) -> None:
+        """Tell or ask it something."""
         text = json.dumps(message).encode()
         self._waits_for = "nothing"
         with suppress(OSError):  # where it has ended its answer will be missing, which is said then
@@ -171,7 +172,7 @@ class _Decoder:
         """What it says next; its refusal, or its end, is a refusal."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         message = json.loads(self._exactly(length))
-        if "refused" in message or "missing" in message:
+        if not message.keys().isdisjoint(("refused", "missing", "sheets")):
             self._waits_for = "file"
         elif "names" in message or "end" in message:
             self._waits_for = "question"

@@ -22,7 +22,7 @@ STDIN = Path("-")
 MOST_BYTES = 2**28
 """The most that is read, or unpacked, of what must be in memory at once."""
 
-MOST_FIELDS = 2**24
+MOST_FIELDS = 2**23
 """The most fields of a text that is read at once; each takes some sixty bytes."""
 
 MOST_STREAMED = 2**36
@@ -114,8 +114,12 @@ class OpenFile:
 
     def parsed(self, parse: Callable[[bytes], Any]) -> Any:
         """What `parse` makes of the content; a second question does not parse again."""
+        return self.once(lambda source: parse(source.content()))
+
+    def once(self, read: Callable[[OpenFile], Any]) -> Any:
+        """What `read` makes of the file, which is asked once."""
         if self._parsed is None:
-            self._parsed = parse(self.content())
+            self._parsed = read(self)
         return self._parsed
 
     @contextmanager

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from bestchannel.counts import matrix_text, text_log
-from bestchannel.counts.disk import MOST_FIELDS, OpenFile
+from bestchannel.counts.decoded_tables import decoded_sheets
+from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.errors import InputError
 from bestchannel.progress import Progress
-
-MOST_UNPACKED = 2**26
-"""The most bytes that a workbook may unpack to; as objects of Python it takes many times that."""
-
-Sheets = dict[str, bytes]
 
 
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
@@ -45,8 +39,8 @@ def read_long(source: OpenFile) -> list[NamedMatrix]:
 
 
 def _texts(source: OpenFile) -> list[OpenFile]:
-    """The sheets as texts; a single one is called as the file."""
-    sheets: Sheets = source.parsed(_sheets)
+    """The sheets that have content, as texts; a single one is called as the file."""
+    sheets = source.once(_sheets)
     found = [
         OpenFile(Path("sheet.csv"), io.BufferedReader(cast(Any, io.BytesIO(text))), len(text), source.hints)
         for text in sheets.values()
@@ -56,57 +50,8 @@ def _texts(source: OpenFile) -> list[OpenFile]:
     return found
 
 
-def _sheets(data: bytes) -> Sheets:
-    """The sheets that have content, as text, by name."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtraError("reading .xlsx", "excel") from None
-    try:
-        _refuse_large(data)
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        texts = {sheet.title: _text(sheet) for sheet in book.worksheets}
-    except InputError:
-        raise
-    except Exception as error:
-        # a damaged workbook makes zipfile, the parser of XML and openpyxl raise a dozen kinds
-        reason = " ".join(str(error).split())
-        raise InputError(f"the file must be a workbook of Excel; reading it failed ({reason})") from None
-    found = {name: text for name, text in texts.items() if text.strip(b",\r\n ")}
+def _sheets(source: OpenFile) -> dict[str, bytes]:
+    found = {name: text.encode() for name, text in decoded_sheets(source).items() if text.strip(",\r\n ")}
     if not found:
         raise InputError("the workbook must have a sheet with content; it has none")
     return found
-
-
-def _refuse_large(data: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-    if size > MOST_UNPACKED:
-        raise InputError(f"a workbook must unpack to at most {MOST_UNPACKED:,} bytes; this has {size:,} (save as .csv)")
-
-
-def _text(sheet: Any) -> bytes:
-    """The sheet as text; numbers as Python writes them."""
-    buffer, cells = io.StringIO(newline=""), 0
-    writer = csv.writer(buffer, lineterminator="\n")
-    for row in sheet.iter_rows(values_only=True):
-        cells += len(row)
-        if cells > MOST_FIELDS:
-            raise InputError(f"a sheet must have at most {MOST_FIELDS:,} cells; it has more")
-        writer.writerow([_cell(value) for value in row])
-    return _without_empty_columns(buffer.getvalue()).encode()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _without_empty_columns(text: str) -> str:
-    """The text without the empty columns at its right, which a sheet may have after formatting."""
-    rows = list(csv.reader(io.StringIO(text, newline="")))
-    width = max((i for row in rows for i, cell in enumerate(row, 1) if cell.strip()), default=0)
-    buffer = io.StringIO(newline="")
-    csv.writer(buffer, lineterminator="\n").writerows(row[:width] for row in rows)
-    return buffer.getvalue()

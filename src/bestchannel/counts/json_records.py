@@ -34,6 +34,8 @@ ROWS = 2**16
 _BLOCK, _LONGEST = 2**20, 2**20
 """Bytes read at a time, and the longest line."""
 
+_NO_RECORDS = "there must be records; there is none"
+
 Record = Mapping[str, Any]
 
 
@@ -56,7 +58,7 @@ def log_of_records(records: Iterator[Record], seen: Combinations, source: OpenFi
     """The rows of records with the keys x and y, and perhaps channel and count."""
     first = next(records, None)
     if first is None:
-        raise InputError("there must be records; there is none")
+        raise InputError(_NO_RECORDS)
     header = list(first)
     names = {role: header[i] for role, i in log_columns(header, source.hints.columns).items()}
     every, done = chain([first], records), 0
@@ -70,6 +72,8 @@ def long_of_records(records: Sequence[Record], source: OpenFile) -> list[NamedMa
     """The channels of records with the keys x, y, p and perhaps channel."""
     if source.hints.transpose:
         raise InputError(NOT_A_MATRIX)
+    if not records:
+        raise InputError(_NO_RECORDS)
     place = partial(place_from, 0)
     header = list(records[0])
     names = {role: header[i] for role, i in probability_columns(header, source.hints.columns).items()}

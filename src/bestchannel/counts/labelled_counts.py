@@ -21,8 +21,8 @@ from bestchannel.errors import InputError
 if TYPE_CHECKING:
     from bestchannel.counts.binning import Binning
 
-MOST_CELLS = 2**25
-"""The most cells that the matrices of a file may have (256 MiB); rows are few, but x and y multiply."""
+MOST_CELLS = 2**24
+"""The most cells that the matrices of a file may have (128 MiB); rows are few, but x and y multiply."""
 
 MOST_SEEN = 2**20
 """The most different combinations of channel, x and y that a log may have."""

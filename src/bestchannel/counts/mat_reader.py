@@ -34,7 +34,7 @@ _HEADER = 128
 _MOST_DIMENSIONS = 32
 _DEEPEST = 16
 """How far cell arrays and structs may be nested."""
-_MOST_MEMBERS = 2**18
+_MOST_MEMBERS = 2**16
 """The most members that the cell arrays and structs of a file may have in all; each is an object of its own."""
 
 

@@ -17,6 +17,10 @@ _TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
 """What sums beside counts are called; All is pandas' word."""
 
 
+MOST_SIDE = 2**18
+"""The most inputs, or outputs, of a matrix: each has a label, which takes more room than a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class NamedMatrix:
     """A matrix before anything is checked; None stands for the labels 0, 1, 2, ...
@@ -29,6 +33,13 @@ class NamedMatrix:
     inputs: Sequence[str] | None = None
     outputs: Sequence[str] | None = None
     inferred: bool = False
+
+    def __post_init__(self) -> None:
+        longest = max(_sides(self.rows), default=0)
+        if longest > MOST_SIDE:
+            raise InputError(
+                f'channel "{self.name}" must have at most {MOST_SIDE:,} inputs, and as many outputs; it has {longest:,}'
+            )
 
     def transposed(self) -> NamedMatrix:
         """The rows as columns; the labels are those of the inputs and outputs already."""
@@ -69,6 +80,15 @@ class NamedMatrix:
             last = str(labels[-1])
             if last.strip().casefold() in _TOTALS and np.array_equal(table[:-1].sum(axis=0), table[-1]):
                 raise InputError(f"{where} must be without totals; {last!r} is the sum of the others (leave it out)")
+
+
+def _sides(rows: object) -> tuple[int, ...]:
+    """How many rows there are, and how long the first of them is."""
+    if isinstance(rows, np.ndarray):
+        return rows.shape
+    if not isinstance(rows, list | tuple):
+        return ()
+    return len(rows), *(len(row) for row in rows[:1] if isinstance(row, list | tuple))
 
 
 def _labels(labels: Sequence[str] | None, size: int, kind: str, where: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -122,8 +123,10 @@ class _ArrayRoom:
             raise InputError(f"this must be an array of numbers or texts; it has dtype {dtype}")
         size = math.prod(shape)
         self._take(size, size * dtype.itemsize)
-        array = np.frombuffer(_exactly(content, size * dtype.itemsize), dtype, size)
-        return array.reshape(shape, order="F" if in_columns else "C")
+        data = _exactly(content, size * dtype.itemsize)
+        if dtype.kind == "U" and data and int(np.frombuffer(data, f"{dtype.byteorder}u4").max()) > sys.maxunicode:
+            raise InputError("an array of texts must hold Unicode; it holds a number that is no character")
+        return np.frombuffer(data, dtype, size).reshape(shape, order="F" if in_columns else "C")
 
     def _take(self, cells: int, size: int) -> None:
         self._cells, self._bytes = self._cells - cells, self._bytes - size

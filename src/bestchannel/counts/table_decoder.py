@@ -1,4 +1,4 @@
-"""A program that decodes tables of Parquet and Arrow, so that a file that crashes the decoder ends this program alone.
+"""A program that decodes tables of Parquet, Arrow and Excel: a file that crashes the decoder ends this program alone.
 
 `decoded_tables` starts it, by its path, and speaks to it through its standard input and output. It imports nothing of
 the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
@@ -7,12 +7,16 @@ the package, and is quick to start. Every message is the length of a JSON text, 
     {"labels": [names], "numbers": [names], "whole": bool} → {"columns": […], "rows", "share"}, then bytes, …, {"end"}
     null                                                   → nothing; the next message opens another file
 
+A workbook is answered at once, by {"sheets": {title: text}}; its request has "most_cells" too.
+
 In place of an answer may come {"refused": sentence} or {"missing": [column, row]}, after which the file is done.
 Where processes can fork, each file is decoded in a fork of its own, whose end by a signal ends this program too.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import struct
@@ -38,16 +42,8 @@ _Batch = tuple[Any, float | None]
 
 def main() -> None:
     """Decode one file after the other, until there is no more to do."""
-    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    import pyarrow  # so that every fork has it already
-    import pyarrow.compute
-    import pyarrow.ipc
-    import pyarrow.parquet
-
-    pyarrow.set_cpu_count(1)
-    pyarrow.set_io_thread_count(1)
     while (request := _received()) is not None:
+        _import_for(request["kind"])
         if not FORKS:
             _serve(request)
             return
@@ -60,28 +56,58 @@ def main() -> None:
             os._exit(code if code > 0 else SIGNALLED - code)
 
 
-def _serve(request: dict[str, Any]) -> None:
-    """Decode one file, as long as there are questions about it."""
-    import pyarrow as pa
+def _import_for(kind: str) -> None:
+    """Import what decodes files of this kind, so that every fork has it already."""
+    if kind == "Excel":
+        import openpyxl  # noqa: F401
 
+        return
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.ipc
+    import pyarrow.parquet
+
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
+
+
+def _serve(request: dict[str, Any]) -> None:
+    """Decode one file; what cannot be decoded is said once the memory that it took is free again."""
+    refusal = _refusal(request)
+    if refusal:
+        _send(refusal)
+
+
+def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Decode one file, and return why not."""
     try:
         _limit(request["most_bytes"], request["most_seconds"])
-        table = _KINDS[request["kind"]](request["path"])
-        _send({**_described(table.schema), "rows": table.n_rows})
-        while (wanted := _received()) is not None:
-            for batch, share in table.whole(wanted) if wanted["whole"] else table.batches(wanted):
-                if batch.num_rows:
-                    _send_rows(batch, wanted, share, request)
-            _send({"end": True})
+        if request["kind"] == "Excel":
+            _send({"sheets": _sheets(request["path"], request["most_cells"])})
+        else:
+            _answer(_KINDS[request["kind"]](request["path"]), request)
     except _MissingValueError as error:
-        _send({"missing": error.args})
-    except (MemoryError, pa.ArrowMemoryError):
-        _send({"refused": f"the table must be decoded in at most {request['most_bytes']:,} bytes; it takes more"})
+        return {"missing": error.args}
+    except MemoryError:
+        return {"refused": f"the table must be decoded in at most {request['most_bytes']:,} bytes; it takes more"}
     except _NotReadError as error:
-        _send({"refused": str(error)})
-    except Exception as error:  # a damaged file makes Arrow raise many kinds, and all mean the same here
+        return {"refused": str(error)}
+    except Exception as error:  # a damaged file makes the libraries raise many kinds, and all mean the same here
         reason = " ".join(str(error).split())[:500]
-        _send({"refused": f"the file must be a table; reading {request['kind']} failed ({reason})"})
+        return {"refused": f"the file must be a table of {request['kind']}; reading it failed ({reason})"}
+    return None
+
+
+def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
+    """Say what the table has, and give its rows as often as they are asked for."""
+    _send({**_described(table.schema), "rows": table.n_rows})
+    while (wanted := _received()) is not None:
+        for batch, share in table.whole(wanted) if wanted["whole"] else table.batches(wanted):
+            if batch.num_rows:
+                _send_rows(batch, wanted, share, limits)
+        _send({"end": True})
 
 
 def _limit(most_bytes: int, most_seconds: int) -> None:
@@ -97,7 +123,7 @@ def _limit(most_bytes: int, most_seconds: int) -> None:
 
 
 class _NotReadError(Exception):
-    """A table whose columns cannot be read."""
+    """A table that cannot be read, and the sentence that says why."""
 
 
 class _MissingValueError(Exception):
@@ -286,6 +312,36 @@ def _numbers(values: Any, name: str) -> Any:
         return (values.dictionary_decode() if pa.types.is_dictionary(kind) else values).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise _NotReadError(f'the column "{name}" must hold numbers; it holds values of type {kind}') from None
+
+
+def _sheets(path: str, most_cells: int) -> dict[str, str]:
+    """The sheets of a workbook as the texts that they would be saved as, by title."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    return {sheet.title: _text(sheet, most_cells) for sheet in book.worksheets}
+
+
+def _text(sheet: Any, most_cells: int) -> str:
+    """The sheet as text, without empty columns at its right, which it may have after formatting."""
+    rows, width, cells = [], 0, 0
+    for values in sheet.iter_rows(values_only=True):
+        row = [_cell(value) for value in values]
+        cells += len(row)
+        if cells > most_cells:
+            raise _NotReadError(f"a sheet must have at most {most_cells:,} cells; it has more")
+        width = max(width, max((i for i, cell in enumerate(row, 1) if cell.strip()), default=0))
+        rows.append(row)
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\n").writerows(row[:width] for row in rows)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> str:
+    """The value as Python writes it; a whole number without a point."""
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _received() -> Any:

@@ -1,0 +1,142 @@
+"""Tables are decoded by a process of their own, whose end is a sentence, and which serves one file after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from bestchannel.counts import decoded_tables, read_channels, read_counts, table_decoder
+from bestchannel.errors import InputError
+
+ROWS = pa.table({"channel": ["q", "q", "r"], "x": ["0", "1", "0"], "y": [0, 1, 0], "count": [3, 4, 5]})
+SENTENCE = r"rows\.feather: .*(damaged|reading it failed|must)"
+
+
+@pytest.fixture
+def feather(tmp_path):
+    path = tmp_path / "rows.feather"
+    pyarrow.feather.write_feather(ROWS, path, compression="uncompressed")
+    return path
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(ROWS, path)
+    return path
+
+
+def test_no_changed_byte_of_an_arrow_file_ends_the_process(feather):
+    """In a process of its own, because on failure there is nobody left to say so."""
+    code = f"""
+import bestchannel as bc
+from pathlib import Path
+path = Path({str(feather)!r})
+sound = path.read_bytes()
+read = 0
+for at in range(0, len(sound), 3):
+    for value in (0x7F, 0xFF):
+        changed = bytearray(sound)
+        changed[at] = value
+        path.write_bytes(changed)
+        try:
+            bc.read_counts(path)
+            read += 1
+        except bc.InputError as error:
+            assert str(error).startswith(f"{{path}}: "), error
+print(read, "read")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "read" in run.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGXCPU])
+def test_end_of_the_decoder_is_a_sentence_and_the_next_file_is_read(feather, monkeypatch, tmp_path, number):
+    program = tmp_path / "decoder.py"
+    text = Path(table_decoder.__file__).read_text(encoding="utf-8")
+    program.write_text(
+        text.replace('    """Decode one file, and return why not."""', f"    os.kill(os.getpid(), {int(number)})")
+    )
+    decoded_tables.end_idle()
+    with monkeypatch.context() as patch:
+        patch.setattr(table_decoder, "__file__", str(program))
+        how = "takes the decoder too long" if number == signal.SIGXCPU else "ends the decoder"
+        with pytest.raises(InputError, match=rf"rows\.feather: the file is damaged.* it {how}"):
+            read_counts(feather)
+    assert read_counts(feather)["q"].counts.tolist() == [[3, 0], [0, 4]]
+
+
+def test_one_decoder_serves_many_files_and_refusals(feather, parquet, tmp_path):
+    decoded_tables.end_idle()
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(parquet.read_bytes()[:-20] + b"PAR1")
+    read_counts(feather)
+    (first,) = decoded_tables._idle
+    for _ in range(3):
+        assert read_counts(parquet)["r"].counts.tolist() == [[5]]
+        with pytest.raises(InputError, match="reading it failed"):
+            read_counts(broken)
+        with pytest.raises(InputError, match="there is no column p"):
+            read_channels(feather)
+    assert decoded_tables._idle == [first]
+
+
+def test_decoder_that_was_killed_meanwhile_is_replaced(feather):
+    read_counts(feather)
+    decoded_tables._idle[-1]._process.kill()
+    decoded_tables._idle[-1]._process.wait()
+    assert read_counts(feather)["q"].counts.tolist() == [[3, 0], [0, 4]]
+
+
+def test_threads_have_decoders_of_their_own(feather, parquet):
+    together = threading.Barrier(4)
+
+    def read(path):
+        together.wait()
+        return read_counts(path)["q"].counts.tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(read, [feather, parquet] * 2)) == [[[3, 0], [0, 4]]] * 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_fork_of_the_caller_does_not_use_its_decoder(feather):
+    read_counts(feather)
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(decoded_tables._idle != [])
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert decoded_tables._idle
+
+
+def test_decoder_without_forks_serves_one_file_each(feather, monkeypatch, tmp_path):
+    program = tmp_path / "decoder.py"
+    text = Path(table_decoder.__file__).read_text(encoding="utf-8")
+    program.write_text(text.replace('FORKS = sys.platform == "linux"', "FORKS = False"))
+    decoded_tables.end_idle()
+    monkeypatch.setattr(table_decoder, "__file__", str(program))
+    monkeypatch.setattr(table_decoder, "FORKS", False)
+    for _ in range(2):
+        assert read_counts(feather)["q"].counts.tolist() == [[3, 0], [0, 4]]
+    assert decoded_tables._idle == []
+
+
+def test_rows_that_take_no_room_are_bounded_by_the_size_of_the_file(parquet, monkeypatch):
+    monkeypatch.setattr(decoded_tables, "_MOST_ROWS", 2)
+    monkeypatch.setattr(decoded_tables, "_ROWS_PER_BYTE", 0)
+    with pytest.raises(InputError, match="a table of this size must have at most 2 rows; it has more"):
+        read_counts(parquet)
