@@ -1,4 +1,4 @@
-"""A service, four simulated instruments as processes of their own, and the page: until the best channel is named.
+"""A service, four simulated instruments as processes of their own, and the page: until Ctrl-C.
 
 python examples/live/live.py [FOLDER] [MILLISECONDS PER SENSE]
 """
@@ -20,7 +20,7 @@ def main(folder="build/live", milliseconds="1"):
     for old in folder.glob("readout.*"):
         old.unlink()
     quietly = ["--port", "0", "--log-level", "error", "--json"]
-    service = subprocess.Popen([*PROGRAM, "serve", folder, *quietly], stdout=subprocess.PIPE)
+    service = started("serve", folder, *quietly, stdout=subprocess.PIPE)
     sensors = []
     try:
         place = json.loads(service.stdout.readline())
@@ -29,14 +29,23 @@ def main(folder="build/live", milliseconds="1"):
         print(f"watch it here: {page}", flush=True)
         for qubit in QUBITS:
             instrument = [sys.executable, Path(__file__).with_name("read_out.py"), DEVICE, qubit, milliseconds]
-            sense = [*PROGRAM, "sense", page, "--channel", qubit, "--name", f"bench {qubit}", "--", *instrument]
-            sensors.append(subprocess.Popen(sense, stdout=subprocess.DEVNULL))
+            sense = ["sense", page, "--channel", qubit, "--name", f"bench {qubit}", "--", *instrument]
+            sensors.append(started(*sense, stdout=subprocess.DEVNULL))
         subprocess.run([*PROGRAM, "watch", page], check=True)
+        subprocess.run([*PROGRAM, "report", folder / "readout.db", "-o", folder / "readout.html"], check=True)
+        print(f"the page stays at {page} until Ctrl-C", flush=True)
+        service.wait()
+    except KeyboardInterrupt:
+        pass
     finally:
         for process in (*sensors, service):
             process.terminate()
             process.wait()
-    subprocess.run([*PROGRAM, "report", folder / "readout.db", "-o", folder / "readout.html"], check=True)
+
+
+def started(*words, **streams):
+    """A bestchannel in a process of its own, which Ctrl-C does not reach: it is ended below."""
+    return subprocess.Popen([*PROGRAM, *words], start_new_session=True, **streams)
 
 
 def begin(place):

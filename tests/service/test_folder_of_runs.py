@@ -87,6 +87,24 @@ def test_a_file_that_takes_the_place_of_a_run_is_served_and_neither_gets_pieces_
     assert read_run(service.folder / "runs" / "place.db").senses == 0
 
 
+def test_nothing_is_acknowledged_into_a_file_that_was_copied_over_a_run_and_that_file_stays_as_it_is(service):
+    service.create("covered")
+    service.create("source", channels={name: CHANNELS[name] for name in ("cable", "radio")})
+    copy = service.call("GET", "/api/runs/source/file")[1]
+    first, *others = pieces_of(lease(service, "covered", list(ERRORS)))
+    assert offer(service, "covered", 1, [first]) == (200, ["kept"])
+    path = service.folder / "runs" / "covered.db"
+    with path.open("r+b") as file:  # as cp does
+        file.truncate(0)
+        file.write(copy)
+    status, answer, _ = service.call("POST", "/api/runs/covered/pieces", {"request": 1, "pieces": others})
+    assert status in (400, 404, 503), answer
+    wait_until(lambda: service.call("GET", "/api/runs/covered")[1]["channels"] == ["cable", "radio"])
+    assert service.call("GET", "/api/runs/covered")[1]["answered"] == 0
+    assert offer(service, "covered", 1, pieces_of(lease(service, "covered"))) == (200, ["kept"] * 2)
+    assert [line["run"] for line in service.logged() if line["event"] == "run replaced"][-1] == "covered"
+
+
 def test_leases_run_out_elsewhere_though_a_run_has_vanished_at_its_end(service):
     service.create("vanishing", max_senses=48)
     assert offer(service, "vanishing", 1, pieces_of(lease(service, "vanishing", list(ERRORS))))[0] == 200

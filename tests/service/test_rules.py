@@ -1,12 +1,19 @@
 """Each rule of the service, with a client that breaks it: refused, and logged."""
 
+import contextlib
 import http.client
+import json
 import socket
+import ssl
+import subprocess
 import time
 
 import pytest
 
+from bestchannel.errors import InputError
 from bestchannel.service import guard
+from bestchannel.service.scopes import Tokens
+from bestchannel.service.server import Place, Service
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running
 
@@ -16,6 +23,21 @@ def service(tmp_path_factory):
     with running(tmp_path_factory.mktemp("rules")) as service:
         service.create("lab")
         yield service
+
+
+def watched(service, path, token):
+    """A stream of events; one that says nothing for a minute fails."""
+    watching = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    watching.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+    stream = watching.getresponse()
+    assert stream.status == 200
+    return stream
+
+
+def read_to_its_end(stream):
+    with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
+        while stream.readline():
+            pass
 
 
 def refused(service, rule):
@@ -154,11 +176,131 @@ def test_a_path_with_line_ends_becomes_no_header(service):
     assert "x-evil" not in headers
 
 
+def test_headers_of_a_proxy_that_is_not_trusted_are_not_believed(service):
+    forged = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7", "Forwarded": "for=192.0.2.7;proto=https"}
+    made = service.call("POST", "/api/tokens", {"scope": "view"}, headers=forged)[1]
+    assert made["url"].startswith(f"http://127.0.0.1:{service.port}/?token=")
+    status, _, headers = service.call("GET", f"/?token={TOKEN}", token=None, headers=forged)
+    assert status == 303
+    assert "Secure" not in headers["set-cookie"]
+    service.call("GET", "/api/nothing", headers=forged)
+    assert refused(service, "path")["peer"] == "127.0.0.1"
+
+
+def test_trusted_proxy_says_who_calls_and_by_which_scheme(tmp_path):
+    with running(tmp_path, "--trust-proxy", "127.0.0.1", "--allow-host", "lab.example") as service:
+        said = {"Host": "lab.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "10.9.9.9, 192.0.2.7"}
+        made = service.call("POST", "/api/tokens", {"scope": "view"}, headers=said)[1]
+        assert made["url"] == f"https://lab.example/?token={made['token']}"
+        for path in (f"/?token={TOKEN}", f"/runs/lab?token={TOKEN}"):
+            assert "; Secure" in service.call("GET", path, token=None, headers=said)[2]["set-cookie"]
+        service.call("GET", "/api/nothing", headers=said)
+        assert refused(service, "path")["peer"] == "192.0.2.7"
+
+
+def test_under_tls_addresses_and_cookies_are_of_tls(tmp_path):
+    files = [str(tmp_path / name) for name in ("key.pem", "certificate.pem")]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=localhost",
+        "-keyout",
+        files[0],
+    ]
+    subprocess.run([*command, "-out", files[1]], check=True, capture_output=True)
+    with running(tmp_path, "--certificate", files[1], "--key", files[0]) as service:
+        context = ssl.create_default_context(cafile=files[1])
+        context.check_hostname = False
+        line = http.client.HTTPSConnection("127.0.0.1", service.port, context=context)
+        kind = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        line.request("POST", "/api/tokens", '{"scope": "view"}', kind | {"X-Forwarded-Proto": "http"})
+        assert json.load(line.getresponse())["url"].startswith(f"https://127.0.0.1:{service.port}/?token=")
+        line.request("GET", f"/?token={TOKEN}")
+        assert "; Secure" in line.getresponse().headers["set-cookie"]
+
+
+@pytest.mark.parametrize("proxy", ["*", "lab.example", "", "10.0.0.1/8"])
+def test_proxy_to_trust_must_be_an_address_or_a_network(proxy):
+    with pytest.raises(InputError, match="a proxy to trust must be an address or a network"):
+        Place(trusted_proxies=(proxy,))
+
+
+def test_revoked_token_opens_nothing_and_ends_what_it_held(service):
+    made = service.call("POST", "/api/tokens", {"scope": "view"})[1]
+    stream = watched(service, "/runs/lab/events", made["token"])
+    assert service.call("DELETE", f"/api/tokens/{made['id']}", token=made["token"])[0] == 403
+    assert service.call("DELETE", f"/api/tokens/{made['id']}")[:2] == (200, {"id": made["id"]})
+    read_to_its_end(stream)
+    status, answer, _ = service.call("GET", "/api/runs", token=made["token"])
+    assert (status, answer) == (401, {"error": "the token was revoked; ask the owner for another"})
+    assert service.call("DELETE", "/api/tokens/nobody")[0] == 404
+
+
+def test_lease_of_a_revoked_token_is_free_at_once(service):
+    service.create("taken")
+    made = service.call("POST", "/api/tokens", {"scope": "sense", "channels": ["cable"]})[1]
+    wish = {"sensor": "s", "channels": ["cable"], "run": "taken"}
+    lent = service.call("POST", "/api/leases", wish, token=made["token"])[1]["parts"]
+    service.call("DELETE", f"/api/tokens/{made['id']}")
+    assert service.call("POST", "/api/leases", {**wish, "wait": 30})[1]["parts"] == lent
+
+
+def test_stream_ends_with_its_token(service):
+    token = service.tokens.made_for("view", days=2 / 86_400)
+    stream = watched(service, "/runs/lab/events?report=no", token)
+    read_to_its_end(stream)
+    assert service.call("GET", "/api/runs", token=token)[1] == {
+        "error": "the token has expired; ask the owner for another"
+    }
+
+
+def test_no_answer_says_where_the_runs_are(service):
+    place = str(service.folder)
+    (service.folder / "runs" / "broken.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    for what in ("", "/file", "/result", "/report"):
+        assert place not in json.dumps(str(service.call("GET", f"/api/runs/broken{what}")[1]))
+    assert place not in str(service.call("PATCH", "/api/runs/broken", {"end": True})[1])
+    stream, lines = watched(service, "/runs/broken/events", TOKEN), []
+    while not [line for line in lines if b"event: trouble" in line] or lines[-1] == b"event: trouble\n":
+        lines.append(stream.readline())
+    assert place.encode() not in b"".join(lines)
+    stream.close()
+
+
+def test_runs_are_for_the_user_of_the_service_alone(service):
+    service.create("private")
+    lent = service.call("POST", "/api/leases", {"sensor": "s", "channels": ["cable"], "run": "private"})[1]
+    part = lent["parts"][0]
+    piece = {"channel": "cable", "x": part["x"], "start": part["start"], "counts": {"0": 1}}
+    assert service.call("POST", "/api/runs/private/pieces", {"request": 1, "pieces": [piece]})[0] == 200
+    service.call("PATCH", "/api/runs/private", {"paused": True})
+    files = [*(service.folder / "runs").glob("private.db*"), service.folder / "runs" / ".paused.json"]
+    assert len(files) == 4  # with SQLite's log and its index
+    assert [oct(path.stat().st_mode & 0o777) for path in files] == ["0o600"] * 4
+    assert oct((service.folder / "runs").stat().st_mode & 0o777) == "0o700"
+
+
+def test_the_description_is_made_once(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr("bestchannel.service.endpoints.description", lambda table: made.append(table) or {})
+    service = Service(tmp_path, Place(port=0), Tokens())
+    replies = [service.endpoints.openapi(None) for _ in range(3)]
+    for reply in replies:
+        with pytest.raises(StopIteration):
+            reply.send(None)
+    assert len(made) == 1
+
+
 def test_no_token_is_in_the_logs(service):
     view = service.tokens.made_for("view")
     service.call("GET", f"/api/runs?token={TOKEN}", token=None)
     service.call("GET", f"/runs/lab?token={view}", token=None)
-    service.call("POST", "/api/tokens", {"scope": "sense", "channels": ["cable"]})
+    made = service.call("POST", "/api/tokens", {"scope": "sense", "channels": ["cable"]})[1]["token"]
     service.call(
         "POST",
         "/login",
@@ -169,7 +311,7 @@ def test_no_token_is_in_the_logs(service):
     text = service.log.read_text()
     assert TOKEN not in text
     assert view not in text
-    assert service.tokens.made_for("sense", ["cable"]) not in text
+    assert made not in text
 
 
 def test_bodies_that_are_too_long_are_refused_before_they_are_read(service):
@@ -231,6 +373,18 @@ PIECE = {"channel": "cable", "x": "0", "start": 0, "counts": {"0": 1}}
         ("/api/runs", {"name": "foreign", "channels": CHANNELS, "policy": "os:system"}),
         ("/api/runs", {"name": "lab", "channels": CHANNELS}),
         ("/api/runs", {"name": "delta", "channels": CHANNELS, "delta": 0}),
+        ("/api/leases", {**WIDE, "sensor": "s\n"}),
+        ("/api/leases", {**WIDE, "sensor": "\x1b[2Jgone"}),
+        ("/api/leases", {**WIDE, "sensor": "a\u202eb"}),
+        ("/api/leases", {**WIDE, "sensor": "a\u2028b"}),
+        ("/api/leases", {**WIDE, "sensor": "a\x85b"}),
+        ("/api/leases", {**WIDE, "channels": ["cable\x07"]}),
+        ("/api/leases", {**WIDE, "run": "lab\n"}),
+        ("/api/runs", {"name": "bell", "channels": {"a\x07": CHANNELS["cable"]}}),
+        ("/api/runs", {"name": "bell", "channels": {"a": {"inputs": ["0\x9b"], "outputs": ["0"]}}}),
+        ("/api/tokens", {"scope": "sense", "channels": ["a\tb"]}),
+        ("/api/tokens", {"scope": "view", "days": 0}),
+        ("/api/tokens", {"scope": "sense", "channels": ["c" * 190 + str(i) for i in range(100)]}),
         ("/api/tokens", {"scope": "own"}),
         ("/api/tokens", {"scope": "view", "channels": ["cable"]}),
     ],

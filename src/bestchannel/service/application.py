@@ -18,7 +18,7 @@ from bestchannel.runs import NotWrittenError
 from bestchannel.service.calls import HTML, NOBODY, Call, Reply, redirect, refusal
 from bestchannel.service.desk import ForbiddenError, GoneError
 from bestchannel.service.guard import Guard, read_body, require_json
-from bestchannel.service.limits import Hold, Limits
+from bestchannel.service.limits import Hold, Limits, Turns
 from bestchannel.service.messages import RefusedError
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.pages import again_page
@@ -28,15 +28,16 @@ ALL = "all"
 """Open to calls without a token."""
 
 SECURITY = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cache-control": b"no-store",
 }
+"""Headers of every answer, unless it has others."""
 
 STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
 """Of what the library refuses, first match first."""
@@ -49,6 +50,9 @@ LONGEST_S = 86_400.0
 
 LINE = "bestchannel.line"
 """In the state of a call, the place that its connection holds."""
+
+CLOSED = "bestchannel.closed"
+"""In the state of a call, what says whether its connection is closed, to which nothing can be written."""
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +100,7 @@ class Application:
         without_paths: Callable[[str], str],
     ) -> None:
         self._endpoints, self._guard, self._limits, self._metrics = endpoints, guard, limits, metrics
-        self._without_paths = without_paths
+        self._without_paths, self._turns = without_paths, Turns()
         self._exact = {(each.method, each.path): each for each in endpoints if "{" not in each.path}
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
@@ -107,6 +111,7 @@ class Application:
         query, peer = scope["query_string"].decode("latin-1"), scope["client"][0] if scope["client"] else "local"
         call = Call(scope["method"], scope["path"], query, headers, peer, scope["scheme"] == "https")
         line, started = scope["state"][LINE], time.perf_counter()
+        send = _unless(scope["state"][CLOSED], send)
         call, reply, hold = await self._reply(call, receive, line)
         self._metrics.responses[str(reply.status)] += 1
         if isinstance(reply.body, bytes):
@@ -131,6 +136,9 @@ class Application:
             call = replace(call, scope=granted)
             (self._limits.connections if granted.party else self._limits.strangers).receive(line, call.party)
             self._guard.check_origin(call.method, call.headers, by_cookie)
+            await self._turns.take(call.party)
+            if line not in line.room:
+                raise RefusedError(400, "gone", "the client left before its turn came")
             reply = await self._answered(call, receive)
             return call, reply, reply.room.enter(call.party, line.evict) if reply.room else None
         except RefusedError as error:
@@ -217,16 +225,27 @@ async def _unless_gone(work: Coroutine[Any, Any, Reply], receive: Any) -> Reply:
         await _ended(working, gone)
 
 
+def _unless(closed: Callable[[], bool], send: Any) -> Any:
+    """Send what can be sent."""
+
+    async def send_what_can_be(message: Mapping[str, Any]) -> None:
+        if not closed():
+            await send(message)
+
+    return send_what_can_be
+
+
 async def _send(send: Any, reply: Reply, body: bytes) -> None:
     await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply, len(body))})
     await send({"type": "http.response.body", "body": body})
 
 
 def _headers(reply: Reply, length: int | None) -> list[tuple[bytes, bytes]]:
-    all_of_them = {"content-type": reply.kind, **SECURITY, **reply.headers}
+    ours = {"content-type": reply.kind, **reply.headers}
     if length is not None:
-        all_of_them["content-length"] = str(length)
-    return [(key.encode("latin-1"), value.encode("latin-1", "replace")) for key, value in all_of_them.items()]
+        ours["content-length"] = str(length)
+    encoded = {key.encode("latin-1"): value.encode("latin-1", "replace") for key, value in ours.items()}
+    return list((SECURITY | encoded).items())
 
 
 async def _stream(send: Any, receive: Any, reply: Reply, content: AsyncIterator[bytes]) -> None:

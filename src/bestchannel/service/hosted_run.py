@@ -220,7 +220,8 @@ class HostedRun:
         return over
 
     def take_back(self, token: str) -> None:
-        """End all leases of the bearers of a token."""
+        """End all leases of the bearers of a token, and forget their sensors."""
+        self.sensors = {sensor: seen for sensor, seen in self.sensors.items() if sensor[0] != token}
         _, _, leases = self.work_left()
         for lease in leases:
             if lease.sensor[0] == token:

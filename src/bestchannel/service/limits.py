@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 
 from bestchannel.service.messages import RefusedError
@@ -28,6 +30,7 @@ class Party:
     owns: bool = False
 
     @staticmethod
+    @lru_cache(1000)
     def at(address: str) -> Party:
         """An address; of the sixth version a network, all of which one machine may have."""
         try:
@@ -162,6 +165,39 @@ class Room:
 
     def _refusal(self, words: str) -> RefusedError:
         return RefusedError(429, "room", f"{words}; try again later", {"retry-after": str(AGAIN_S)})
+
+
+class Turns:
+    """Lets one call of others begin in each round of the event loop, parties in turn; the owner's begin at once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Party, deque[asyncio.Future[None]]] = {}
+        self._begun = False
+
+    async def take(self, party: Party) -> None:
+        """Wait for one's turn."""
+        if party.owns:
+            return
+        loop = asyncio.get_running_loop()
+        if self._begun:
+            turn = loop.create_future()
+            self._waiting.setdefault(party, deque()).append(turn)
+            await turn
+        else:
+            self._begun = True
+            loop.call_soon(self._next, loop)
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._begun = bool(self._waiting)
+        if self._begun:
+            party = next(iter(self._waiting))
+            turns = self._waiting.pop(party)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[party] = turns  # behind all others
+            if not turn.done():
+                turn.set_result(None)
+            loop.call_soon(self._next, loop)
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ MOST_OUTPUTS = 65_536
 LONGEST_WAIT_S = 30.0
 LONGEST_DAYS = 3650.0
 
-RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="The name of a run.")]
+RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", description="The name of a run.")]
 VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n)"
 """Text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it."""
 
 Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
 Count = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
-LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
 
 
 class LeaseWish(Struct, forbid_unknown_fields=True, frozen=True):

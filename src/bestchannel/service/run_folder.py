@@ -6,6 +6,7 @@ What changes a run may wait for its file, so the event loop calls it in another 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
@@ -36,6 +37,8 @@ MOST_CELLS = 2**22
 
 RETRY_S = 30.0
 """After which a run that could not be opened, as another program wrote to it, is tried again."""
+
+log = logging.getLogger(__name__)
 
 Stamp = tuple[int, int]
 """When a file was written to, in nanoseconds, and its size."""
@@ -219,6 +222,9 @@ class RunFolder:
         self._resting.pop(name, None)
         if hosted.in_place():
             self._resting[name] = Resting(_stamp(hosted.path), hosted.settings, hosted.snapshot)
+        else:
+            said = "its file was moved, deleted or overwritten; what is there now is served as it is"
+            log.warning("run replaced", extra={"fields": {"run": name, "why": said}})
 
 
 def _parties(wish: NewRun) -> list[ChannelLabels]:

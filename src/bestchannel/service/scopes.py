@@ -128,7 +128,7 @@ class Tokens:
             return INVALID
         kind, named, *limits = content.split(".")
         if len(limits) != 2:
-            return "the token is of bestchannel 0.2, whose tokens had no end; ask the owner for another"
+            return "the token was made by an earlier version, whose tokens had no end; ask the owner for another"
         end, id = limits
         if time.time() >= float(end):
             return "the token has expired; ask the owner for another"

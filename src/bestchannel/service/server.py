@@ -17,11 +17,11 @@ from typing import Any, cast
 
 import uvicorn
 import uvloop
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from bestchannel.errors import InputError
 from bestchannel.service import memory
-from bestchannel.service.application import LINE, Application
+from bestchannel.service.application import CLOSED, LINE, Application
 from bestchannel.service.boards import Boards
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice
@@ -39,8 +39,11 @@ IDLE_S = 10.0
 SEND_S = 30.0
 """Seconds after which a client that takes nothing of its answer is let go of."""
 
-BACKLOG, MOST_FILES, MOST_THREADS = 1024, 8000, 32
-"""Calls that are not taken yet, files that are open (half of them connections), and threads that wait for disks."""
+BACKLOG, ACCEPTED = 1024, 32
+"""Connections that wait to be taken, and those that are taken in one round of the event loop."""
+
+MOST_FILES, MOST_THREADS = 8000, 32
+"""Files that are open, half of them connections, and threads that wait for disks."""
 
 MOST_HEAD = 2**14
 """Bytes of what precedes the body of a call."""
@@ -127,13 +130,13 @@ class ImpatientProtocol(HttpToolsProtocol):
         """A call begins."""
         self._wait()
         super().on_message_begin()
-        self.scope["state"][LINE] = self._hold
 
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._stop_waiting()
         self._in_head = False
         super().on_headers_complete()
+        self.scope["state"] |= {LINE: self._hold, CLOSED: partial(self._closed, self.cycle)}
 
     def on_response_complete(self) -> None:
         """The next call may come; uvicorn itself closes a connection on which none does."""
@@ -181,6 +184,11 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._unread = None
         if self._stuck is not None:
             self._stuck.cancel()
+
+    def _closed(self, cycle: RequestResponseCycle) -> bool:
+        """Whether nothing can be written; uvicorn itself learns of it later."""
+        cycle.disconnected = cycle.disconnected or self.transport.is_closing()
+        return cycle.disconnected
 
     def timeout_keep_alive_handler(self) -> None:
         """Close once all is read, and give up where nothing is."""
@@ -233,13 +241,15 @@ class Service:
     async def _serve(self, started: Any) -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_THREADS))
         await self._desk.open()
+        memory.look_no_more_at_the_library()
         server = _Server(self._config())
         server.before_end = self._end_waiting
         try:
             if started:
                 started()
             log.info("serving", extra={"fields": {"host": self._place.host, "port": self.port}})
-            await server.serve(sockets=[self._socket])
+            # of each socket libuv takes one connection a round: the owner's would wait behind all others, call by call
+            await server.serve(sockets=[self._socket, *(self._socket.dup() for _ in range(ACCEPTED - 1))])
         finally:
             await self._desk.close()
             self._office.close()
