@@ -13,6 +13,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
+from bestchannel.promises import several
 
 MOST_ROWS = 40
 """A longer table shows the channels with the smallest gaps only."""
@@ -91,7 +92,7 @@ def _cost_as_json(answer: LowerBound) -> dict[str, Any]:
 def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
     terminal.show_table(_table(channels, answer))
     if len(channels) > MOST_ROWS:
-        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
+        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {several(len(channels), 'channel')}; --json has them all")
     for line in str(answer).splitlines():
         terminal.say(line)
 

@@ -16,7 +16,7 @@ from bestchannel.cli import live, options, terminal
 from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_what_is_missing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
-from bestchannel.promises import amount
+from bestchannel.promises import amount, several
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
 from bestchannel.runs.results import channel_documents, nearly_best_document
@@ -128,7 +128,8 @@ def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: option
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
         opened.amend(number, answered_inputs(sheet, opened.history.requests[number], opened.settings.parties))
         void = max(before - number, 0)
-        terminal.note(f"{run} has request {number} amended; answers that are void now: {void}")
+        follows = f"; {several(void, 'later answer')} no longer {'counts' if void == 1 else 'count'}" if void else ""
+        terminal.note(f"{run} has request {number} amended{follows}")
         _show_status(opened, json)
 
 
@@ -209,7 +210,7 @@ def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
     elif request is not None and csv:
         print(blank_sheet(request.number, missing, run.settings.parties), end="")
     elif request is not None:
-        terminal.say(f"request {request.number}: {request.total:,} senses{_told_already(request, missing)}")
+        terminal.say(f"request {request.number}: {several(request.total, 'sense')}{_told_already(request, missing)}")
         table = Table(box=None, pad_edge=False)
         for heading in ("channel", "x"):
             table.add_column(heading, overflow="fold")
@@ -250,7 +251,10 @@ def _show_status(run: runs.Run, json: bool) -> None:
         terminal.say(run.settings.title)
     answered = len(run.history.answers)
     paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
-    terminal.say(f"{run.state} after {run.history.senses:,} senses{paid} in {answered} requests of {result.policy}")
+    terminal.say(
+        f"{run.state} after {several(run.history.senses, 'sense')}{paid} in {several(answered, 'request')}"
+        f" of {result.policy}"
+    )
     if result.audit.steps:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if not result.decided:
@@ -258,7 +262,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
         if result.proved_so_far:
             terminal.say(result.proved_so_far)
     if request is not None:
-        requires = f"request {request.number} requires {request.total:,} senses"
+        requires = f"request {request.number} requires {several(request.total, 'sense')}"
         terminal.say(f"{requires}{_told_already(request, run.missing())}")
     if result.decided:
         terminal.say(f"best: {result.best}")
@@ -278,12 +282,12 @@ def _show_channels(result: Identification) -> None:
         table.add_row(terminal.name(channel["name"]), role, f"{channel['senses']:,}", ends)
     terminal.show_table(table)
     if len(documents) > MOST_NAMED:
-        terminal.say(f"and {len(documents) - MOST_NAMED} others, which --json has")
+        terminal.say(f"and {several(len(documents) - MOST_NAMED, 'other')}, which --json has")
 
 
 def _few(names: Sequence[str]) -> str:
     """The first names, and how many others there are."""
-    others = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
+    others = f" and {several(len(names) - MOST_NAMED, 'other')}" if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{others}"
 
 
@@ -294,5 +298,7 @@ def _end(run: runs.Run) -> None:
         terminal.note(f"nothing more to sense: the best is {result.best}")
         return
     limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
-    terminal.note(f"the run is {run.state} after {result.senses:,} senses{limit if run.state == runs.LIMITED else ''}")
+    terminal.note(
+        f"the run is {run.state} after {several(result.senses, 'sense')}{limit if run.state == runs.LIMITED else ''}"
+    )
     raise typer.Exit(terminal.NOT_CERTIFIED)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -35,8 +34,6 @@ REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 
 MOST_WARNINGS = 6
 """Warnings that are shown; JSON has all."""
-
-PIPE_COLUMNS = 80
 
 AGAIN_S = 0.02
 """Seconds after which an interruption that was dropped comes again."""
@@ -225,25 +222,12 @@ def write_what_can_be_written() -> None:
 
 
 def show_table(table: Table) -> None:
-    """A table on stdout, as wide as the terminal or as COLUMNS says; else 80 columns, or as many as its names need.
-
-    Names are in columns that fold. Whoever reads them from a pipe, as `grep` does, gets them whole.
-    """
+    """A table on stdout, never cut off; names fold on a narrow terminal, and are whole in a pipe, as for `grep`."""
     out = Console(highlight=False)
-    if not out.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
-        out = Console(highlight=False, width=_with_whole_names(table))
-    out.print(table)
-
-
-def _with_whole_names(table: Table) -> int:
-    """Columns of text that the table takes once its names are not folded."""
     endless = Console(highlight=False, width=10**6)
-    folded = Measurement.get(endless, endless.options, table).minimum
-    for column in table.columns:
-        if column.overflow == "fold":
-            column.min_width = max(map(cell_len, map(str, column.cells)), default=0)
-    whole = Measurement.get(endless, endless.options, table).minimum
-    return max(PIPE_COLUMNS, whole) if whole > folded else PIPE_COLUMNS
+    needed = Measurement.get(endless, endless.options, table)
+    is_wide = out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    Console(highlight=False, width=max(out.width, needed.minimum if is_wide else needed.maximum)).print(table)
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:
