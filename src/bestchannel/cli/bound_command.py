@@ -43,14 +43,15 @@ def bound(
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
     """
-    read = read_channels(
-        channels,
-        normalize=normalize,
-        transpose=transpose,
-        columns=options.parse_columns(columns),
-        form=form,
-        channel_axis=channel_axis,
-    )
+    with terminal.progress("reading channels"):
+        read = read_channels(
+            channels,
+            normalize=normalize,
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            form=form,
+            channel_axis=channel_axis,
+        )
     with terminal.progress("proofs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(read))
         answer = lower_bound(read, delta, **costs, rtol=rtol, progress=progress)

@@ -39,14 +39,15 @@ def capacity(
     with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
-    read = read_channels(
-        channels,
-        normalize=normalize,
-        transpose=transpose,
-        columns=options.parse_columns(columns),
-        form=form,
-        channel_axis=channel_axis,
-    )
+    with terminal.progress("reading channels"):
+        read = read_channels(
+            channels,
+            normalize=normalize,
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            form=form,
+            channel_axis=channel_axis,
+        )
     _report_rescaling(read)
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)

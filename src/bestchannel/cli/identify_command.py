@@ -83,7 +83,8 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
     """What the order of a recording says, with warnings on stderr; None of what has none."""
     if not isinstance(sensor, Recording):
         return None
-    checks = check_order(sensor.trials.labelled_counts())
+    with terminal.progress("looking for drift and memory"):
+        checks = check_order(sensor.trials.labelled_counts())
     terminal.note_warnings(checks.warnings if checks else ())
     return checks
 

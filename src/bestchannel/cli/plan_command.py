@@ -38,7 +38,8 @@ def plan(
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
     """
-    guessed = _guessed(channels)
+    with terminal.progress("reading channels"):
+        guessed = _guessed(channels)
     with terminal.progress("simulated runs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(guessed))
         result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)

@@ -77,7 +77,8 @@ def reproduce(
         result |= {"seed": seed, "seeds": seeds}
     result["rows"] = rows
     if output:
-        _write(output, f"{figure}-{variant}", result)
+        with terminal.progress("drawing"):
+            _write(output, f"{figure}-{variant}", result)
     if json:
         terminal.print_json(result)
     else:

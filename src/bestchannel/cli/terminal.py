@@ -21,7 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
@@ -40,6 +40,9 @@ AGAIN_S = 0.02
 
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
+
+BAR_S = 1.0
+"""Seconds of work after which a terminal shows a bar."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -245,19 +248,31 @@ def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = Fal
 
 
 @contextmanager
-def progress(label: str, *, after: float = 0.5) -> Iterator[Callable[[int, int], None]]:
-    """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts."""
+def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts.
+
+    Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
+    """
     err = Console(stderr=True)
     if not err.is_terminal:
         yield _plain_progress(label)
         return
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
     started = time.monotonic()
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(label, visible=False)
-        yield lambda done, total: bar.update(
-            task, completed=done, total=total, visible=time.monotonic() - started > after
-        )
+    with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(label, total=None, visible=False, count="")
+        shown = threading.Timer(after, bar.update, [task], {"visible": True})
+        shown.daemon = True
+        shown.start()
+        try:
+            yield lambda done, total: bar.update(
+                task,
+                completed=done,
+                total=total if done < total else None,
+                count=f"{done:,} of {total:,}{_left(time.monotonic() - started, done, total - done)}",
+            )
+        finally:
+            shown.cancel()
 
 
 def _plain_progress(label: str) -> Callable[[int, int], None]:
@@ -274,7 +289,7 @@ def _plain_progress(label: str) -> Callable[[int, int], None]:
 
 def _left(seconds: float, done: int, to_do: int) -> str:
     """How long it will take at the pace of so many done in so many seconds."""
-    if not done:
+    if not done or not to_do:
         return ""
     minutes, rest = divmod(round(seconds * to_do / done), 60)
     return f", {minutes // 60} h {minutes % 60:02} min left" if minutes >= 60 else f", {minutes} min {rest:02} s left"
