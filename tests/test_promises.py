@@ -94,4 +94,4 @@ def test_python_and_the_command_line_say_the_same_of_a_recording(trials, tmp_pat
 def test_the_report_reads_a_conditional_guarantee_as_a_sentence(trials):
     recording = bc.Recording.from_file(trials)
     source = page(bc.identify(recording, bc.Adaptive(recording.alphabets, delta=0.05)))
-    assert "0.95, conditional on the observed alphabet. See bestchannel explain adaptive." in source
+    assert "at least 0.95. Proof: bestchannel explain adaptive. Only the outputs that occur are supposed" in source

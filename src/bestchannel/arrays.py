@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.errors import InputError
+from bestchannel.promises import several
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -107,7 +108,8 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
     array = numeric_array(values, where)
     if array.ndim != 2:
         raise InputError(
-            f"{where} must be a matrix (one row per input, one column per output); it has {array.ndim} dimensions"
+            f"{where} must be a matrix (one row per input, one column per output);"
+            f" it has {several(array.ndim, 'dimension')}"
         )
     W = np.array(array, dtype=np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -178,7 +180,8 @@ def count_table(values: object, where: str) -> Integers:
     array = numeric_array(values, where)
     if array.ndim != 2:
         raise InputError(
-            f"{where} must be a matrix (one row per input, one column per output); they have {array.ndim} dimensions"
+            f"{where} must be a matrix (one row per input, one column per output);"
+            f" they have {several(array.ndim, 'dimension')}"
         )
     low, high = array.min(), array.max()
     whole = array.astype(np.int64) if low >= 0 and high <= MOST_SENSES else None  # a NaN is neither

@@ -1,4 +1,4 @@
-"""The words of every guarantee, so that Python, the command line and the report promise the same."""
+"""The words of every guarantee, so that Python, the command line and the report promise the same; and plurals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,30 @@ MOST_DIGITS = 6
 
 MOST_PROBABILITIES = 16
 """Of an input distribution that is written in full."""
+
+
+OBSERVED = "conditional on the observed alphabet"
+"""What the guarantees of records and of JSON say where outputs were not declared; people are told `SEEN_ONLY`."""
+
+SEEN_ONLY = "Only the outputs that occur are supposed possible; declare others with --outputs (outputs= in Python)."
+
+
+def plural(number: float, thing: str) -> str:
+    """The word for one thing, or for so many.
+
+    >>> plural(1, "sense"), plural(0, "sense"), plural(2, "sense")
+    ('sense', 'senses', 'senses')
+    """
+    return thing if number == 1 else f"{thing}s"
+
+
+def several(number: int, thing: str) -> str:
+    """So many things.
+
+    >>> several(1, "sense"), several(2000, "sense")
+    ('1 sense', '2,000 senses')
+    """
+    return f"{number:,} {plural(number, thing)}"
 
 
 def exact(number: float) -> str:
@@ -92,7 +116,40 @@ def rounded_up(number: float) -> float:
     return float(digits.create_decimal(exact(number)))
 
 
+def wrong_at_most(delta: float) -> str:
+    """The error probability as people say it.
+
+    >>> wrong_at_most(0.05), wrong_at_most(1e-8)
+    ('wrong at most 5 % of the time', 'wrong with probability at most 1e-08')
+    """
+    percent = str(100 * Decimal(exact(delta)).normalize())
+    short = delta >= 1e-4 and len(percent) <= MOST_DIGITS
+    return (
+        f"wrong at most {exact(float(percent))} % of the time"
+        if short
+        else f"wrong with probability at most {exact(delta)}"
+    )
+
+
+def in_words(guarantee: str) -> str:
+    """The guarantee in sentences: what is promised, where the proof is, and what is supposed of the outputs.
+
+    >>> in_words("the channel is the best [bestchannel explain adaptive], for bins")
+    'The channel is the best, for bins. Proof: bestchannel explain adaptive.'
+    """
+    promised, _, rest = guarantee.removesuffix(f", {OBSERVED}").partition(" [")
+    proof, _, conditions = rest.partition("]")
+    if promised.startswith(("the ", "with ")):  # anything else may be a name
+        promised = promised[0].upper() + promised[1:]
+    sentences = [f"{promised}{conditions}."]
+    if proof:
+        sentences.append(f"Proof: {proof}.")
+    if guarantee.endswith(OBSERVED):
+        sentences.append(SEEN_ONLY)
+    return " ".join(sentences)
+
+
 def conditional(guarantee: str, inferred_outputs: bool, conditions: Iterable[str] = ()) -> str:
     """The guarantee with its conditions: those of channels, and that outputs are only those that were seen."""
-    seen = ["conditional on the observed alphabet"] if inferred_outputs else []
+    seen = [OBSERVED] if inferred_outputs else []
     return ", ".join([guarantee, *filter(None, dict.fromkeys(conditions)), *seen])

@@ -40,7 +40,9 @@ def test_recording_too_short_for_a_policy_says_what_it_wants_and_what_to_use_ins
     recording = bc.Recording(trials_of(LINKS, 50, 1))
     policy = bc.BestChanID(recording.alphabets, delta=0.05)
     wanted = policy.ask().senses[0][0]
-    with pytest.raises(OutOfSensesError, match="the policy adaptive requires fewer, and `estimate` makes do") as error:
+    with pytest.raises(
+        OutOfSensesError, match="the policy adaptive requires fewer, and `estimate` uses all that was recorded"
+    ) as error:
         bc.identify(recording, policy)
     assert f"{wanted:,}" in str(error.value)
     assert "has 50 more senses of input x=0 of channel 'good'" in str(error.value)
@@ -72,7 +74,7 @@ def test_declared_alphabet_holds_letters_that_never_came():
         ({"a": [(0.5, 1.0)]}, None, "must be pairs \\(x, y\\) of whole numbers >= 0"),
         ({"a": [1, 2, 3]}, None, "must be pairs \\(x, y\\) of whole numbers >= 0"),
         ({"a": []}, None, "must not be empty"),
-        ({"a": [(0, 5)]}, [(1, 2)], "must fit its alphabet of 1 inputs and 2 outputs; they have input 0 or output 5"),
+        ({"a": [(0, 5)]}, [(1, 2)], "must fit its alphabet of 1 input and 2 outputs; they have input 0 or output 5"),
     ],
 )
 def test_bad_trials_are_refused_by_name(trials, alphabets, sentence):
@@ -158,7 +160,7 @@ def test_certified_replay_names_the_channel_that_estimate_has_ahead(tmp_path):
 def test_other_trials_are_refused():
     with pytest.raises(InputError, match=r"trials must map channels to pairs .*; they are a int"):
         bc.Recording(5)
-    with pytest.raises(InputError, match="one alphabet for each channel; there are 2 and 1 channels"):
+    with pytest.raises(InputError, match="one alphabet for each channel; there are 2 and 1 channel"):
         bc.Recording([LOG], alphabets=[(2, 2), (2, 2)])
     with pytest.raises(InputError, match="alphabets belongs to pairs of numbers"):
         bc.Recording(pd.DataFrame(LOG, columns=["x", "y"]), alphabets=[(2, 2)])

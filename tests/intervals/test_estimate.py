@@ -122,13 +122,13 @@ def test_guarantee_says_what_holds():
     assert "0.99" in bc.estimate({"a": GOOD}, delta=0.01).guarantee
     adaptive = bc.estimate({"a": GOOD}, design="adaptive")
     assert adaptive.design == "adaptive"
-    assert "at all times and under any adaptive sensing" in adaptive.guarantee
+    assert "at all times and however the senses were chosen" in adaptive.guarantee
     fixed = bc.estimate({"a": GOOD})
     assert (fixed.design, fixed.shuffles) == ("fixed", 128)
-    assert (
-        "if senses are independent and no number of them was chosen by looking at outputs (128 shuffles)"
-        in fixed.guarantee
-    )
+    assert "if senses are independent and nobody chose their numbers by looking at outputs [" in fixed.guarantee
+    assert "the verdict" not in fixed.guarantee  # there is one channel
+    both = bc.estimate({"a": GOOD, "b": BAD}, rank=True).guarantee
+    assert both.count("with the same probability the ") == 2
     assert "conditional on the observed alphabet" not in bc.estimate({"a": GOOD}).guarantee
     assert "conditional on the observed alphabet" in bc.estimate({"a": GOOD}, inferred_outputs=True).guarantee
 
@@ -306,13 +306,13 @@ def test_result_has_the_keys_of_the_contract():
 def test_of_equal_channels_the_forecast_says_that_nothing_decides():
     verdict = bc.estimate({"a": GOOD, "b": GOOD}).verdict
     assert (verdict.more_senses, verdict.more_senses_range) == (None, None)
-    assert sentence(verdict, 2).endswith("; no number of senses decides between equal channels, as these look")
+    assert sentence(verdict, 2).endswith("; they look equal, and no number of senses decides between equal channels")
 
 
 def test_of_nearly_equal_channels_the_forecast_has_no_upper_end():
     verdict = bc.estimate({"a": GOOD, "b": [[951, 49], [49, 951]]}).verdict
     assert verdict.more_senses_range[1] is None
-    assert sentence(verdict, 2).endswith(" more senses; no number decides if they are equal, which they may be")
+    assert sentence(verdict, 2).endswith(" more senses, and no number is enough if they are equal, as they may be")
 
 
 def test_a_forecast_has_one_digit_and_lies_in_its_range():
@@ -324,5 +324,13 @@ def test_a_forecast_has_one_digit_and_lies_in_its_range():
 
 def test_a_verdict_within_epsilon_says_so():
     result = bc.estimate({"a": GOOD, "b": [[945, 55], [55, 945]]}, epsilon=0.3)
-    assert sentence(result.verdict, 2, result.epsilon) == "best: a, within 0.3 bit"
-    assert "best: a, within 0.3 bit" in str(result)
+    assert sentence(result.verdict, 2, result.epsilon) == "best: a or within 0.3 bit of the best"
+    assert "best: a or within 0.3 bit of the best, proved (wrong at most 5 % of the time)" in str(result)
+
+
+def test_people_are_told_what_is_supposed_of_outputs_and_not_how_it_was_computed():
+    shown = str(bc.estimate({"a": GOOD, "b": BAD}, inferred_outputs=True))
+    assert "best: a, proved (wrong at most 5 % of the time)" in shown
+    assert "Only the outputs that occur are supposed possible; declare others with --outputs" in shown
+    for nothing_said in ("shuffles", "each", "conditional on the observed alphabet"):
+        assert nothing_said not in shown

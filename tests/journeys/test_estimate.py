@@ -64,7 +64,7 @@ def test_single_matrix_exits_0(tmp_path):
     path.write_text("90,10\n20,80\n")
     answer = bestchannel("estimate", path)
     assert answer.returncode == 0
-    assert "nothing to decide" in answer.stdout
+    assert "one channel: nothing to compare" in answer.stdout
 
 
 def test_refused_input_exits_1_with_file_line_and_value(tmp_path):

@@ -137,7 +137,7 @@ def test_typo_is_amended_and_named_pieces_add_up(alphabets, tmp_path):
     path.write_text("channel,x,y,count\ncable,dot,dot,9\ncable,dot,lost,1\n")
     amended = bestchannel("run", "amend", run, path, "--request", 1)
     assert amended.returncode == 0
-    assert "has request 1 amended; answers that are void now: 1" in amended.stderr
+    assert "has request 1 amended; 1 later answer no longer counts" in amended.stderr
     assert amended.stdout.startswith("Attic\nopen after 10 senses")
     assert result_of("run", "status", run)[1]["request"] == 2
 

@@ -14,6 +14,7 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import Adaptive, identify
+from bestchannel.promises import in_words
 from bestchannel.report.page import counts_page, page
 from bestchannel.report.provenance import Provenance
 from bestchannel.report.record_inside import MOST_UNPACKED, record_element, record_in
@@ -99,7 +100,7 @@ def test_an_undecided_one_says_between_which_channels_and_how_many_senses_are_mi
 
 def test_within_epsilon_is_not_called_the_largest():
     words = Page(page(by_the_paper())).words
-    assert "is within 0.2 bits of the largest capacity." in words
+    assert "is within 0.2 bit of the largest capacity." in words
     assert "has the largest capacity" not in words
 
 
@@ -274,7 +275,7 @@ def test_counts_become_a_page_without_a_course():
     assert headings(source) == ["Capacities", "Where the senses went", "The channels", "Reproduce it"]
     words = Page(source).words
     assert words.startswith("decided a has the largest capacity. ")
-    assert found.guarantee in words
+    assert in_words(found.guarantee) in words
     assert "bestchannel estimate 'my counts.csv' --delta 0.1" in words
 
 
@@ -317,4 +318,4 @@ def test_counts_of_adaptive_designs_say_so():
     fixed, adaptive = (Page(counts_page(counts, estimate(counts, design=d))).words for d in ("fixed", "adaptive"))
     assert "however the senses were chosen" in adaptive
     assert "--design adaptive" in adaptive
-    assert "if senses are independent and no number of them was chosen by looking at outputs." in fixed
+    assert "if senses are independent and nobody chose their numbers by looking at outputs." in fixed

@@ -242,7 +242,7 @@ def test_policy_of_the_program_itself_is_refused(tmp_path, monkeypatch):
 def test_policy_that_was_told_something_is_refused(tmp_path):
     sensor, policy = simulator(), steady(simulator())
     identify(sensor, policy, max_senses=30)
-    with pytest.raises(InputError, match="requires a policy that was told nothing yet; this one was told 5 answers"):
+    with pytest.raises(InputError, match="requires a policy that was told nothing yet; this one has 5 answers"):
         runs.identify_durably(sensor, policy, tmp_path / "run.db")
     assert not (tmp_path / "run.db").exists()
 

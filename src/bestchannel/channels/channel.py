@@ -11,6 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats, frozen, probability_rows
 from bestchannel.display import Shown, text_table
 from bestchannel.errors import InputError
+from bestchannel.promises import several
 
 MOST_PRINTED = 1024
 """Probabilities of a channel that `str` writes out."""
@@ -144,7 +145,7 @@ class Channel(Shown):
 
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
-        return f"Channel({title}{self.n_inputs} inputs, {self.n_outputs} outputs)"
+        return f"Channel({title}{several(self.n_inputs, 'input')}, {several(self.n_outputs, 'output')})"
 
     def __str__(self) -> str:
         if self.W.size > MOST_PRINTED:
@@ -167,7 +168,7 @@ def _labels(labels: Iterable[object] | None, size: int, where: str) -> tuple[str
         raise InputError(f"{where} must be a sequence of labels; it is {labels!r}")
     names = tuple(map(str, labels))
     if len(names) != size:
-        raise InputError(f"{where} must have {size} labels; {len(names)} were given")
+        raise InputError(f"{where} must have {several(size, 'label')}; {len(names)} were given")
     if len(set(names)) != size:
         repeated = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"{where} must have distinct labels; {repeated!r} occurs twice")

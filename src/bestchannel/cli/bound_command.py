@@ -13,6 +13,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
+from bestchannel.promises import several
 
 MOST_ROWS = 40
 """A longer table shows the channels with the smallest gaps only."""
@@ -42,14 +43,15 @@ def bound(
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
     """
-    read = read_channels(
-        channels,
-        normalize=normalize,
-        transpose=transpose,
-        columns=options.parse_columns(columns),
-        form=form,
-        channel_axis=channel_axis,
-    )
+    with terminal.progress("reading channels"):
+        read = read_channels(
+            channels,
+            normalize=normalize,
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            form=form,
+            channel_axis=channel_axis,
+        )
     with terminal.progress("proofs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(read))
         answer = lower_bound(read, delta, **costs, rtol=rtol, progress=progress)
@@ -91,7 +93,7 @@ def _cost_as_json(answer: LowerBound) -> dict[str, Any]:
 def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
     terminal.show_table(_table(channels, answer))
     if len(channels) > MOST_ROWS:
-        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {len(channels)} channels; --json has them all")
+        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {several(len(channels), 'channel')}; --json has them all")
     for line in str(answer).splitlines():
         terminal.say(line)
 

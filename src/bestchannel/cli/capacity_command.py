@@ -12,6 +12,7 @@ from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
 from bestchannel.counts import read_channels
+from bestchannel.promises import several
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
@@ -38,14 +39,15 @@ def capacity(
     with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
-    read = read_channels(
-        channels,
-        normalize=normalize,
-        transpose=transpose,
-        columns=options.parse_columns(columns),
-        form=form,
-        channel_axis=channel_axis,
-    )
+    with terminal.progress("reading channels"):
+        read = read_channels(
+            channels,
+            normalize=normalize,
+            transpose=transpose,
+            columns=options.parse_columns(columns),
+            form=form,
+            channel_axis=channel_axis,
+        )
     _report_rescaling(read)
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)
@@ -67,7 +69,8 @@ def _report_rescaling(channels: Mapping[str, Channel]) -> None:
     if worst.rescaled:
         many = sum(channel.rescaled > 0.0 for channel in channels.values())
         terminal.note(
-            f'normalized {many} of {len(channels)} channels; a row of "{name}" was off by {worst.rescaled:.3g}'
+            f"normalized {many} of {several(len(channels), 'channel')};"
+            f' a row of "{name}" was off by {worst.rescaled:.3g}'
         )
 
 
@@ -115,7 +118,7 @@ def _show(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> N
         )
     terminal.show_table(table)
     if len(names) < len(answers):
-        terminal.note(f"the {len(names)} best of {len(answers)} channels; --json has them all")
+        terminal.note(f"the {len(names)} best of {several(len(answers), 'channel')}; --json has them all")
 
 
 def digits(value: float, uncertainty: float) -> str:

@@ -18,6 +18,7 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence
+from bestchannel.promises import in_words, several
 from bestchannel.runs.results import from_document
 from bestchannel.runs.sensed_channels import MOST_COUNTS, told_counts
 
@@ -111,7 +112,7 @@ def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice 
             name = str(labels.key)
             if not 0 < table.sum() <= MOST_COUNTS:
                 raise InputError(
-                    f"channel {name} was sensed {table.sum()} times, and estimates take 1 to 2^53; see report"
+                    f"channel {name} was sensed {table.sum():,} times, and estimates take 1 to 2^53 senses; see report"
                 )
             inferred = result.audit.inferred_outputs
             counts[name] = LabelledCounts(name, table.astype(np.int64), labels.inputs, labels.outputs, inferred)
@@ -129,7 +130,7 @@ def _show(result: Estimate) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("channel", overflow="fold")
     last = "rank" if places else "less bias"  # both do not fit into 80 columns
-    for heading in ("size", "senses", "capacity", "proved", "not proved", last):
+    for heading in ("size", "senses", "capacity", "proved", "approximate", last):
         table.add_column(heading, justify="right", no_wrap=True)
     for channel in shown:
         approximate = channel.asymptotic
@@ -144,19 +145,37 @@ def _show(result: Estimate) -> None:
         )
     terminal.show_table(table)
     if len(shown) < len(channels):
-        terminal.note(f"the {len(shown)} best of {len(channels)} channels; --json has them all")
+        terminal.note(f"the {len(shown)} best of {several(len(channels), 'channel')}; --json has them all")
     for reason in sorted({c.withheld for c in channels if c.withheld}):
         terminal.note(f"approximate intervals are withheld: {reason}")
-    terminal.say(sentence(result.verdict, len(channels), result.epsilon))
+    terminal.say(sentence(result.verdict, len(channels), result.epsilon, result.delta))
     if not result.verdict.decided:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
-        terminal.say(f"by the approximate intervals, not proved: {words}")
+        terminal.say(f"not proved, by the approximate intervals: {words}")
+    _say_why_decided(result)
     if result.order:
-        terminal.say(f"order: {len(result.order.settled):,} of {result.order.pairs:,} pairs are settled, all at once")
+        terminal.say(
+            f"order: {len(result.order.settled):,} of {several(result.order.pairs, 'pair')} are settled, all at once"
+        )
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)
-    terminal.say(result.guarantee)
+    terminal.say(in_words(result.guarantee))
+
+
+def _say_why_decided(result: Estimate) -> None:
+    """Say why a best channel is named though its interval, or its rank, leaves others possible."""
+    if result.verdict.best is None or result.epsilon or len(result.channels) == 1:
+        return
+    best = result[result.verdict.best]
+    if any(channel.upper >= best.lower for channel in result.channels if channel is not best):
+        terminal.say(
+            "intervals overlap, and yet the best is proved: comparing two channels proves more than two intervals"
+        )
+    if result.order and any(rank.last > 1 for rank in result.order.ranks if rank.name == best.name):
+        terminal.say(
+            "its rank is not settled, and yet the best is proved: naming it takes less proof than the whole order"
+        )
 
 
 def _less_bias(channel: ChannelEstimate) -> str:
@@ -175,4 +194,6 @@ def _say_binned(result: Estimate) -> None:
     aside = sum(binning.set_aside for binning in binnings)
     if aside:
         share = aside / (aside + sum(channel.senses for channel in result.channels))
-        terminal.say(f"{aside:,} other senses ({100 * share:.2g} %) chose the edges, and were used for nothing else")
+        terminal.say(
+            f"{several(aside, 'other sense')} ({100 * share:.2g} %) chose the edges, and were used for nothing else"
+        )

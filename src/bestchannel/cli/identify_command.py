@@ -14,6 +14,7 @@ from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, Supply, identify
+from bestchannel.promises import several
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
 from bestchannel.runs.durable import carried_on
 from bestchannel.runs.results import as_document
@@ -82,7 +83,8 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
     """What the order of a recording says, with warnings on stderr; None of what has none."""
     if not isinstance(sensor, Recording):
         return None
-    checks = check_order(sensor.trials.labelled_counts())
+    with terminal.progress("looking for drift and memory"):
+        checks = check_order(sensor.trials.labelled_counts())
     terminal.note_warnings(checks.warnings if checks else ())
     return checks
 
@@ -133,7 +135,7 @@ def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None =
             if limited
             else "the recording has nothing left that could decide"
         )
-        terminal.note(f"{why}: {policy.senses:,} of {trials:,} trials were used; `estimate` makes do with all of them")
+        terminal.note(f"{why}: {policy.senses:,} of {several(trials, 'trial')} were used; `estimate` uses all of them")
         return
     try:
         sensor(request)

@@ -16,6 +16,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Status
 from bestchannel.policies.identify import Watch
+from bestchannel.promises import several
 
 TERMINAL_S = 0.1
 """Seconds between two looks on a terminal."""
@@ -36,7 +37,7 @@ def watched(parties: Sequence[ChannelLabels]) -> Iterator[Watch]:
 
 def sentence(status: Status, parties: Sequence[ChannelLabels]) -> str:
     """Where it stands, in one line."""
-    course = f"{len(status.candidates)} of {len(parties)} left, {status.senses:,} senses{_forecast(status)}"
+    course = f"{len(status.candidates)} of {len(parties)} left, {several(status.senses, 'sense')}{_forecast(status)}"
     rival = status.challenger
     if status.leader is None or rival is None:
         return course
@@ -63,7 +64,7 @@ def _panel(status: Status, parties: Sequence[ChannelLabels]) -> Group:
         grid.add_row("leader", terminal.name(str(parties[status.leader].key), bold=True))
         grid.add_row("challenger", terminal.name(str(parties[rival].key)))
         grid.add_row("evidence", _evidence_row(evidence, threshold))
-    grid.add_row("left", Text(f"{len(status.candidates)} of {len(parties)} channels"))
+    grid.add_row("left", Text(f"{len(status.candidates)} of {several(len(parties), 'channel')}"))
     grid.add_row("senses", Text(f"{status.senses:,}{_forecast(status)}"))
     return Group(grid)
 

@@ -16,7 +16,7 @@ from bestchannel.counts import LabelledCounts, read_channels, read_counts
 from bestchannel.counts.disk import errors_naming
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.errors import InputError
-from bestchannel.promises import amount
+from bestchannel.promises import amount, several
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
@@ -38,7 +38,8 @@ def plan(
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
     """
-    guessed = _guessed(channels)
+    with terminal.progress("reading channels"):
+        guessed = _guessed(channels)
     with terminal.progress("proofs and simulated runs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(guessed))
         result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
@@ -121,7 +122,7 @@ def _show(result: Plan) -> None:
             _count(need.senses, never="never ends"),
             _count(need.q95, never="") if need.simulated else "",
             f"{need.senses / bound:,.3g}" if bound and need.senses is not None else "",
-            f"{result.runs} runs" if need.simulated else "formula",
+            several(result.runs, "run") if need.simulated else "formula",
         )
     terminal.show_table(table)
     terminal.say(advice(result))
@@ -145,10 +146,10 @@ def advice(result: Plan) -> str:
         return "the two best channels are equal: no policy ends; give --epsilon, and either may be named"
     if adaptive.undecided:
         return (
-            f"{adaptive.undecided} of {result.runs} simulated runs passed {MOST_SENSES:,} senses:"
+            f"{adaptive.undecided} of {several(result.runs, 'simulated run')} passed {MOST_SENSES:,} senses:"
             f" the gap of {result.gap:.2g} bits is too small; give a larger --epsilon"
         )
-    return f"use adaptive with room for {_round_up(adaptive.q95 or 0):,} senses{_comparison(adaptive, others)}"
+    return f"use adaptive with room for {several(_round_up(adaptive.q95 or 0), 'sense')}{_comparison(adaptive, others)}"
 
 
 def _comparison(adaptive: Need, others: list[Need]) -> str:

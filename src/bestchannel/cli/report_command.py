@@ -93,7 +93,7 @@ def _completed(about: Provenance, source: Path, output: Path, title: str | None,
 def _of_record(path: Path, document: Any, about: Provenance) -> tuple[str, dict[str, Any]]:
     from bestchannel.report.page import page  # deferred: the other verbs need not wait for it
 
-    with errors_naming(path):
+    with errors_naming(path), terminal.progress("drawing the report"):
         result = from_document(document)
         best = None if result.best is None else str(result.best)
         return page(result, origin=about), {"best": best, "decided": result.decided, "senses": result.senses}
@@ -109,9 +109,10 @@ def _of_counts(
     with terminal.progress("estimate") as progress:
         found = estimate(counts, **promised, progress=progress)
     senses = sum(channel.senses for channel in found.channels)
-    shown = counts_page(
-        counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))
-    )
+    with terminal.progress("drawing the report"):
+        shown = counts_page(
+            counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))
+        )
     return shown, {"best": found.verdict.best, "decided": found.verdict.decided, "senses": senses}
 
 

@@ -14,6 +14,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2
+from bestchannel.promises import several
 from bestchannel.report import drawing, paper_figures
 from bestchannel.study.table_files import Rows, as_csv
 
@@ -76,7 +77,8 @@ def reproduce(
         result |= {"seed": seed, "seeds": seeds}
     result["rows"] = rows
     if output:
-        _write(output, f"{figure}-{variant}", result)
+        with terminal.progress("drawing"):
+            _write(output, f"{figure}-{variant}", result)
     if json:
         terminal.print_json(result)
     else:
@@ -118,4 +120,4 @@ def _show(figure: Figure, rows: Rows) -> None:
     terminal.show_table(table)
     if "wrong" in rows[0]:
         wrong, runs = sum(row["wrong"] for row in rows), sum(row["runs"] for row in rows)
-        terminal.say(f"{wrong} of {runs} runs named a wrong channel; senses are medians over runs")
+        terminal.say(f"{wrong} of {several(runs, 'run')} named a wrong channel; senses are medians over runs")

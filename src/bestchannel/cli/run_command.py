@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -16,7 +16,7 @@ from bestchannel.cli import live, options, terminal
 from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_what_is_missing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
-from bestchannel.promises import amount
+from bestchannel.promises import amount, several
 from bestchannel.runs.alphabets import read_alphabets
 from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
 from bestchannel.runs.results import channel_documents, nearly_best_document
@@ -81,7 +81,9 @@ def ask(
     """
     if csv and json:
         raise InputError("one of --csv and --json is required, not both")
-    _show_request(runs.view(run), json, csv)
+    with terminal.progress("reading the run"):
+        viewed = runs.view(run)
+    _show_request(viewed, json, csv)
 
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
@@ -101,11 +103,12 @@ def tell(
     the same again is harmless; telling something else is refused.
     """
     sheet = read_sheet(answer)
-    with runs.open_run(run) as opened:
+    with _opened(run) as opened:
         number = _answered(sheet, request, opened)
         asked = opened.request(number)
         rows = answered_inputs(sheet, asked, opened.settings.parties, whole=piece is None)
-        told = _told(opened, asked, rows, piece)
+        with terminal.progress("choosing the next senses"):
+            told = _told(opened, asked, rows, piece)
         again = ", which it had been told before" if told.repeated else ""
         part = "" if told.complete else "a part of "
         terminal.note(f"{run} has {part}the answer to request {number}{again}")
@@ -121,14 +124,17 @@ def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: option
     there. To amend is for what was written wrongly; to drop what was counted rightly breaks the guarantee.
     """
     sheet = read_sheet(answer)
-    with runs.open_run(run) as opened:
+    with _opened(run) as opened:
         number = _answered(sheet, request, opened)
         before = len(opened.history.answers)
         if number not in opened.history.requests:
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
-        opened.amend(number, answered_inputs(sheet, opened.history.requests[number], opened.settings.parties))
+        rows = answered_inputs(sheet, opened.history.requests[number], opened.settings.parties)
+        with terminal.progress("choosing the next senses"):
+            opened.amend(number, rows)
         void = max(before - number, 0)
-        terminal.note(f"{run} has request {number} amended; answers that are void now: {void}")
+        follows = f"; {several(void, 'later answer')} no longer {'counts' if void == 1 else 'count'}" if void else ""
+        terminal.note(f"{run} has request {number} amended{follows}")
         _show_status(opened, json)
 
 
@@ -136,7 +142,9 @@ def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: option
 @terminal.verb
 def status(run: RunFile, json: options.Json = False) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
-    _show_status(runs.view(run), json)
+    with terminal.progress("reading the run"):
+        viewed = runs.view(run)
+    _show_status(viewed, json)
 
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
@@ -163,6 +171,15 @@ def resume(
             result = carry_on(durable, policy, max_senses)
         say_what_is_missing(durable.sensor, policy)
         finish(result, json, checks)
+
+
+@contextmanager
+def _opened(run: Path) -> Iterator[runs.LaboratoryRun]:
+    """The run, to be written to; reading it may take a while."""
+    with ExitStack() as until_then:
+        with terminal.progress("reading the run"):
+            opened = until_then.enter_context(runs.open_run(run))
+        yield opened
 
 
 def _of_laboratory(run: Path, max_senses: int | None) -> Identification:
@@ -209,7 +226,7 @@ def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
     elif request is not None and csv:
         print(blank_sheet(request.number, missing, run.settings.parties), end="")
     elif request is not None:
-        terminal.say(f"request {request.number}: {request.total:,} senses{_told_already(request, missing)}")
+        terminal.say(f"request {request.number}: {several(request.total, 'sense')}{_told_already(request, missing)}")
         table = Table(box=None, pad_edge=False)
         for heading in ("channel", "x"):
             table.add_column(heading, overflow="fold")
@@ -227,7 +244,9 @@ def _told_already(request: Request, missing: Mapping[int, tuple[int, ...]]) -> s
 
 
 def _show_status(run: runs.Run, json: bool) -> None:
-    result, request = run.outcome(), run.ask()
+    with terminal.progress("estimating capacities"):
+        result, request = run.outcome(), run.ask()
+        channels = channel_documents(result)
     if json:
         terminal.print_json(
             {
@@ -238,7 +257,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
                 "candidates": [str(key) for key in result.candidates],
                 "nearly_best": nearly_best_document(result),
                 "cost": result.cost,
-                "channels": channel_documents(result),
+                "channels": channels,
                 "policy": result.policy,
                 "max_senses": run.history.max_senses,
                 "missing": request_rows(run.missing(), run.settings.parties),
@@ -250,7 +269,10 @@ def _show_status(run: runs.Run, json: bool) -> None:
         terminal.say(run.settings.title)
     answered = len(run.history.answers)
     paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
-    terminal.say(f"{run.state} after {run.history.senses:,} senses{paid} in {answered} requests of {result.policy}")
+    terminal.say(
+        f"{run.state} after {several(run.history.senses, 'sense')}{paid} in {several(answered, 'request')}"
+        f" of {result.policy}"
+    )
     if result.audit.steps:
         terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
     if not result.decided:
@@ -258,32 +280,32 @@ def _show_status(run: runs.Run, json: bool) -> None:
         if result.proved_so_far:
             terminal.say(result.proved_so_far)
     if request is not None:
-        requires = f"request {request.number} requires {request.total:,} senses"
+        requires = f"request {request.number} requires {several(request.total, 'sense')}"
         terminal.say(f"{requires}{_told_already(request, run.missing())}")
     if result.decided:
         terminal.say(f"best: {result.best}")
     if result.audit.steps:
-        _show_channels(result)
+        _show_channels(result, channels)
 
 
-def _show_channels(result: Identification) -> None:
+def _show_channels(result: Identification, documents: Sequence[Mapping[str, Any]]) -> None:
     """Who is left and who is out, and every capacity between its proved ends."""
     table = Table(box=None, pad_edge=False)
     for heading, justify in (("channel", "left"), ("", "left"), ("senses", "right"), ("capacity, bits", "right")):
         table.add_column(heading, overflow="fold", justify=justify)  # type: ignore[arg-type]
-    left, documents = {str(key) for key in result.candidates}, channel_documents(result)
+    left = {str(key) for key in result.candidates}
     for channel in documents[:MOST_NAMED]:
         ends = "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}"
         role = "" if channel["name"] in left else "ruled out"
         table.add_row(terminal.name(channel["name"]), role, f"{channel['senses']:,}", ends)
     terminal.show_table(table)
     if len(documents) > MOST_NAMED:
-        terminal.say(f"and {len(documents) - MOST_NAMED} others, which --json has")
+        terminal.say(f"and {several(len(documents) - MOST_NAMED, 'other')}, which --json has")
 
 
 def _few(names: Sequence[str]) -> str:
     """The first names, and how many others there are."""
-    others = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
+    others = f" and {several(len(names) - MOST_NAMED, 'other')}" if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{others}"
 
 
@@ -294,5 +316,7 @@ def _end(run: runs.Run) -> None:
         terminal.note(f"nothing more to sense: the best is {result.best}")
         return
     limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
-    terminal.note(f"the run is {run.state} after {result.senses:,} senses{limit if run.state == runs.LIMITED else ''}")
+    terminal.note(
+        f"the run is {run.state} after {several(result.senses, 'sense')}{limit if run.state == runs.LIMITED else ''}"
+    )
     raise typer.Exit(terminal.NOT_CERTIFIED)

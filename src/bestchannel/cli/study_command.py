@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import make_folder
+from bestchannel.promises import several
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.pools import WorkerLostError
@@ -60,7 +61,7 @@ def study(
             with terminal.progress("runs") as progress:
                 conduct(drawn, journal, workers=workers, cluster=cluster, progress=progress)
         except (KeyboardInterrupt, WorkerLostError) as error:
-            done = f"{len(journal.runs()):,} of {drawn.total:,} runs"
+            done = f"{len(journal.runs()):,} of {several(drawn.total, 'run')}"
             lost = isinstance(error, WorkerLostError)
             terminal.note(f"{done} done: {error}" if lost else f"interrupted after {done}; the same command continues")
             raise typer.Exit(terminal.RESUMABLE) from None

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import typer
-from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
@@ -36,13 +35,14 @@ REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 MOST_WARNINGS = 6
 """Warnings that are shown; JSON has all."""
 
-PIPE_COLUMNS = 80
-
 AGAIN_S = 0.02
 """Seconds after which an interruption that was dropped comes again."""
 
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
+
+BAR_S = 1.0
+"""Seconds of work after which a terminal shows a bar."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -225,25 +225,12 @@ def write_what_can_be_written() -> None:
 
 
 def show_table(table: Table) -> None:
-    """A table on stdout, as wide as the terminal or as COLUMNS says; else 80 columns, or as many as its names need.
-
-    Names are in columns that fold. Whoever reads them from a pipe, as `grep` does, gets them whole.
-    """
+    """A table on stdout, never cut off; names fold on a narrow terminal, and are whole in a pipe, as for `grep`."""
     out = Console(highlight=False)
-    if not out.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
-        out = Console(highlight=False, width=_with_whole_names(table))
-    out.print(table)
-
-
-def _with_whole_names(table: Table) -> int:
-    """Columns of text that the table takes once its names are not folded."""
     endless = Console(highlight=False, width=10**6)
-    folded = Measurement.get(endless, endless.options, table).minimum
-    for column in table.columns:
-        if column.overflow == "fold":
-            column.min_width = max(map(cell_len, map(str, column.cells)), default=0)
-    whole = Measurement.get(endless, endless.options, table).minimum
-    return max(PIPE_COLUMNS, whole) if whole > folded else PIPE_COLUMNS
+    needed = Measurement.get(endless, endless.options, table)
+    is_wide = out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    Console(highlight=False, width=max(out.width, needed.minimum if is_wide else needed.maximum)).print(table)
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:
@@ -261,19 +248,31 @@ def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = Fal
 
 
 @contextmanager
-def progress(label: str, *, after: float = 0.5) -> Iterator[Callable[[int, int], None]]:
-    """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts."""
+def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int], None]]:
+    """A callback (done, total) that shows a bar on a terminal and plain lines elsewhere, once work lasts.
+
+    Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
+    """
     err = Console(stderr=True)
     if not err.is_terminal:
         yield _plain_progress(label)
         return
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
     started = time.monotonic()
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(label, visible=False)
-        yield lambda done, total: bar.update(
-            task, completed=done, total=total, visible=time.monotonic() - started > after
-        )
+    with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(label, total=None, visible=False, count="")
+        shown = threading.Timer(after, bar.update, [task], {"visible": True})
+        shown.daemon = True
+        shown.start()
+        try:
+            yield lambda done, total: bar.update(
+                task,
+                completed=done,
+                total=total if done < total else None,
+                count=f"{done:,} of {total:,}{_left(time.monotonic() - started, done, total - done)}",
+            )
+        finally:
+            shown.cancel()
 
 
 def _plain_progress(label: str) -> Callable[[int, int], None]:
@@ -290,7 +289,7 @@ def _plain_progress(label: str) -> Callable[[int, int], None]:
 
 def _left(seconds: float, done: int, to_do: int) -> str:
     """How long it will take at the pace of so many done in so many seconds."""
-    if not done:
+    if not done or not to_do:
         return ""
     minutes, rest = divmod(round(seconds * to_do / done), 60)
     return f", {minutes // 60} h {minutes % 60:02} min left" if minutes >= 60 else f", {minutes} min {rest:02} s left"

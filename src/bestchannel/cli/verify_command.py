@@ -28,7 +28,7 @@ def verify_verb(
     not hold, with one sentence that says what fails and where, and where another version of bestchannel chose the bets,
     so that they are taken on trust. An undecided record claims how near to the best a channel is, or nothing.
     """
-    with regular(result) as file:
+    with regular(result) as file, terminal.progress("checking the record"):
         found = record_of(file)
         with errors_naming(result), terminal.progress("steps checked") as progress:
             verdict = verify(json_of(read_bytes(file)) if found is None else found[0], progress=progress)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bestchannel.cli import options, terminal
 from bestchannel.errors import InputError
-from bestchannel.promises import rounded_up
+from bestchannel.promises import rounded_up, several
 
 ENDED = {"decided", "undecided", "limited", "failed"}
 
@@ -59,7 +59,7 @@ def _finish(last: dict[str, Any], json: bool) -> None:
 def sentence(status: dict[str, Any]) -> str:
     """Where a run stands, in one line."""
     state = "paused" if status["paused"] and status["state"] == "open" else status["state"]
-    parts = [f"{status['run']}: {state}", f"{status['senses']:,} senses"]
+    parts = [f"{status['run']}: {state}", several(status["senses"], "sense")]
     if status["best"]:
         parts.insert(1, f"best: {status['best']}")
     elif status["evidence_bits"] is not None:
@@ -77,10 +77,12 @@ def _panel(status: dict[str, Any]) -> Group:
             grid.add_row(word, terminal.name(str(status[word])))
     if status["evidence_bits"] is not None:
         grid.add_row("evidence", Text(f"{status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits"))
-    grid.add_row("left", Text(f"{len(status['candidates'])} of {len(status['channels'])} channels"))
+    grid.add_row("left", Text(f"{len(status['candidates'])} of {several(len(status['channels']), 'channel')}"))
     grid.add_row("senses", Text(f"{status['senses']:,}"))
     if status["request"] is not None:
-        grid.add_row(f"request {status['request']}", Text(f"{status['answered']:,} of {status['asked']:,} senses"))
+        grid.add_row(
+            f"request {status['request']}", Text(f"{status['answered']:,} of {several(status['asked'], 'sense')}")
+        )
     for sensor in status["sensors"]:
-        grid.add_row(terminal.name(sensor["name"]), terminal.name(f"{sensor['senses']:,} senses"))
+        grid.add_row(terminal.name(sensor["name"]), terminal.name(several(sensor["senses"], "sense")))
     return Group(grid)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.errors import InputError
+from bestchannel.promises import several
 
 _Array = NDArray[Any]
 Sizes = tuple[int | None, int | None]
@@ -24,7 +25,7 @@ def matrices_in(
     which is `usual`, and a stack that looks like the other kind, or of MATLAB like either, is refused.
     """
     if array.ndim != 3:
-        raise InputError(f"{where} must be a matrix, or a stack of matrices; it has {array.ndim} dimensions")
+        raise InputError(f"{where} must be a matrix, or a stack of matrices; it has {several(array.ndim, 'dimension')}")
     axis = axis or _told_by_labels(array.shape, labels) or _told_by_shape(array.shape, usual)
     if axis is None:
         a, b, c = array.shape

@@ -34,7 +34,7 @@ from bestchannel.intervals.plug_in import (
 from bestchannel.intervals.proved_order import ProvedOrder, proved_order
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences_of, judge, leading, sentence
 from bestchannel.progress import Progress
-from bestchannel.promises import conditional, confidence
+from bestchannel.promises import conditional, confidence, in_words
 
 FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
 
@@ -154,20 +154,19 @@ class Estimate(Shown):
 
     @property
     def guarantee(self) -> str:
-        """What is promised of all intervals, and on which conditions."""
-        between = "every capacity is between its lower and upper end"
+        """What is promised of all intervals and of the verdict, and on which conditions."""
+        one = len(self.channels) == 1
+        between = "the capacity is between its lower" if one else "all capacities are between their lower"
+        words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
-            words = (
-                f"with probability at least {confidence(self.delta)} {between},"
-                " at all times and under any adaptive sensing [bestchannel explain estimate]"
-            )
+            right = "" if one else ", and the verdict is right"
+            words, proof = f"{words}{right}, at all times and however the senses were chosen", "estimate"
         else:
-            right = "the verdict is right" + (", the order is right" if self.order else "")
-            words = (
-                f"with probability at least {confidence(self.delta)} each: {between}, {right}; if senses are"
-                f" independent and no number of them was chosen by looking at outputs ({self.shuffles} shuffles)"
-                " [bestchannel explain recorded-counts]"
-            )
+            claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
+            right = "".join(f", with the same probability the {claim} is right" for claim in claims)
+            words = f"{words}{right}, if senses are independent and nobody chose their numbers by looking at outputs"
+            proof = "recorded-counts"
+        words = f"{words} [bestchannel explain {proof}]"
         bins = (channel.binning.condition for channel in self.channels if channel.binning)
         return conditional(words, self.inferred_outputs, bins)
 
@@ -202,9 +201,9 @@ class Estimate(Shown):
     def __str__(self) -> str:
         heads = ["channel", "senses", "capacity", "lower", "upper"]
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
-        words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon))
+        words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon, self.delta))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
-        return f"{text_table(heads, rows)}\n{words}\n{warnings}{self.guarantee}"
+        return f"{text_table(heads, rows)}\n{words}\n{warnings}{in_words(self.guarantee)}"
 
 
 def estimate(

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bestchannel.promises import rounded_up, several, wrong_at_most
+
 MOST_NAMED = 6
 """Candidates that a sentence names."""
 
@@ -57,36 +59,28 @@ class Verdict:
     within_bits: float = math.inf
 
 
-def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0) -> str:
-    """What the verdict on so many channels says."""
+def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0, delta: float | None = None) -> str:
+    """What the verdict on so many channels says; proved at δ, or by approximate intervals where that is None."""
     if n_channels == 1:
-        return "one channel, nothing to decide"
+        return "one channel: nothing to compare"
+    how = "" if delta is None else f", proved ({wrong_at_most(delta)})"
     if verdict.decided:
-        return f"best: {verdict.best}" + (f", within {epsilon:g} bit" if epsilon else "")
+        within = f" or within {epsilon:g} bit of the best" if epsilon else ""
+        return f"best: {verdict.best}{within}{how}"
     few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
-    others = f" and {rest} others" if rest > 0 else ""
-    near = f"{verdict.leader} is the best or within {_rounded_up(verdict.within_bits)} bit of it"
-    return f"undecided between {', '.join(few)}{others}; {near}; {forecast(verdict)}"
-
-
-def _rounded_up(bits: float) -> str:
-    """Two digits that promise no more than all of them.
-
-    >>> _rounded_up(0.0301), _rounded_up(0.5)
-    ('0.031', '0.5')
-    """
-    digits = 1 - math.floor(math.log10(bits)) if bits > 0.0 else 0
-    return f"{math.ceil(round(bits * 10**digits, 6)) / 10**digits:g}"
+    others = f" and {several(rest, 'other')}" if rest > 0 else ""
+    near = f"{verdict.leader} is the best or within {rounded_up(verdict.within_bits):g} bit of it"
+    return f"undecided between {', '.join(few)}{others}; {near}{how}; {forecast(verdict)}"
 
 
 def forecast(verdict: Verdict) -> str:
     """How many more senses would decide, as far as that can be known."""
     if verdict.more_senses_range is None:
-        return "no number of senses decides between equal channels, as these look"
+        return "they look equal, and no number of senses decides between equal channels"
     low, high = verdict.more_senses_range
     if high is None:
-        return f"at least {low:,} more senses; no number decides if they are equal, which they may be"
-    return f"about {verdict.more_senses:,} more senses ({low:,} to {high:,})"
+        return f"at least {several(low, 'more sense')}, and no number is enough if they are equal, as they may be"
+    return f"about {several(verdict.more_senses or 0, 'more sense')} would decide ({low:,} to {high:,})"
 
 
 def differences_of(standings: Sequence[Standing]) -> tuple[Difference, ...]:

@@ -14,7 +14,7 @@ from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, NearlyBest, Status
-from bestchannel.promises import conditional
+from bestchannel.promises import conditional, several
 from bestchannel.release import VERSION
 
 Watch = Callable[[Status], None]
@@ -195,7 +195,9 @@ def _channels(sensor: Sensor, policy: Policy) -> Sequence[ChannelLabels]:
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     parties: Sequence[ChannelLabels] = getattr(sensor, "parties", unnamed)
     if len(parties) != len(policy.alphabets):
-        raise InputError(f"the policy requires {len(policy.alphabets)} channels; the sensor has {len(parties)}")
+        raise InputError(
+            f"the policy requires {several(len(policy.alphabets), 'channel')}; the sensor has {len(parties)}"
+        )
     for labels, required in zip(parties, policy.alphabets, strict=True):
         if labels.alphabet != required:
             raise InputError(

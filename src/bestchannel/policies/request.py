@@ -10,6 +10,7 @@ import numpy as np
 from bestchannel.arrays import FrozenMapping, Integers, numeric_array
 from bestchannel.display import Valued
 from bestchannel.errors import InputError
+from bestchannel.promises import several
 
 MOST_SENSES = 2**63 - 1
 """Senses of one (channel, input) in one request: counts are 64-bit integers."""
@@ -114,5 +115,5 @@ def _checked_table(
         raise InputError(f"{where} must not be negative; input x={x} with output y={y} has {table[x, y]}")
     for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
         if (found := sum(row)) != asked:
-            raise InputError(f"{where} must add up to {asked} senses of input x={x}; they add up to {found}")
+            raise InputError(f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {found}")
     return table.astype(np.int64)

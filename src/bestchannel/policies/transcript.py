@@ -11,7 +11,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 from bestchannel.policies.supply import Supply
-from bestchannel.promises import amount, conditional, nearly
+from bestchannel.promises import amount, conditional, in_words, nearly, several
 
 Alphabet = tuple[int, int]
 
@@ -127,7 +127,7 @@ class Identification(Shown):
     >>> sensor = bc.Simulator({"good": [[0.95, 0.05], [0.05, 0.95]], "bad": [[0.7, 0.3], [0.3, 0.7]]}, rng=1)
     >>> result = bc.identify(sensor, bc.NaiveChanSel(sensor.alphabets, delta=0.1, epsilon=0.2))
     >>> str(result).splitlines()[:2]
-    ['best: good', 'after 363,459,060 senses in 1 rounds of naive']
+    ['best: good', 'after 363,459,060 senses in 1 round of naive']
     """
 
     best: Any
@@ -176,9 +176,9 @@ class Identification(Shown):
 
     def __str__(self) -> str:
         few, rest = self.candidates[:MOST_NAMED], len(self.candidates) - MOST_NAMED
-        others = f" and {rest} others" if rest > 0 else ""
+        others = f" and {several(rest, 'other')}" if rest > 0 else ""
         found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
-        cost = f"after {self.senses:,} senses{paid} in {self.rounds} rounds of {self.policy}"
+        cost = f"after {several(self.senses, 'sense')}{paid} in {several(self.rounds, 'round')} of {self.policy}"
         proved = self.guarantee if self.decided else self.proved_so_far
-        return "\n".join(on_one_line(line) for line in (found, cost, proved) if line)
+        return "\n".join(on_one_line(line) for line in (found, cost, proved and in_words(proved)) if line)

@@ -14,6 +14,7 @@ from bestchannel.intervals import Estimate
 from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification
+from bestchannel.promises import in_words
 from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.interval_figure import Row, interval_figure, legend
 from bestchannel.report.markup import Html, joined, tag
@@ -22,7 +23,7 @@ from bestchannel.report.order_figure import order_figure
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise
 from bestchannel.report.tables import interval_cells, table
-from bestchannel.report.wording import brief, named, promise, sentence, spent, verdict
+from bestchannel.report.wording import brief, named, promise, spent, verdict
 
 MOST_ROWS = 8
 MOST_CELLS = 4096
@@ -55,7 +56,7 @@ def estimate_card(result: Estimate) -> str:
     return framed(
         tag("h2", _sentence(result)),
         *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
-        tag("p", sentence(result.guarantee)),
+        tag("p", in_words(result.guarantee)),
         *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
         *([order_figure(result.order.ranks[:MOST_ROWS], len(found), "Places, all at once")] if result.order else []),
     )
@@ -121,7 +122,7 @@ def _sentence(result: Estimate) -> str:
     if len(result.channels) == 1:
         return f"{brief(found.leader)}: {bits(result.channels[0].capacity)} bits per channel use."
     if found.decided and result.epsilon:
-        return f"{brief(found.leader)} is within {result.epsilon:g} bits of the largest capacity."
+        return f"{brief(found.leader)} is within {result.epsilon:g} bit of the largest capacity."
     if found.decided:
         return f"{brief(found.leader)} has the largest capacity."
     return f"Undecided between {named(found.candidates)}; {forecast(found)}."
@@ -135,6 +136,6 @@ def _intervals(rows: Sequence[Row], marked: Iterable[str]) -> list[Html]:
     return [
         legend(),
         interval_figure(shown, frozenset(marked), "Capacities with their intervals"),
-        table("Bits per channel use", ["channel", "estimate", "proved", "asymptotic, not proved"], numbers),
+        table("Bits per channel use", ["channel", "estimate", "proved", "approximate, not proved"], numbers),
         tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else joined([]),
     ]

@@ -10,7 +10,7 @@ from itertools import groupby
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Status
 from bestchannel.report.markup import Html
-from bestchannel.report.numerals import short, ticks, whole
+from bestchannel.report.numerals import several, short, ticks, whole
 from bestchannel.report.plot import Axis, bands, curve, dot, framed, letters, stairs, stretched
 from bestchannel.report.summary import Summary
 from bestchannel.report.wording import brief
@@ -36,15 +36,15 @@ def candidates_figure(summary: Summary) -> Html:
     y = Axis(0.0, float(k), tuple(_whole_marks(k)), lambda value: f"{value:.0f}")
     line = stairs(points)
     last = points[-1]
-    hint = f"{whole(last[1])} left after {whole(last[0])} senses"
+    hint = f"{whole(last[1])} left after {several(last[0], 'sense')}"
     return framed(
         stretched(curve(line, x, y, "shade", closed_at=0.0), curve(line, x, y, "line")),
-        *bands([(senses, f"{whole(left)} left after {whole(senses)} senses") for senses, left in points], x),
+        *bands([(senses, f"{whole(left)} left after {several(senses, 'sense')}") for senses, left in points], x),
         dot(x.place(last[0]), y.height(last[1]), "now", hint),
         x=x,
         y=y,
         title="Channels left, against senses",
-        description=f"From {k} channels to {last[1]:.0f} after {whole(last[0])} senses.",
+        description=f"From {several(k, 'channel')} to {last[1]:.0f} after {several(last[0], 'sense')}.",
     )
 
 
@@ -71,7 +71,7 @@ def evidence_figure(summary: Summary) -> Html | None:
         x=x,
         y=y,
         title="Evidence against rivals, in bits, against senses",
-        description=f"After {whole(last.senses)} senses the least evidence, against {summary.names[last.rival]}, is"
+        description=f"After {several(last.senses, 'sense')} the least evidence, against {summary.names[last.rival]}, is"
         f" {last.evidence:.3g} bits; it has to pass {last.threshold:.3g} bits.",
     )
 
@@ -138,7 +138,7 @@ def _end(moment: Weighed, names: Sequence[str], x: Axis, y: Axis, class_: str, r
 def _standing(moment: Weighed, names: Sequence[str]) -> str:
     passed = moment.evidence >= moment.threshold
     standing = "passed the threshold" if passed else f"the threshold is {moment.threshold:.3g}"
-    return f"{names[moment.rival]}: {moment.evidence:.3g} bits after {whole(moment.senses)} senses, {standing}"
+    return f"{names[moment.rival]}: {moment.evidence:.3g} bits after {several(moment.senses, 'sense')}, {standing}"
 
 
 def _senses_axis(summary: Summary) -> Axis:

@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.report.interval_figure import LONGEST_LABEL, label_width
 from bestchannel.report.markup import Html, lone, tag
-from bestchannel.report.numerals import percent, short, whole
+from bestchannel.report.numerals import percent, several, short
 from bestchannel.report.plot import letters, picture
 from bestchannel.report.summary import Measured
 from bestchannel.report.wording import brief
@@ -61,12 +61,14 @@ def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, tota
     label = letters(brief(channel.name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")
     sum_ = letters(short(channel.senses), x="100%", dx=8, y=middle, dy="0.34em", class_="value")
     if n_inputs > MOST_LETTERED:  # few bytes, for the many
-        words = f"{channel.name}: {whole(channel.senses)} senses, {percent(channel.senses / total)} of all"
+        words = f"{channel.name}: {several(channel.senses, 'sense')}, {percent(channel.senses / total)} of all"
         boxes = [_box(x, top, n_inputs, senses / most) for x, senses in enumerate(channel.by_input.tolist())]
         return tag("g", tag("title", words), label, *boxes, sum_, data_name=channel.name)
     cells = []
     for x, senses in enumerate(channel.by_input.tolist()):
-        words = f"{channel.name}, input {channel.inputs[x]}: {whole(senses)} senses, {percent(senses / total)} of all"
+        words = (
+            f"{channel.name}, input {channel.inputs[x]}: {several(senses, 'sense')}, {percent(senses / total)} of all"
+        )
         figure = _number(short(senses), x=_centre(x, n_inputs), y=top + ROW // 2)
         cells.append(tag("g", tag("title", words), _box(x, top, n_inputs, senses / most), figure))
     return tag("g", label, *cells, sum_, data_name=channel.name)
@@ -99,7 +101,7 @@ def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: 
     return tag(
         "svg",
         tag("title", title),
-        tag("desc", f"{len(inputs)} inputs by {len(outputs)} outputs, darker for more probable."),
+        tag("desc", f"{several(len(inputs), 'input')} by {several(len(outputs), 'output')}, darker for more probable."),
         *_edge(
             inputs, sparse, lambda x: {"x": -8, "y": height * x + height // 2, "dy": "0.34em", "class_": "tick end"}
         ),

@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 
 from bestchannel.intervals import ChannelEstimate
 from bestchannel.report.markup import Html, joined, lone, shown, tag
-from bestchannel.report.numerals import bits
+from bestchannel.report.numerals import bits, several
 from bestchannel.report.plot import Axis, bottom_axis, letters, picture
 from bestchannel.report.wording import brief
 
@@ -22,7 +22,7 @@ Row = tuple[str, ChannelEstimate | None]
 
 
 def interval_figure(rows: Sequence[Row], marked: frozenset[str], title: str) -> Html:
-    """One row per channel: the proved interval with caps, the asymptotic one as a bar, the estimate as a dot.
+    """One row per channel: the proved interval with caps, the approximate one as a bar, the estimate as a dot.
 
     Names in `marked` (the best, or the candidates) stand out.
     """
@@ -34,7 +34,7 @@ def interval_figure(rows: Sequence[Row], marked: frozenset[str], title: str) -> 
         bottom_axis(axis),
         height=ROW * len(rows),
         title=title,
-        description="A dot marks each estimate, a bar its asymptotic interval, a capped line its proved interval, in"
+        description="A dot marks each estimate, a bar its approximate interval, a capped line its proved interval, in"
         " bits per channel use; the table below has the numbers.",
         left=label_width([name for name, _ in rows]),
         right=58,
@@ -74,7 +74,7 @@ def hint(name: str, estimate: ChannelEstimate) -> str:
     normal = estimate.asymptotic
     return (
         f"{name}: {bits(estimate.capacity)} bits; proved {bits(estimate.lower)} … {bits(estimate.upper)};"
-        f" asymptotic, not proved, {bits(normal.lower)} … {bits(normal.upper)}; {estimate.senses:,} senses"
+        f" approximate, not proved, {bits(normal.lower)} … {bits(normal.upper)}; {several(estimate.senses, 'sense')}"
     )
 
 
@@ -108,7 +108,7 @@ def legend() -> Html:
                 for a, b, c, d in ((1, 23, 7, 7), (1, 1, 2, 12), (23, 23, 2, 12))
             ),
         ),
-        _key("asymptotic, not proved", lone("rect", x=1, y=2, width=22, height=10, rx=2, class_="normal")),
+        _key("approximate, not proved", lone("rect", x=1, y=2, width=22, height=10, rx=2, class_="normal")),
         class_="legend",
     )
 

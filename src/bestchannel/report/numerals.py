@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from bestchannel.promises import plural
+
 EXPONENTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LARGEST_IN_FULL = 10**9
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -20,9 +22,9 @@ def whole(value: float) -> str:
     return f"{value:,.0f}" if value < LARGEST_IN_FULL else _scientific(value, 2)
 
 
-def several(number: int, thing: str) -> str:
+def several(number: float, thing: str) -> str:
     """1 request, 2 requests."""
-    return f"{whole(number)} {thing}{'' if number == 1 else 's'}"
+    return f"{whole(number)} {plural(number, thing)}"
 
 
 def short(value: float) -> str:

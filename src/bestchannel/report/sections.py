@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from bestchannel.promises import amount, confidence, criterion
+from bestchannel.promises import amount, confidence, criterion, in_words
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
@@ -88,7 +88,7 @@ def _supposed(summary: Summary) -> str:
     """What the proof of the intervals supposes."""
     if summary.found is None or summary.found.shuffles is None:
         return "however the senses were chosen"
-    return "if senses are independent and no number of them was chosen by looking at outputs"
+    return "if senses are independent and nobody chose their numbers by looking at outputs"
 
 
 def order(summary: Summary) -> tuple[Html, ...]:
@@ -99,7 +99,7 @@ def order(summary: Summary) -> tuple[Html, ...]:
     shown, rest, k = proved.ranks[:OPEN_ROWS], proved.ranks[OPEN_ROWS:], len(proved.ranks)
     found = section(
         "Order",
-        f"{len(proved.settled)} of {proved.pairs} pairs of channels are settled: with probability at least"
+        f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
         f" {confidence(summary.result.delta)} all of them at once. 1 is the best place.",
         order_figure(shown, k, "The places that channels can have"),
         _more(rest, "channel", lambda: order_figure(rest, k, "The places of the other channels")),
@@ -211,8 +211,8 @@ def bound(summary: Summary, least: LeastSenses) -> Html:
     most = max(least.senses, used)
     ratio = f", {used / least.senses:.3g} times as many" if 0 < least.senses <= used else ""
     rows = [
-        ("at least" if least.proved else "about", f"{whole(least.senses)} senses", least.senses / most, "least"),
-        ("this run", f"{whole(used)} senses{ratio}", used / most, "used"),
+        ("at least" if least.proved else "about", several(least.senses, "sense"), least.senses / most, "least"),
+        ("this run", f"{several(used, 'sense')}{ratio}", used / most, "used"),
     ]
     return section("The lower bound", least.remark, tag("div", *(_bar(*row) for row in rows), class_="bars"))
 
@@ -231,7 +231,7 @@ def reproduction(summary: Summary, version: str, about: Provenance) -> Html:
         *([("policy", result.policy)] if result.policy else []),
         ("δ, ε", f"{result.delta:g}, {result.epsilon:g} bits"),
         *([("options", options)] if result.audit.options else []),
-        ("guarantee", result.guarantee),
+        ("guarantee", in_words(result.guarantee)),
         *_times(about),
         *about.more,
         ("data", tag("code", f"sha256:{summary.fingerprint}")),

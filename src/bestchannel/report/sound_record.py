@@ -24,7 +24,7 @@ def require_sound(result: Identification) -> None:
     told = sum(int(row) for step in result.audit.steps for table in step.counts.values() for row in table.sum(axis=1))
     if told != result.senses:
         raise InputError(
-            f"the record contradicts itself: it says {result.senses} senses, and its counts add up to {told}"
+            f"the record contradicts itself: its senses are said to be {result.senses}, and its counts add up to {told}"
         )
     totals = [0, *(step.status.senses for step in result.audit.steps)]
     if any(later < earlier for earlier, later in pairwise(totals)) or totals[-1] > result.senses:

@@ -10,7 +10,7 @@ from bestchannel.intervals import ChannelEstimate
 from bestchannel.policies import Status
 from bestchannel.report.course_figures import moments
 from bestchannel.report.markup import Html, tag
-from bestchannel.report.numerals import bits, whole
+from bestchannel.report.numerals import bits, several, whole
 from bestchannel.report.summary import Measured, Summary
 from bestchannel.report.wording import brief
 
@@ -53,13 +53,13 @@ def folded(words: object, *content: object) -> Html:
 
 def capacity_table(channels: Sequence[Measured]) -> Html:
     """Estimates and both intervals."""
-    heads = ["channel", "estimate, bits", "proved interval", "asymptotic, not proved", "senses", "ruled out after"]
+    heads = ["channel", "estimate, bits", "proved interval", "approximate, not proved", "senses", "ruled out after"]
     return table("Capacities in bits per channel use", heads, map(_capacity_row, channels), by_name=True)
 
 
 def _capacity_row(channel: Measured) -> list[object]:
     after, found = channel.ruled_out_after, channel.estimate
-    out = "–" if after is None else f"{whole(after)} senses"
+    out = "–" if after is None else several(after, "sense")
     keys = (found.capacity, found.lower, found.asymptotic.lower) if found else (-1.0, -1.0, -1.0)
     intervals = [Sortable(words, key) for words, key in zip(interval_cells(found), keys, strict=True)]
     last = Sortable(out, 1e300 if after is None else float(after))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.promises import amount
-from bestchannel.report.numerals import several, whole
+from bestchannel.promises import amount, in_words
+from bestchannel.report.numerals import several
 from bestchannel.report.provenance import Provenance
 from bestchannel.report.summary import Summary
 
@@ -55,7 +55,7 @@ def verdict(summary: Summary) -> str:
     if result.decided and len(summary.channels) == 1:
         return f"{brief(str(result.best))} is the only channel."
     if result.decided and result.epsilon:
-        return f"{brief(str(result.best))} is within {result.epsilon:g} bits of the largest {value}."
+        return f"{brief(str(result.best))} is within {result.epsilon:g} bit of the largest {value}."
     if result.decided:
         return f"{brief(str(result.best))} has the largest {value}."
     names = [channel.name for channel in summary.channels if channel.name in set(map(str, result.candidates))]
@@ -65,29 +65,17 @@ def verdict(summary: Summary) -> str:
 def promise(summary: Summary) -> str:
     """The guarantee of the verdict, or what is missing to one."""
     if summary.result.decided:
-        return sentence(summary.result.guarantee)
+        return in_words(summary.result.guarantee)
     if not summary.course and summary.found is None:
         return "Nothing has been sensed yet."
     proved = summary.result.proved_so_far
-    return f"{sentence(proved)} {_forecast(summary)}" if proved else _forecast(summary)
+    return f"{in_words(proved)} {_forecast(summary)}" if proved else _forecast(summary)
 
 
 def _forecast(summary: Summary) -> str:
     if summary.more_senses is None:
         return "There is no forecast of the senses that it would still take."
-    return f"Some {whole(one_digit(summary.more_senses))} more senses would decide, if the estimates are right."
-
-
-def sentence(guarantee: str) -> str:
-    """The guarantee as a sentence, followed by where its proof is.
-
-    >>> sentence("it is so [bestchannel explain adaptive], conditional on this")
-    'It is so, conditional on this. See bestchannel explain adaptive.'
-    """
-    words, _, rest = guarantee.partition(" [")
-    reference, _, condition = rest.partition("]")
-    see = f" See {reference}." if reference else ""
-    return f"{words[:1].upper()}{words[1:]}{condition}.{see}"
+    return f"Some {several(one_digit(summary.more_senses), 'more sense')} would decide, if the estimates are right."
 
 
 def spent(summary: Summary) -> str:

@@ -18,6 +18,7 @@ from bestchannel.counts.text_table import read_table
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
+from bestchannel.promises import several
 
 Cell = tuple[str, str, str, int]
 """channel, x, y, count."""
@@ -186,6 +187,6 @@ def _refuse_other_total(
     if found > asked or (whole and found < asked):
         part = "; `--piece NAME` keeps a part of them" if 0 < found < asked else ""
         raise InputError(
-            f'input {labels.inputs[x]} of channel "{labels.key}" must have {asked:,} senses, as request'
-            f" {request.number} asks; the file has {found:,}{part}"
+            f'input {labels.inputs[x]} of channel "{labels.key}" must have'
+            f" {several(asked, 'sense')}, as request {request.number} asks; the file has {found:,}{part}"
         )

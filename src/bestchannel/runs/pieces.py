@@ -15,6 +15,7 @@ import numpy as np
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.policies import Request
+from bestchannel.promises import several
 
 LONGEST_ID = 200
 
@@ -139,6 +140,7 @@ class PartialAnswer:
             request, missing = self.request, left + piece.senses
             asked = request.senses[piece.channel][piece.x]
             raise InputError(
-                f"piece {piece.id!r} of request {request.number} has {piece.senses:,} senses of input x={piece.x} of"
+                f"piece {piece.id!r} of request {request.number} has"
+                f" {several(piece.senses, 'sense')} of input x={piece.x} of"
                 f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
             )

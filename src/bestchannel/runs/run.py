@@ -12,6 +12,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Identification, Policy, Request
 from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
+from bestchannel.promises import several
 from bestchannel.runs import store
 from bestchannel.runs.durable import refuse_limit, set_limit
 from bestchannel.runs.history import History, amended_record, asked_record, pieces_record, told_record
@@ -97,8 +98,8 @@ def _refuse_incomplete(pieces: Iterable[AnswerPiece], request: Request) -> None:
     for piece in pieces:
         if piece.senses != (asked := request.senses[piece.channel][piece.x]):
             raise InputError(
-                f"input x={piece.x} of channel {piece.channel} must have {asked:,} senses, as request {request.number}"
-                f" asks; it has {piece.senses:,}"
+                f"input x={piece.x} of channel {piece.channel} must have {several(asked, 'sense')}, as request"
+                f" {request.number} asks; it has {piece.senses:,}"
             )
 
 

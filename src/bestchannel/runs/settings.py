@@ -11,6 +11,7 @@ from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
+from bestchannel.promises import several
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
@@ -66,7 +67,8 @@ class Settings:
         name, first = policy.reference(), policy.ask()
         if policy.steps:
             raise InputError(
-                f"a run requires a policy that was told nothing yet; this one was told {len(policy.steps)} answers"
+                f"a run requires a policy that was told nothing yet; this one has"
+                f" {several(len(policy.steps), 'answer')}"
             )
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")

@@ -18,6 +18,7 @@ from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.progress import Progress
+from bestchannel.promises import several
 
 
 class Recording:
@@ -182,9 +183,9 @@ class Recording:
                 left = len(self._outputs[channel][x]) - self._used[channel][x]
                 if asked > left:
                     raise OutOfSensesError(
-                        f"the recording has {left} more senses of {self._name(channel, x)}, and the policy requires"
-                        f" {asked:,} ({request.total:,} in this request); the policy adaptive requires fewer, and"
-                        " `estimate` makes do with what there is"
+                        f"the recording has {several(left, 'more sense')} of {self._name(channel, x)}, and the policy"
+                        f" requires {asked:,} ({request.total:,} in this request); the policy adaptive requires fewer,"
+                        " and `estimate` uses all that was recorded"
                     )
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
 
@@ -220,7 +221,8 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
         raise InputError("a recording requires at least one channel; none was given")
     if alphabets is not None and len(alphabets) != len(named):
         raise InputError(
-            f"there must be one alphabet for each channel; there are {len(alphabets)} and {len(named)} channels"
+            f"there must be one alphabet for each channel; there are {len(alphabets)} and"
+            f" {several(len(named), 'channel')}"
         )
     logs = {key: _pairs(log, f"the trials of channel {key!r}") for key, log in named.items()}
     sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
@@ -245,8 +247,8 @@ def _by_input(key: Hashable, log: Integers, size: tuple[int, int]) -> tuple[NDAr
     x, y = (int(n) for n in log.max(axis=0))
     if x >= n_inputs or y >= n_outputs:
         raise InputError(
-            f"the trials of channel {key!r} must fit its alphabet of {n_inputs} inputs and"
-            f" {n_outputs} outputs; they have input {x} or output {y}"
+            f"the trials of channel {key!r} must fit its alphabet of {several(n_inputs, 'input')} and"
+            f" {several(n_outputs, 'output')}; they have input {x} or output {y}"
         )
     symbols = log[:, 1].astype(np.min_scalar_type(y))
     return tuple(symbols[log[:, 0] == i] for i in range(n_inputs))

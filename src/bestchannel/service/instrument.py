@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.errors import InputError
+from bestchannel.promises import several
 from bestchannel.service.link import Address, Link, StoppedError, refuse
 from bestchannel.service.outbox import Outbox
 
@@ -277,7 +278,7 @@ def _pieces(batch: Batch, chunks: Iterable[Chunk]) -> Iterator[tuple[int, dict[s
             yield batch.start + done, counts
         done += senses
     if done != batch.count:
-        wanted = f"{batch.count:,} outputs, one for each input"
+        wanted = f"{several(batch.count, 'output')}, one for each input"
         raise InputError(f"channel {batch.channel!r} must give {wanted}; it gave {done:,}")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bestchannel.policies import Request
+from bestchannel.promises import several
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
@@ -125,7 +126,7 @@ class Ledger:
         """What is to become of a piece whose first sense has this position; nothing is changed."""
         asked = self._asked.get((piece.channel, piece.x), 0)
         if start + piece.senses > asked:
-            return PieceOutcome(REFUSED, f"request {self.number} asks for {asked:,} senses of this input")
+            return PieceOutcome(REFUSED, f"request {self.number} asks for {several(asked, 'sense')} of this input")
         answered = self._answered[piece.channel, piece.x]
         if answered.counts.get(start) == piece.counts:
             return PieceOutcome(REPEATED)

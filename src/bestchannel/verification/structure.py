@@ -106,7 +106,7 @@ def _check_claim(record: Record) -> None:
     if record.decided != decided:
         raise NotValidError(
             f"decided means that one candidate is left; decided is {record.decided}"
-            f" with {len(record.candidates)} candidates"
+            f", and the candidates number {len(record.candidates)}"
         )
     if record.best is not None and record.best not in record.candidates:
         raise NotValidError(f"the best channel must be a candidate; {record.names[record.best]!r} was ruled out")
