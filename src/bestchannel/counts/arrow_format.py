@@ -9,7 +9,7 @@ from typing import Any
 
 from bestchannel.counts.disk import MOST_BYTES, OpenFile
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock, log_columns
-from bestchannel.counts.long_table import NOT_A_MATRIX, place_from, probability_columns
+from bestchannel.counts.long_table import place_from, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.parquet_format import block_of_batch, long_of_table, parquet_errors, refuse_types
 from bestchannel.errors import InputError
@@ -46,8 +46,6 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
 
 def read_long(source: OpenFile) -> list[NamedMatrix]:
     """The channels of an Arrow table."""
-    if source.hints.transpose:
-        raise InputError(NOT_A_MATRIX)
     with parquet_errors("reading Arrow"):
         reader = source.parsed(_reader)
         found = probability_columns(reader.schema.names, source.hints.columns)
@@ -56,7 +54,7 @@ def read_long(source: OpenFile) -> list[NamedMatrix]:
         table = reader.read_all()
     if not 0 < table.num_rows <= MOST_CELLS:
         raise InputError(f"the table must have rows, at most {MOST_CELLS:,}; it has {table.num_rows or 'none'}")
-    return list(long_of_table(table, names, source.name).matrices())
+    return list(long_of_table(table, names, source.name).matrices(source.hints.transpose))
 
 
 def _reader(data: bytes) -> Any:

@@ -16,7 +16,6 @@ from bestchannel.channels import Channel
 from bestchannel.counts.disk import MOST_BYTES, OpenFile
 from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
-    NOT_A_MATRIX,
     Column,
     LongTable,
     Place,
@@ -26,6 +25,7 @@ from bestchannel.counts.long_table import (
     points,
     probability_columns,
     refuse_not_finite,
+    times_of,
     whole_counts,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -44,14 +44,12 @@ _PLACE = partial(place_from, 0)
 
 def read_long(source: OpenFile) -> list[NamedMatrix]:
     """The channels of a Parquet file; one that the file does not name is called as the file."""
-    if source.hints.transpose:
-        raise InputError(NOT_A_MATRIX)
     with parquet_errors("reading Parquet"):
         file, names = _file(source.seekable(), partial(probability_columns, columns=source.hints.columns))
         if file.metadata.num_rows > MOST_CELLS:
             raise InputError(f"the channels of a file must have at most {MOST_CELLS:,} cells; there are more rows")
         table = file.read(columns=_selected(names))
-    return list(long_of_table(table, names, source.name).matrices())
+    return list(long_of_table(table, names, source.name).matrices(source.hints.transpose))
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -104,7 +102,7 @@ def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) ->
     refuse_types(schema, names)
     selected = _selected(names) or schema.names
     refuse_large_pages(content, file.metadata, set(selected))
-    texts = [name for role, name in names.items() if role not in ("count", "p")]
+    texts = [name for role, name in names.items() if role not in ("count", "p", "time")]
     return pq.ParquetFile(content, metadata=file.metadata, read_dictionary=texts), names
 
 
@@ -118,6 +116,8 @@ def refuse_types(schema: Any, names: Mapping[str, str]) -> None:
     import pyarrow as pa
 
     for role, name in names.items():
+        if role == "time":
+            continue
         if len(schema.get_all_field_indices(name)) > 1:
             raise InputError(f'the column "{name}" must occur once; it occurs more often')
         kind = schema.field(name).type
@@ -163,12 +163,14 @@ def long_of_table(table: Any, names: Mapping[str, str], name: str) -> LongTable:
 
 def block_of_batch(batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place) -> RowBlock:
     """The rows of a batch of Arrow."""
-    sides = {role: _column(batch, title, place) for role, title in names.items() if role != "count"}
+    sides = {role: _column(batch, title, place) for role, title in names.items() if role not in ("count", "time")}
     channel = sides.get("channel", constant(name, batch.num_rows))
     y = points(sides["y"], sides["y2"]) if "y2" in sides else sides["y"]
     rows = numbers(seen, channel, sides["x"], y, place)
     if "count" not in names:
-        return RowBlock(rows, None)
+        times: Any = batch.column(names["time"]) if "time" in names else None
+        known = times is not None and not times.null_count
+        return RowBlock(rows, None, times_of(times.to_numpy(zero_copy_only=False)) if known else None)
     return RowBlock(rows, whole_counts(_numbers(batch, names["count"], place), place))
 
 
