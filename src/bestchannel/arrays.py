@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.errors import InputError
+from bestchannel.errors import CountsFoundError, InputError
 from bestchannel.promises import several
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,9 @@ V = TypeVar("V")
 
 ROW_SUM_TOLERANCE = 1e-9
 """How far a row of probabilities may be from summing to 1 without `normalize`."""
+
+ROUNDING = 0.02
+"""How far from 1 rounded probabilities may sum and still look like a distribution."""
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -122,10 +125,11 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
     if not np.isfinite(sums[x]):
         raise InputError(f"row x={x} of {where} must have a finite sum; its entries add up to more than 1e308")
     if np.all(np.floor(W) == W) and np.any(sums > 1):
-        raise InputError(
+        raise CountsFoundError(
             f"row x={x} of {where} looks like counts (whole numbers with sum {sums[x]:g}), and a channel requires"
             " probabilities; use `estimate` for counts, or divide percentages by 100"
         )
+    _refuse_columns_of_inputs(W, where, x)
     if not normalize:
         raise InputError(
             f"row x={x} of {where} must sum to 1 within {ROW_SUM_TOLERANCE:g}; it sums to {sums[x]:.12g}"
@@ -134,6 +138,19 @@ def probability_rows(values: object, where: str, *, normalize: bool = False) -> 
     if sums.min() <= 0.0:
         raise InputError(f"row x={int(np.argmin(sums))} of {where} sums to 0 and cannot be normalized")
     return W / sums[:, None], float(excess[x])
+
+
+def _refuse_columns_of_inputs(W: Floats, where: str, x: int) -> None:
+    """Refuse a matrix of which the columns sum to 1, perhaps but for rounding, and row x does not."""
+    off = float(np.abs(W.sum(axis=0) - 1.0).max())
+    row = float(W[x].sum())
+    if off <= ROW_SUM_TOLERANCE or off <= ROUNDING < abs(row - 1.0):
+        rounded = off > ROW_SUM_TOLERANCE
+        raise InputError(
+            f"row x={x} of {where} must sum to 1 within {ROW_SUM_TOLERANCE:g}; it sums to {row:.12g}, and the columns"
+            " do sum to 1, as where these are the inputs (Qiskit's assignment matrices): give --transpose"
+            f"{' --normalize' * rounded} (in Python the transpose, .T{', and normalize=True' * rounded})"
+        )
 
 
 def refuse_bad_probabilities(W: Floats, where: str) -> None:

@@ -37,6 +37,10 @@ class InputError(BestChannelError, ValueError):
     """
 
 
+class CountsFoundError(InputError):
+    """Counts or trials where probabilities are required."""
+
+
 class MissingFileError(BestChannelError, FileNotFoundError):
     """A file that is not there."""
 

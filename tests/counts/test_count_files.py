@@ -211,5 +211,3 @@ def test_other_misuse_is_refused(tmp_path):
     (tmp_path / "counts.xls").write_text("x,y\n0,1\n")
     with pytest.raises(InputError, match="ending must be one of"):
         read_counts(tmp_path / "counts.xls")
-    with pytest.raises(InputError, match="only a matrix can be transposed"):
-        read(tmp_path, LINES, transpose=True)

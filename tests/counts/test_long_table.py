@@ -155,11 +155,13 @@ def test_columns_that_do_not_fit_are_refused(tmp_path, columns, message):
         read(tmp_path, LINES, columns=columns)
 
 
-def test_long_form_is_not_transposed(tmp_path):
-    with pytest.raises(InputError, match="only a matrix can be transposed"):
-        read(tmp_path, LINES, transpose=True)
-    with pytest.raises(InputError, match="only a matrix can be transposed"):
-        read_parquet(tmp_path, {"x": [0], "y": [0], "p": [1.0]}, transpose=True)
+def test_transposed_long_form_has_its_inputs_in_y(tmp_path):
+    found = read(tmp_path, "x,y,p\na,sent,0.9\nb,sent,0.1\na,other,0.25\nb,other,0.75\n", transpose=True)
+    (channel,) = found.values()
+    assert (channel.inputs, channel.outputs) == (("sent", "other"), ("a", "b"))
+    assert channel.W.tolist() == [[0.9, 0.1], [0.25, 0.75]]
+    (channel,) = read_parquet(tmp_path, {"x": [0, 1], "y": [0, 0], "p": [0.5, 0.5]}, transpose=True).values()
+    assert channel.W.tolist() == [[0.5, 0.5]]
 
 
 def test_few_lines_that_span_a_huge_matrix_are_refused(tmp_path, monkeypatch):

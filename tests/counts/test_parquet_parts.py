@@ -80,11 +80,10 @@ def test_estimate_of_the_command_line_takes_a_folder(tmp_path):
 
 def test_refusals_name_the_part(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty: this is a folder, and a file is required, or a folder of \.parquet"):
+    with pytest.raises(InputError, match="empty: this is a folder, and a file is required, or a folder of files"):
         read_counts(tmp_path / "empty")
     dd.from_pandas(log(), npartitions=2).to_parquet(tmp_path / "parts")
-    with pytest.raises(InputError, match="a folder, and a file is required"):
-        read_trials(tmp_path / "parts")
+    assert read_trials(tmp_path / "parts").counts().keys() == {"a", "b", "c"}
     (tmp_path / "parts" / "part.1.parquet").write_bytes(b"damaged")
     with pytest.raises(
         InputError, match=r"parts: part\.1\.parquet: the file must be a table of Parquet; reading it failed"

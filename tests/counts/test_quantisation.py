@@ -187,7 +187,7 @@ def test_bins_of_known_channels_are_refused(tmp_path):
     (tmp_path / "links.json").write_text('{"channels": {"a": [[0.9, 0.1], [0.2, 0.8]]}}')
     run = bestchannel("identify", "--simulate", tmp_path / "links.json", "--bins", "8")
     assert run.returncode == 1
-    assert "--bins cuts the outputs of a recording" in run.stderr
+    assert "--bins is for counts and trial logs" in run.stderr
 
 
 def test_a_long_log_is_cut_like_a_short_one(tmp_path):
@@ -236,9 +236,8 @@ def test_a_text_among_measured_outputs_is_refused_with_its_line(tmp_path):
     path.write_text("x,y,count\n0,0.5,3\n")
     with pytest.raises(InputError, match="bins are made from measured outputs with one row per sense"):
         bc.read_counts(path, bins=[0])
-    path.write_text("x,y\n0,0.5\n1,0.7\n")
-    with pytest.raises(InputError, match="only a matrix can be transposed"):
-        bc.read_counts(path, bins=[0], transpose=True)
+    path.write_text("x,y\n0.5,a\n-0.7,b\n")
+    assert bc.read_counts(path, bins=[0], transpose=True)["log"].counts.tolist() == [[0, 1], [1, 0]]
     path.write_text("9,1\n2,8\n")
     with pytest.raises(InputError, match="leave bins"):
         bc.read_counts(path, bins=[0])

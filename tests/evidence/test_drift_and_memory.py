@@ -9,7 +9,7 @@ from scipy.stats import binom
 from bestchannel.evidence import drift_and_memory as module
 from bestchannel.evidence.drift_and_memory import drift_and_memory
 from tests.statistical.limits import FALSE_ALARM, most_failures
-from tests.statistical.order_study import DRIFTING, REMEMBERING, STEADY, THRESHOLD, changing, evidence
+from tests.statistical.order_study import DRIFTING, PERIODIC, REMEMBERING, STEADY, THRESHOLD, changing, evidence, hum
 
 TINY = {
     "two inputs, three outputs": ([0, 1, 0, 0, 1, 0, 1, 1], [0, 1, 1, 0, 0, 2, 1, 1], (2, 3)),
@@ -31,26 +31,38 @@ def all_orders(x, y):
         yield arranged
 
 
-def means(x, y, alphabet):
-    """Of both e-values over all orders, which are equally likely."""
-    return np.mean([np.exp(drift_and_memory(np.array(x), z, alphabet)) for z in all_orders(x, y)], axis=0)
+def means(x, y, alphabet, **options):
+    """Of the three e-values over all orders, which are equally likely."""
+    found = [drift_and_memory(np.array(x), z, alphabet, **options)[:3] for z in all_orders(x, y)]
+    return np.mean(np.exp(found), axis=0)
+
+
+def assert_fair(found):
+    """The means of drift and memory are 1, that of the period, which is bounded from below, no more."""
+    np.testing.assert_allclose(found[:2], 1.0, rtol=0, atol=1e-12)
+    assert found[2] <= 1.0 + 1e-12
 
 
 @pytest.mark.parametrize("case", TINY.values(), ids=TINY)
 def test_mean_over_all_orders_is_one(case):
-    np.testing.assert_allclose(means(*case), 1.0, rtol=0, atol=1e-12)
+    assert_fair(means(*case))
+
+
+@pytest.mark.parametrize("case", TINY.values(), ids=TINY)
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_no_amplitude_of_a_period_wins_on_average(case, scale, monkeypatch):
+    monkeypatch.setattr(module, "PERIODIC_SCALES", (scale,))
+    assert means(*case)[2] <= 1.0 + 1e-12
 
 
 def test_rare_letters_taken_together_keep_the_mean(monkeypatch):
     monkeypatch.setattr(module, "MOST_LETTERS", 3)
-    np.testing.assert_allclose(means(*TINY["all outputs different"]), 1.0, rtol=0, atol=1e-12)
+    assert_fair(means(*TINY["all outputs different"]))
 
 
 def test_runs_of_a_long_log_keep_the_mean(monkeypatch):
     monkeypatch.setattr(module, "RUN", 2)
-    x, y, alphabet = TINY["two inputs, three outputs"]
-    found = [np.exp(drift_and_memory(np.array(x), z, alphabet, most_senses=4)) for z in all_orders(x, y)]
-    np.testing.assert_allclose(np.mean(found, axis=0), 1.0, rtol=0, atol=1e-12)
+    assert_fair(means(*TINY["two inputs, three outputs"], most_senses=4))
 
 
 def test_a_bet_that_looks_which_cells_were_met_is_noticed(monkeypatch):
@@ -62,19 +74,19 @@ def test_a_bet_that_looks_which_cells_were_met_is_noticed(monkeypatch):
 
 
 def test_a_constant_channel_gives_no_evidence():
-    assert drift_and_memory(np.array([0, 1] * 50), np.array([0, 1] * 50), (2, 2)) == (0.0, 0.0)
+    assert drift_and_memory(np.array([0, 1] * 50), np.array([0, 1] * 50), (2, 2)) == (0.0, 0.0, 0.0, None)
 
 
 def test_alphabets_too_large_for_a_table_give_no_evidence():
     x = np.arange(2**15)
-    assert drift_and_memory(x, x, (2**15, 2**15)) == (0.0, 0.0)
+    assert drift_and_memory(x, x, (2**15, 2**15)) == (0.0, 0.0, 0.0, None)
 
 
 RUNS, ALPHA = 100, 0.1
 
 
 def alarms(senses):
-    """Runs in which either e-value reaches 1/ALPHA."""
+    """Runs in which one of the e-values reaches 1/ALPHA, whichever does most often."""
     return (evidence(senses, RUNS) >= np.log(1 / ALPHA)).sum(axis=0).max()
 
 
@@ -93,6 +105,16 @@ def test_bets_whose_sign_is_chosen_afterwards_are_noticed(monkeypatch):
     assert alarms(STEADY["16×16, 500 senses"]) > most_failures(RUNS, ALPHA)
 
 
+def test_a_frequency_that_is_chosen_afterwards_is_noticed(monkeypatch):
+    fair = module._of_frequencies
+
+    def best(surprise, variance, expected):
+        return np.full(len(surprise) // 2, max(fair(surprise, variance, expected)))
+
+    monkeypatch.setattr(module, "_of_frequencies", best)
+    assert alarms(STEADY["2×2, 500 senses"]) > most_failures(RUNS, ALPHA)
+
+
 def least_successes(runs, probability):
     """The largest c with P(fewer than c successes) <= FALSE_ALARM when each of `runs` succeeds with `probability`."""
     return int(binom.ppf(FALSE_ALARM, runs, probability))
@@ -109,6 +131,16 @@ def test_drift_is_found(senses):
 @pytest.mark.parametrize("senses", REMEMBERING.values(), ids=REMEMBERING)
 def test_memory_is_found(senses):
     assert (evidence(senses, FEW_RUNS)[:, 1] >= THRESHOLD).sum() >= least_successes(FEW_RUNS, POWER)
+
+
+@pytest.mark.parametrize("senses", PERIODIC.values(), ids=PERIODIC)
+def test_a_period_is_found(senses):
+    assert (evidence(senses, FEW_RUNS)[:, 2] >= THRESHOLD).sum() >= least_successes(FEW_RUNS, POWER)
+
+
+def test_the_period_is_told():
+    found = drift_and_memory(*hum(4000, 0.4, 0.8, 37.3)(np.random.default_rng(1)))
+    assert 37.0 < found.period < 37.6
 
 
 def test_drift_of_a_long_log_is_found_in_evenly_spread_runs(monkeypatch):

@@ -1,7 +1,8 @@
 """`python -m tests.statistical.order_study [--runs N]`: how often the checks of order warn, rightly and wrongly.
 
 Each row is a way in which senses come: of one memoryless channel, whatever its alphabet and the order of its inputs, or of
-one that drifts or remembers. Printed are the shares of runs with an e-value of 200 or more, the threshold of one channel.
+one that drifts, remembers or changes periodically. Printed are the shares of runs with an e-value of 300 or more, the
+threshold of one channel.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from bestchannel.evidence.drift_and_memory import drift_and_memory
 from tests.statistical.table_command import print_table
 
-THRESHOLD = np.log(200.0)
+THRESHOLD = np.log(300.0)
 
 
 def symmetric(size, error):
@@ -58,24 +59,35 @@ def bursts(size, n, *, switch, errors=(0.02, 0.4)):
     return senses
 
 
-def echo(n, strength, noise):
-    """Signs, a part of the one before, Gaussian noise, and the sign of the sum."""
+def echo(n, strength, noise, lag=1):
+    """Signs, a part of the one `lag` before, Gaussian noise, and the sign of the sum."""
 
     def senses(rng):
         x = rng.integers(0, 2, n)
         sent = 2 * x - 1
-        return x, (sent + strength * np.roll(sent, 1) + rng.normal(0, noise, n) > 0).astype(int), (2, 2)
+        return x, (sent + strength * np.roll(sent, lag) + rng.normal(0, noise, n) > 0).astype(int), (2, 2)
 
     return senses
 
 
-def sticky(size, n, rate):
-    """An output that is now and then the one before."""
+def hum(n, strength, noise, period):
+    """Signs, a sine of any phase that adds to them, Gaussian noise, and the sign of the sum."""
+
+    def senses(rng):
+        x = rng.integers(0, 2, n)
+        wave = strength * np.sin(2 * np.pi * (np.arange(n) / period + rng.random()))
+        return x, (2 * x - 1 + wave + rng.normal(0, noise, n) > 0).astype(int), (2, 2)
+
+    return senses
+
+
+def sticky(size, n, rate, lag=1):
+    """An output that is now and then the one `lag` before."""
 
     def senses(rng):
         x, y, shape = steady(symmetric(size, 0.2), n)(rng)
         for t in np.flatnonzero(rng.random(n) < rate):
-            y[t] = y[t - 1]
+            y[t] = y[t - lag]
         return x, y, shape
 
     return senses
@@ -113,21 +125,34 @@ REMEMBERING = {
     "2×2, 1000 senses, echo of 0.3 under noise of 0.8": echo(1000, 0.3, 0.8),
     "2×2, 4000 senses, 1 in 10 as before": sticky(2, 4000, 0.1),
     "16×16, 1000 senses, 1 in 10 as before": sticky(16, 1000, 0.1),
+    "2×2, 2000 senses, echo of 0.3 two senses later": echo(2000, 0.3, 0.8, 2),
+    "2×2, 2000 senses, echo of 0.3 four senses later": echo(2000, 0.3, 0.8, 4),
+    "16×16, 1000 senses, 1 in 10 as three before": sticky(16, 1000, 0.1, 3),
+}
+PERIODIC = {
+    "2×2, 4000 senses, errors 0.02 and 0.2 in turn": changing(2, 4000, lambda t: np.where(4000 * t % 2 < 1, 0.02, 0.2)),
+    "2×2, 4000 senses, errors from 0 to 0.2 and back, period 37.3": changing(
+        2, 4000, lambda t: 0.1 + 0.1 * np.sin(2 * np.pi * 4000 * t / 37.3)
+    ),
+    "2×2, 4000 senses, hum of 0.4 under noise of 0.8, period 6.7": hum(4000, 0.4, 0.8, 6.7),
+    "16×16, 4000 senses, errors from 0.1 to 0.4 and back, period 250": changing(
+        16, 4000, lambda t: 0.25 + 0.15 * np.sin(2 * np.pi * 4000 * t / 250)
+    ),
 }
 
 
 def evidence(senses, runs, seed=1):
-    """Evidence of drift and memory in every run, in nats, shape (runs, 2)."""
+    """Evidence of drift, of memory and of a period in every run, in nats, shape (runs, 3)."""
     children = np.random.SeedSequence(seed).spawn(runs)
-    return np.array([drift_and_memory(*senses(np.random.default_rng(child))) for child in children])
+    return np.array([drift_and_memory(*senses(np.random.default_rng(child)))[:3] for child in children])
 
 
-COLUMNS = "senses", "drift", "memory", "mean e-values"
+COLUMNS = "senses", "drift", "memory", "period", "mean e-values"
 
 
 def rows(runs):
     """One for each way in which senses come."""
-    for name, senses in (STEADY | DRIFTING | REMEMBERING).items():
+    for name, senses in (STEADY | DRIFTING | REMEMBERING | PERIODIC).items():
         found = evidence(senses, runs)
         shares = (f"{share:.3f}" for share in (found >= THRESHOLD).mean(axis=0))
         means = ", ".join(f"{mean:.2g}" for mean in np.exp(np.minimum(found, 700)).mean(axis=0))

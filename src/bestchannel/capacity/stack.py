@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestchannel.arrays import Floats, probability_rows
+from bestchannel.arrays import ROUNDING, ROW_SUM_TOLERANCE, Floats, probability_rows
 from bestchannel.capacity import capacity_kernels, vectors
 from bestchannel.capacity.bracket import (
     Capacities,
@@ -50,7 +50,7 @@ def solve_stack(
     """
     count, n, m = stack.shape
     if normalize:
-        _refuse_counts(stack, name)
+        _refuse_others(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
     in_lanes = n <= _widest_in_lanes(max(count, of), tolerance.precise)
@@ -144,10 +144,12 @@ def _seconds_in_numpy(count: int, n: int, m: int) -> float:
     return 1e-3 + 1.2e-5 * n * n + 6e-8 * count * n * n * m
 
 
-def _refuse_counts(stack: Floats, name: Callable[[int], str]) -> None:
-    """Raise for the first channel of whole numbers that are no probabilities: nobody meant to normalize those."""
-    whole = np.all(np.floor(stack) == stack, axis=(1, 2)) & np.any(stack.sum(axis=2) > 1.0, axis=1)
-    for c in np.flatnonzero(whole):
+def _refuse_others(stack: Floats, name: Callable[[int], str]) -> None:
+    """Raise for the first channel that nobody meant to normalize: counts, or columns that sum to 1."""
+    off = np.abs(stack.sum(axis=2) - 1.0).max(axis=1) > ROW_SUM_TOLERANCE
+    whole = np.all(np.floor(stack) == stack, axis=(1, 2))
+    upright = np.abs(stack.sum(axis=1) - 1.0).max(axis=1) <= ROUNDING
+    for c in np.flatnonzero(off & (whole | upright)):
         probability_rows(stack[c], name(int(c)), normalize=True)
 
 

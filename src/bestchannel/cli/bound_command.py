@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_channels
+from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.promises import several
@@ -23,35 +23,27 @@ MOST_INPUTS = 8
 
 
 @terminal.verb
+@options.with_groups
 def bound(
     channels: options.Channels,
     delta: options.Delta = 0.05,
     cost: options.Cost = None,
     rtol: Annotated[float, typer.Option(help="Width of the bracket of T* to aim at, relative to T*.")] = 0.01,
-    normalize: options.Normalize = False,
-    transpose: options.Transpose = False,
-    columns: options.Columns = None,
-    form: options.Form = None,
-    channel_axis: options.ChannelAxis = None,
+    *,
+    reading: Reading,
     json: options.Json = False,
 ) -> None:
     """Show how many senses every policy needs on average to name the best of known channels.
 
+    The files hold probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
+    frequencies are then the channels.
     The characteristic time T* is the price of a nat of confidence: no policy that errs with
     probability at most delta, whatever the channels are, needs fewer than T* kl(delta, 1-delta)
     senses. It comes with the share of the senses that an oracle would give to each input, with
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
     """
-    with terminal.progress("reading channels"):
-        read = read_channels(
-            channels,
-            normalize=normalize,
-            transpose=transpose,
-            columns=options.parse_columns(columns),
-            form=form,
-            channel_axis=channel_axis,
-        )
+    read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(read))
         answer = lower_bound(read, delta, **costs, rtol=rtol, progress=progress)

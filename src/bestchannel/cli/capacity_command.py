@@ -11,7 +11,7 @@ from rich.table import Table
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_channels
+from bestchannel.cli.reading import Reading
 from bestchannel.promises import several
 
 MOST_ROWS = 40
@@ -19,6 +19,7 @@ MOST_ROWS = 40
 
 
 @terminal.verb
+@options.with_groups
 def capacity(
     channels: options.Channels,
     tol: Annotated[float, typer.Option(help="Widest bracket allowed, in bits.")] = 1e-9,
@@ -26,11 +27,8 @@ def capacity(
     rigorous: Annotated[
         bool, typer.Option("--rigorous", help="Evaluate the bracket in ball arithmetic: a theorem.")
     ] = False,
-    normalize: options.Normalize = False,
-    transpose: options.Transpose = False,
-    columns: options.Columns = None,
-    form: options.Form = None,
-    channel_axis: options.ChannelAxis = None,
+    *,
+    reading: Reading,
     json: options.Json = False,
 ) -> None:
     """Show the capacity of known channels, in bits per use, between two proved bounds.
@@ -39,15 +37,7 @@ def capacity(
     with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
-    with terminal.progress("reading channels"):
-        read = read_channels(
-            channels,
-            normalize=normalize,
-            transpose=transpose,
-            columns=options.parse_columns(columns),
-            form=form,
-            channel_axis=channel_axis,
-        )
+    read = reading.channels(channels)
     _report_rescaling(read)
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)

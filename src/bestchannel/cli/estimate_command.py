@@ -11,8 +11,9 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
+from bestchannel.cli.reading import Reading
 from bestchannel.cli.record_files import record_of, refuse_options_for_counts
-from bestchannel.counts import LabelledCounts, read_counts
+from bestchannel.counts import LabelledCounts
 from bestchannel.counts.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
@@ -27,22 +28,16 @@ MOST_ROWS = 40
 
 
 @terminal.verb
+@options.with_groups
 def estimate(
     counts: Annotated[
-        Path,
-        typer.Argument(help="A file of counts or trials, or - for standard input.", **options.FILE),
+        list[Path],
+        typer.Argument(help="Files of counts or trials, a folder of them, or - for standard input.", **options.FILE),
     ],
     delta: options.Delta = 0.05,
     epsilon: options.Epsilon = None,
-    outputs: options.Outputs = None,
-    transpose: options.Transpose = False,
-    columns: Annotated[
-        str | None, typer.Option(help="What the columns of lines are called, as channel=link,x=sent,y=got,count=n.")
-    ] = None,
-    bins: options.Bins = None,
-    set_aside: options.SetAside = None,
-    form: options.Form = None,
-    channel_axis: options.ChannelAxis = None,
+    *,
+    reading: Reading,
     no_checks: options.NoChecks = False,
     design: options.Design = None,
     rank: options.Rank = False,
@@ -50,26 +45,18 @@ def estimate(
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
 
-    The file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
-    as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json).
+    A file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
+    as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json). Of several
+    files each is a channel, called as the file, unless its rows have a column channel.
     Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
-    sensed = record_of(counts) if counts.is_file() else None
-    given = {
-        "outputs": outputs,
-        "transpose": transpose,
-        "columns": columns,
-        "bins": bins,
-        "set_aside": set_aside,
-        "form": form,
-        "channel_axis": channel_axis,
-    }
+    sensed = record_of(counts[0]) if len(counts) == 1 and counts[0].is_file() else None
     if sensed:
-        refuse_options_for_counts(counts, **given)
-        read = _sensed_by_a_policy(counts, sensed[0], design)
+        refuse_options_for_counts(counts[0], reading.given())
+        read = _sensed_by_a_policy(counts[0], sensed[0], design)
     else:
-        read = _read(counts, given, order=not no_checks)
+        read = reading.counts(counts, order=not no_checks)
     with terminal.progress("estimate") as progress:
         result = estimated(
             read,
@@ -87,18 +74,6 @@ def estimate(
         _show(result)
     if not result.verdict.decided:
         raise typer.Exit(terminal.NOT_CERTIFIED)
-
-
-def _read(path: Path, given: dict[str, Any], *, order: bool) -> dict[str, LabelledCounts]:
-    """The counts in a file, read as the options say."""
-    parsed = {
-        "outputs": options.parse_outputs(given["outputs"]),
-        "columns": options.parse_columns(given["columns"]),
-        "bins": options.parse_bins(given["bins"]),
-        "set_aside": options.parse_set_aside(given["set_aside"]),
-    }
-    with terminal.progress("bytes read") as progress:
-        return read_counts(path, **{**given, **parsed}, order=order, progress=progress)
 
 
 def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice | None) -> dict[str, LabelledCounts]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import live, options, terminal
-from bestchannel.counts import read_channels
+from bestchannel.cli.reading import Reading
 from bestchannel.errors import InputError
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, Supply, identify
@@ -22,13 +22,15 @@ from bestchannel.sensing import Recording, Simulator
 
 
 @terminal.verb
-@options.with_policy
+@options.with_groups
 def identify_verb(
     simulate: Annotated[
-        Path | None, typer.Option(help="Known channels to sense by simulation.", **options.FILE)
+        list[Path] | None,
+        typer.Option(help="Known channels to sense by simulation; again for several files.", **options.FILE),
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(help="A trial log to sense from, in its order.", **options.FILE)
+        list[Path] | None,
+        typer.Option(help="A trial log to sense from, in its order; again for several files.", **options.FILE),
     ] = None,
     *,
     policy: options.ChosenPolicy,
@@ -37,10 +39,7 @@ def identify_verb(
     run: Annotated[
         Path | None, typer.Option(help="Keep it in this file, and go on with what is there.", **options.FILE)
     ] = None,
-    outputs: options.Outputs = None,
-    columns: options.Columns = None,
-    bins: options.Bins = None,
-    set_aside: options.SetAside = None,
+    reading: Reading,
     no_checks: options.NoChecks = False,
     json: options.Json = False,
 ) -> None:
@@ -52,11 +51,7 @@ def identify_verb(
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
     with terminal.resumable(run):
-        labels = options.parse_outputs(outputs), options.parse_columns(columns)
-        cut = options.parse_bins(bins), options.parse_set_aside(set_aside)
-        if bins is not None and replay is None:
-            raise InputError("--bins cuts the outputs of a recording (--replay), and known channels have symbols")
-        source = _source(simulate, seed, None if replay is None else Replay(replay, *labels, *cut))
+        source = _source(simulate, replay, seed, reading)
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
         chosen = policy.made_for(sensor.parties)
@@ -103,11 +98,11 @@ def finish(
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
 
-def _source(simulate: Path | None, seed: int, replay: Replay | None) -> Simulation | Replay:
-    if simulate is not None and replay is None:
-        return Simulation(read_channels(simulate), seed, simulate)
-    if replay is not None and simulate is None:
-        return replay
+def _source(simulate: list[Path] | None, replay: list[Path] | None, seed: int, reading: Reading) -> Simulation | Replay:
+    if simulate and not replay:
+        return Simulation(reading.channels(simulate), seed, simulate[0] if len(simulate) == 1 else None)
+    if replay and not simulate:
+        return reading.replay(replay)
     raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
 
 

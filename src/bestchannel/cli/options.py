@@ -15,11 +15,10 @@ import typer
 
 from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import sense_costs
+from bestchannel.cli.reading import describes_reading
 from bestchannel.counts.disk import read_bytes
 from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import ChannelLabels
-from bestchannel.counts.quantisation import SET_ASIDE
-from bestchannel.counts.quantisation import Bins as GivenBins
 from bestchannel.errors import InputError
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import POLICIES
@@ -27,28 +26,13 @@ from bestchannel.policies.catalogue import POLICIES
 FILE: dict[str, Any] = {"readable": False, "show_default": False}
 """Of every path: whether it can be read is found out, and said, where it is read."""
 
-Channels = Annotated[Path, typer.Argument(help="A file of channels, or - for standard input.", **FILE)]
+Channels = Annotated[
+    list[Path], typer.Argument(help="Files of channels, a folder of them, or - for standard input.", **FILE)
+]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 MaxSenses = Annotated[int | None, typer.Option(help="Take no more senses than this.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Normalize = Annotated[bool, typer.Option("--normalize", help="Divide rows that do not sum to 1 by their sum.")]
-Transpose = Annotated[bool, typer.Option("--transpose", help="The columns of the matrices are the inputs.")]
-Bins = Annotated[
-    str | None,
-    typer.Option(
-        help="Cut measured outputs into so many bins, or at edges as --bins=-1,0,1; none: numbers are labels.",
-        show_default=False,
-    ),
-]
-SetAside = Annotated[
-    float | None,
-    typer.Option(
-        help=f"Senses of every input that choose the edges of --bins and nothing else; below 1 a share of them."
-        f" {SET_ASIDE} unless given.",
-        show_default=False,
-    ),
-]
 NoChecks = Annotated[
     bool, typer.Option("--no-checks", help="Do not look for drift and memory in the order of the senses.")
 ]
@@ -69,15 +53,6 @@ Design = Annotated[
     ),
 ]
 Rank = Annotated[bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")]
-Outputs = Annotated[str | None, typer.Option(help="The outputs that each channel can give, as 0,1,2; seen or not.")]
-Columns = Annotated[
-    str | None,
-    typer.Option(help="What the columns of a long file are called, as channel=link,x=sent,y=got,p=prob."),
-]
-Form = Annotated[str | None, typer.Option(help="rows or matrix, where a text may be either.")]
-ChannelAxis = Annotated[
-    str | None, typer.Option(help="first or last: the axis of a stack along which the channels are.")
-]
 Cost = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,42 +67,6 @@ Token = Annotated[
     typer.Option(help="The token, in place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
 ]
 """Of a service, for its clients."""
-
-
-def parse_columns(text: str | None) -> dict[str, str] | None:
-    """channel=link,x=sent as a mapping from our names to the file's."""
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    for ours, sign, theirs in pairs:
-        if not sign or not ours.strip() or not theirs.strip():
-            raise InputError(f"--columns must look like channel=link,x=sent,y=got; it is {text!r}")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-
-
-def parse_bins(text: str | None) -> GivenBins:
-    """8 as a number of bins, -1,0,1 as edges, none as it is; a comma after a single edge tells it from a number."""
-    if text is None or text.strip() == "none":
-        return None if text is None else "none"
-    parts = text.strip().removesuffix(",").split(",")
-    try:
-        if parts == [text.strip()] and float(text).is_integer():
-            return int(float(text))
-        return [float(part) for part in parts]
-    except (ValueError, OverflowError):
-        raise InputError(f"--bins must be a number as 8, edges as --bins=-1,0,1, or none; it is {text!r}") from None
-
-
-def parse_set_aside(number: float | None) -> float:
-    """A whole number of senses, or a share below 1."""
-    if number is None:
-        return SET_ASIDE
-    return int(number) if number >= 1 and number.is_integer() else number
-
-
-def parse_outputs(text: str | None) -> list[str] | None:
-    """0,1,lost as labels."""
-    return None if text is None else [label.strip() for label in text.split(",")]
 
 
 def labels_of(channels: Mapping[str, Channel]) -> list[ChannelLabels]:
@@ -258,15 +197,23 @@ def describes_policy(
     return ChosenPolicy(name, delta, given | others, cost or ())
 
 
-def with_policy(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which takes the options of `describes_policy` in place of its argument `policy`."""
-    theirs, ours = (inspect.signature(f, eval_str=True).parameters for f in (command, describes_policy))
+GROUPS: dict[str, Callable[..., object]] = {"policy": describes_policy, "reading": describes_reading}
+"""The function whose options a verb takes in place of its argument of this name."""
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which takes the options of a group in place of an argument that is called as the group."""
+    theirs = inspect.signature(command, eval_str=True).parameters
+    groups = {name: inspect.signature(GROUPS[name], eval_str=True).parameters for name in GROUPS if name in theirs}
 
     @functools.wraps(command)
     def run(**arguments: Any) -> None:
-        command(policy=describes_policy(**{key: arguments.pop(key) for key in ours}), **arguments)
+        described = {
+            name: GROUPS[name](**{key: arguments.pop(key) for key in options}) for name, options in groups.items()
+        }
+        command(**described, **arguments)
 
-    listed = [each for p in theirs.values() for each in (ours.values() if p.name == "policy" else [p])]
+    listed = [each for p in theirs.values() for each in (groups[p.name].values() if p.name in groups else [p])]
     parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in listed]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}

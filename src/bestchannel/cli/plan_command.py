@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import LabelledCounts, read_channels, read_counts
-from bestchannel.counts.disk import errors_naming
+from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
-from bestchannel.errors import InputError
 from bestchannel.promises import amount, several
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
 
 @terminal.verb
+@options.with_groups
 def plan(
     channels: options.Channels,
     delta: options.Delta = 0.05,
@@ -29,6 +26,8 @@ def plan(
     cost: options.Cost = None,
     runs: Annotated[int, typer.Option(min=1, help="Simulated runs of the adaptive policy.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated senses.")] = 0,
+    *,
+    reading: Reading,
     json: options.Json = False,
 ) -> None:
     """Show how many senses each policy would need if the channels were as in the file.
@@ -38,8 +37,7 @@ def plan(
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
     """
-    with terminal.progress("reading channels"):
-        guessed = _guessed(channels)
+    guessed = reading.guessed(channels)
     with terminal.progress("proofs and simulated runs") as progress:
         costs = options.parse_costs(cost or (), options.labels_of(guessed))
         result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
@@ -47,32 +45,6 @@ def plan(
         terminal.print_json(_as_json(result))
     else:
         _show(result)
-
-
-def _guessed(path: Path) -> dict[str, Channel]:
-    """The channels of the file; of one that holds counts, their relative frequencies."""
-    if not path.is_file():  # a pipe, which gives its content once
-        return dict(read_channels(path))
-    try:
-        return dict(read_channels(path))
-    except InputError as error:
-        try:
-            pilot = read_counts(path)
-        except InputError:
-            raise error from None
-    terminal.note(f"{path.name} has counts: the plan is for channels that are exactly as this pilot found them")
-    with errors_naming(path):
-        return {name: _frequencies(counts) for name, counts in pilot.items()}
-
-
-def _frequencies(counts: LabelledCounts) -> Channel:
-    for letter, senses in zip(counts.inputs, counts.counts.sum(axis=1).tolist(), strict=True):
-        if not senses:
-            raise InputError(
-                f'a pilot must have sensed every input; input {letter} of channel "{counts.name}" has none'
-            )
-    W = counts.counts / counts.counts.sum(axis=1, keepdims=True)
-    return Channel.from_rows(W, name=counts.name, inputs=counts.inputs, outputs=counts.outputs, normalize=True)
 
 
 def _bound(result: Plan) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,9 @@ def record_of(path: Path) -> tuple[Any, Provenance] | None:
     return None
 
 
-def refuse_options_for_counts(path: Path, **given: object) -> None:
+def refuse_options_for_counts(path: Path, names: Sequence[str]) -> None:
     """Refuse options, by their names, that say how counts are to be read or judged: the file has a record."""
-    if names := [
-        f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None and value is not False
-    ]:
+    if names:
         are = "is an option" if len(names) == 1 else "are options"
         raise InputError(
             f"{path}: {', '.join(names)} {are} for counts, and this is the record of a policy, which says itself what"

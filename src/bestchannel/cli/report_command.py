@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import options, terminal
+from bestchannel.cli.reading import Reading
 from bestchannel.cli.record_files import record_of, refuse_options_for_counts
-from bestchannel.counts import read_counts
+from bestchannel.counts import LabelledCounts
 from bestchannel.counts.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate, estimate
@@ -21,9 +24,14 @@ from bestchannel.runs.settings import refuse_wishes
 
 
 @terminal.verb
+@options.with_groups
 def report(
     source: Annotated[
-        Path, typer.Argument(help="A run (RUN.db), what identify --json printed, or counts.", **options.FILE)
+        list[Path],
+        typer.Argument(
+            help="A run (RUN.db), what identify --json printed, or files of counts, or a folder of them.",
+            **options.FILE,
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", readable=False)] = Path(
         "report.html"
@@ -38,9 +46,9 @@ def report(
     ] = None,
     design: options.Design = None,
     rank: options.Rank = False,
-    outputs: options.Outputs = None,
-    transpose: options.Transpose = False,
-    columns: options.Columns = None,
+    *,
+    reading: Reading,
+    no_checks: options.NoChecks = False,
     json: options.Json = False,
 ) -> None:
     """Draw an identification, or counts, as one HTML file that opens without a network.
@@ -50,24 +58,23 @@ def report(
     that has not ended is drawn as it stands; counts are whatever `estimate` reads. The record of an
     identification is inside, so that `bestchannel verify report.html` can check it.
     """
-    if output.exists() and source.exists() and output.samefile(source):
-        raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
-    with regular(source) as source:
-        found = record_of(source)
+    for path in source:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
+    with ExitStack() as opened:
+        files = [opened.enter_context(regular(path)) for path in source]
+        found = record_of(files[0]) if len(files) == 1 and not files[0].is_dir() else None
         about = Provenance() if found is None else found[1]
-        about = _completed(about, source, output, title, note)
+        about = _completed(about, files, output, title, note)
         promised = {"delta": delta, "epsilon": epsilon, "design": design and design.value, "rank": rank or None}
+        given = {key: value for key, value in promised.items() if value is not None}
         if found is not None:
-            refuse_options_for_counts(source, **promised, outputs=outputs, transpose=transpose, columns=columns)
-            data, outcome = _of_record(source, found[0], about)
+            unread = [f"--{key}" for key in given] + reading.given() + ["--no-checks"] * no_checks
+            refuse_options_for_counts(files[0], unread)
+            data, outcome = _of_record(files[0], found[0], about)
         else:
-            reading = {
-                "outputs": options.parse_outputs(outputs),
-                "transpose": transpose,
-                "columns": options.parse_columns(columns),
-            }
-            given = {key: value for key, value in promised.items() if value is not None}
-            data, outcome = _of_counts(source, reading, given, about)
+            counts = reading.counts(files, order=not no_checks)
+            data, outcome = _of_counts(counts, given, about)
     with errors_naming(output):
         write_bytes(output, data.encode())
     if json:
@@ -76,7 +83,9 @@ def report(
         terminal.say(str(output))
 
 
-def _completed(about: Provenance, source: Path, output: Path, title: str | None, note: str | None) -> Provenance:
+def _completed(
+    about: Provenance, source: Sequence[Path], output: Path, title: str | None, note: str | None
+) -> Provenance:
     """What the command says, in addition to what the file says."""
     about = replace(
         about,
@@ -84,7 +93,8 @@ def _completed(about: Provenance, source: Path, output: Path, title: str | None,
         note=about.note if note is None else note,
         report=output.name,
         drawn=datetime.now(UTC),
-        more=about.more or (("drawn from", source.name),),
+        data=about.data or ", ".join(path.name for path in source),
+        more=about.more or (("drawn from", ", ".join(path.name for path in source)),),
     )
     refuse_wishes(about.title, about.note, None)
     return about
@@ -100,19 +110,15 @@ def _of_record(path: Path, document: Any, about: Provenance) -> tuple[str, dict[
 
 
 def _of_counts(
-    path: Path, reading: dict[str, Any], promised: dict[str, Any], about: Provenance
+    counts: dict[str, LabelledCounts], promised: dict[str, Any], about: Provenance
 ) -> tuple[str, dict[str, Any]]:
     from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
 
-    with terminal.progress("bytes read") as progress:
-        counts = read_counts(path, **reading, progress=progress)
     with terminal.progress("estimate") as progress:
         found = estimate(counts, **promised, progress=progress)
     senses = sum(channel.senses for channel in found.channels)
     with terminal.progress("drawing the report"):
-        shown = counts_page(
-            counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))
-        )
+        shown = counts_page(counts, found, origin=replace(about, source="counts", warnings=_warnings(found)))
     return shown, {"best": found.verdict.best, "decided": found.verdict.decided, "senses": senses}
 
 

@@ -42,7 +42,7 @@ verbs = typer.Typer(
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
 @terminal.verb
-@options.with_policy
+@options.with_groups
 def new(
     run: RunFile,
     alphabets: Annotated[Path, typer.Option(help="Names and letters of the channels (.json, .csv).", **options.FILE)],

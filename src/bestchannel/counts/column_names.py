@@ -61,6 +61,11 @@ def stated(columns: Mapping[str, str]) -> str:
 def way_out(header: Sequence[str], value: str = "count") -> str:
     """How to say which column is which."""
     found = proposal(header, value=value)
-    if found is None:
-        return f"columns= or --columns says which is which, as --columns x=sent,y=got,{value}=…"
-    return f"if these are the columns, write --columns {stated(found)} (columns={found} in Python)"
+    if found is not None:
+        return f"if these are the columns, write --columns {stated(found)} (columns={found} in Python)"
+    needed = ("x", "y", "p") if value == "p" else ("x", "y")
+    titles = list(dict.fromkeys(title.strip() for title in header if title.strip() and not set(',="') & set(title)))
+    if len(titles) < len(needed):
+        return "write other names above the columns"
+    example = dict(zip(needed, titles[-len(needed) :], strict=True))
+    return f"say which is which, for instance with --columns {stated(example)} (columns={example} in Python)"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
+from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts import (
     excel_format,
@@ -21,12 +26,11 @@ from bestchannel.counts import (
     parquet_parts,
     text_log,
 )
-from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, write_bytes
+from bestchannel.counts.disk import PACKED, Hints, OpenFile, errors_naming, name_of, opened, write_bytes
 from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
-from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
-from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order, in_order
+from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
@@ -71,14 +75,20 @@ FORMATS = {
 
 Content = TypeVar("Content", Channel, LabelledCounts)
 
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A file, a folder, or several of them."""
+
 FORMS, AXES = ("rows", "matrix"), ("first", "last")
 """What `form` and `channel_axis` may say."""
+
+_PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
+"""How a text begins that is an array of two or more dimensions as NumPy prints it."""
 
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
 
 
 def read_channels(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     normalize: bool = False,
     transpose: bool = False,
@@ -91,13 +101,15 @@ def read_channels(
     Parameters
     ----------
     path
-        The file; its ending says what it holds. "-" is standard input, whose first bytes say it.
+        The file; its ending says what it holds. "-" is standard input, whose first bytes say it. Several files, or a
+        folder of them, hold the channels of all; one that its file does not name is called as the file.
     normalize
         Divide each row by its sum instead of refusing a sum other than 1.
     transpose
-        That the columns of the matrices are the inputs.
+        That the columns of the matrices, or y of rows, are the inputs.
     columns
-        What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"}.
+        What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"};
+        of a text without a header, what they are, as ["x", "y", "p"].
     form
         "rows" or "matrix", where a text can be read as either.
     channel_axis
@@ -126,11 +138,18 @@ def read_channels(
     ...     read_channels(path)
     {'cable': Channel('cable', 2 inputs, 2 outputs)}
     """
-    with _opened(path, Hints(columns, transpose, form, channel_axis)) as (source, format):
-        if format.long is None and columns is not None:
+    hints = Hints(columns, transpose, form, channel_axis)
+    files = files_of(path)
+    with _naming(files[0], len(files) == 1):
+        return _by_name([channel for file in files for channel in _channels(file, hints, normalize, len(files) > 1)])
+
+
+def _channels(file: Path, hints: Hints, normalize: bool, several: bool) -> list[Channel]:
+    with _naming(file, several), _opened(file, hints) as (source, format):
+        if format.long is None and hints.columns is not None:
             raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
         found = format.long(source) if format.long else _matrices(format, source)
-        return _by_name([_upright(matrix, transpose).channel(normalize=normalize) for matrix in found])
+        return [_upright(matrix, hints.transpose).channel(normalize=normalize) for matrix in found]
 
 
 def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]) -> None:
@@ -159,7 +178,7 @@ def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]
 
 
 def read_counts(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     outputs: Sequence[str] | None = None,
     transpose: bool = False,
@@ -168,7 +187,7 @@ def read_counts(
     set_aside: float = SET_ASIDE,
     form: str | None = None,
     channel_axis: str | None = None,
-    order: bool = False,
+    order: bool = True,
     progress: Progress | None = None,
 ) -> dict[str, LabelledCounts]:
     r"""The counts in a file by channel, in the order of the file.
@@ -179,14 +198,16 @@ def read_counts(
     Parameters
     ----------
     path
-        The file; its ending says what it holds. "-" is standard input, whose first bytes say it. A folder of .parquet
-        files is one table in parts.
+        The file; its ending says what it holds. "-" is standard input, whose first bytes say it. Several files, or a
+        folder of them, hold the channels of all: one that its file does not name is called as the file, and one
+        that the rows of several files name is joined. A folder of .parquet files is one table in parts.
     outputs
         The outputs that every channel can give, seen or not.
     transpose
-        That the columns of the matrices are the inputs.
+        That the columns of the matrices, or y of rows, are the inputs.
     columns
-        What the columns of rows are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
+        What the columns of rows are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n", "time": "t"};
+        of a text without a header, what they are, as ["x", "y"].
     bins
         Where outputs are measured values: how many bins they are cut into, or the edges, as in `quantise`; "none" says
         that numbers are labels. Without it, outputs that look measured are refused.
@@ -198,7 +219,7 @@ def read_counts(
         "first" or "last": which axis of a stack of matrices counts the channels, where its shape does not tell.
     order
         Keep the order of the senses too where a row is one, two bytes per sense; `estimate` then checks that the
-        channel is one and the same throughout.
+        channel is one and the same throughout. It is that of a column time, where there is one.
     progress
         Called with (bytes read, bytes in all).
 
@@ -225,36 +246,26 @@ def read_counts(
     ...     read_counts(path)["cable"].counts.tolist()
     [[9, 1], [0, 10]]
     """
-    if _to_be_cut(bins):
-        if transpose:
-            raise InputError(NOT_A_MATRIX)
-        trials = read_trials(
-            path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, form=form, progress=progress
-        )
-        return {content.name: content for content in trials.labelled_counts()}
     hints = Hints(columns, transpose, form, channel_axis)
-    if os.path.isdir(path):
-        with errors_naming(Path(path)):
-            seen = Combinations(outputs, numbers_are_labels=bins is not None)
-            return _by_name(seen.counted(parquet_parts.read_log(Path(path), seen, hints, progress)))
-    with _opened(path, hints) as (source, format):
-        seen = Combinations(outputs, numbers_are_labels=bins is not None)
-        log = _log(format, source, seen, progress)
-        if log is None:
-            matrices = _matrices(format, source)
-            return _by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
-        if transpose:
-            raise InputError(NOT_A_MATRIX)
-        counted = counted_in_order(seen, log) if order else seen.counted(log)
-        if not counted:
+    if _to_be_cut(bins):
+        trials = _trials(path, hints, outputs, bins, set_aside, progress)
+        return {content.name: content for content in trials.labelled_counts()}
+    seen = Combinations(outputs, numbers_are_labels=bins is not None, transpose=transpose)
+    contents = _Contents(path, hints, seen, progress)
+    with contents.named():
+        rows = contents.rows()
+        counted = counted_in_order(seen, rows) if order else seen.counted(rows)
+        counted += [_upright(matrix, transpose).counts(seen.declared) for matrix in contents.matrices]
+        if not counted and contents.has_log:
             raise InputError("there must be lines after the header; there is none")
         return _by_name(counted)
 
 
 def read_trials(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     outputs: Sequence[str] | None = None,
+    transpose: bool = False,
     columns: Columns = None,
     bins: Bins = None,
     set_aside: float = SET_ASIDE,
@@ -263,14 +274,20 @@ def read_trials(
 ) -> Trials:
     r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
 
+    The order is that of a column time, where there is one, otherwise that of the rows.
+
     Parameters
     ----------
     path
-        The file, or "-" for standard input; text may also have lines `(input, output)`.
+        The file, "-" for standard input, or several files, as in `read_counts`; text may also have lines
+        `(input, output)`.
     outputs
         The outputs that every channel can give, seen or not.
+    transpose
+        That y of the rows is what was sent.
     columns
-        What the columns are called, as {"channel": "link", "x": "sent", "y": "got"}.
+        What the columns are called, as {"channel": "link", "x": "sent", "y": "got", "time": "t"}; of a text without a
+        header, what they are, as ["x", "y"].
     bins
         Where outputs are measured values: how many bins they are cut into, or the edges, as in `quantise`; "none" says
         that numbers are labels. Without it, outputs that look measured are refused.
@@ -304,16 +321,112 @@ def read_trials(
     ...     read_trials(path).outputs[0][0].tolist()
     [0, 1]
     """
-    with _opened(path, Hints(columns, form=form)) as (source, format):
-        if _to_be_cut(bins) and outputs is not None:
+    # matrices are no trials, along whichever axis
+    return _trials(path, Hints(columns, transpose, form, "first"), outputs, bins, set_aside, progress)
+
+
+def _trials(
+    path: Paths,
+    hints: Hints,
+    outputs: Sequence[str] | None,
+    bins: Bins,
+    set_aside: float,
+    progress: Progress | None,
+) -> Trials:
+    cut = _to_be_cut(bins)
+    seen = (
+        MeasuredOutputs(transpose=hints.transpose)
+        if cut
+        else Combinations(outputs, numbers_are_labels=bins is not None, transpose=hints.transpose)
+    )
+    contents = _Contents(path, hints, seen, progress)
+    with contents.named():
+        if cut and outputs is not None:
             raise InputError(
                 "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"
             )
-        seen = MeasuredOutputs() if _to_be_cut(bins) else Combinations(outputs, numbers_are_labels=bins is not None)
-        log = _log(format, source, seen, progress)
-        if log is None:
-            raise InputError(NOT_SENSES if _to_be_cut(bins) else NO_ORDER)
-        return seen.quantised(log, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, log)
+        rows = contents.rows(NOT_SENSES if cut else NO_ORDER)
+        return seen.quantised(rows, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, rows)
+
+
+class _Contents:
+    """What files hold, one after the other: rows that `seen` numbers, and matrices."""
+
+    def __init__(self, path: Paths, hints: Hints, seen: Combinations, progress: Progress | None) -> None:
+        self._files, self._hints, self._seen, self._progress = files_of(path), hints, seen, progress
+        self.matrices: list[NamedMatrix] = []
+        self.has_log = False
+
+    def named(self) -> AbstractContextManager[None]:
+        """Let refusals begin with the file, if there is but one."""
+        return _naming(self._files[0], len(self._files) == 1)
+
+    def rows(self, no_matrices: str = "") -> Iterator[RowBlock]:
+        """The rows of all logs; matrices are kept, or refused with the reason."""
+        done, total = 0, sum(map(_size, self._files))
+        for file in self._files:
+            with _naming(file, len(self._files) > 1):
+                yield from self._rows_of(file, no_matrices, _shifted(self._progress, done, total))
+            done += _size(file)
+        stems = Counter(name_of(file) for file in self._files)
+        for stem in self._seen.channel_names():
+            if stems[stem] > 1:
+                raise InputError(
+                    f'{stems[stem]} files are called "{stem}", and a channel that its file does not name is called as'
+                    " the file; give them different names, or their rows a column channel"
+                )
+
+    def _rows_of(self, file: Path, no_matrices: str, progress: Progress | None) -> Iterator[RowBlock]:
+        if file.is_dir():
+            yield from parquet_parts.read_log(file, self._seen, self._hints, progress)
+            return
+        with _opened(file, self._hints) as (source, format):
+            log = _log(format, source, self._seen, progress)
+            if log is not None:
+                self.has_log = True
+                yield from log
+                return
+            found = _matrices(format, source)
+            if no_matrices:
+                raise InputError(no_matrices if all(map(_are_whole, found)) else NOT_TRIALS)
+            self.matrices += found
+
+
+def _are_whole(matrix: NamedMatrix) -> bool:
+    return not np.any(numeric_array(matrix.rows, f'channel "{matrix.name}"') % 1)
+
+
+def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
+    """Progress within one of several files as that within all."""
+    return progress and (lambda here, size: progress(done + here, max(total, done + size)))
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.is_file() else 0
+
+
+def files_of(path: Paths) -> list[Path]:
+    """The files that are meant: a folder is one of Parquet, or stands for the files in it, by name."""
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not given:
+        raise InputError("there must be a file; none is given")
+    return [file for each in given for file in _in_folder(Path(each))]
+
+
+def _in_folder(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted((file for file in path.rglob("*") if _is_data(file.relative_to(path))), key=parquet_parts.natural)
+    found = [file for file in found if file.is_file()]
+    if all(file.suffix == ".parquet" for file in found):
+        return [path]  # a table in parts, or nothing, of which its reader speaks
+    return found
+
+
+def _is_data(file: Path) -> bool:
+    """Whether a file in a folder is one to be read: its ending is known; _ and . begin the names of notes."""
+    ending = Path(file.stem).suffix if file.suffix.lower() in PACKED else file.suffix
+    return ending.lower() in FORMATS and not any(part.startswith((".", "_")) for part in file.parts)
 
 
 def _to_be_cut(bins: Bins) -> bool:
@@ -324,13 +437,18 @@ def _to_be_cut(bins: Bins) -> bool:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
-    """The file and its format; what is refused inside names the file."""
-    path = Path(path)
-    with errors_naming(path):
-        _refuse_hints(hints)
-        with opened(path, hints) as source:
-            yield source, _format_of(source.ending)
+def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
+    """The file and its format."""
+    _refuse_hints(hints)
+    with opened(path, hints) as source:
+        format = _format_of(source.ending)
+        printed = format.log is text_log.read_log and _PRINTED.match(text_log.start_of_content(source))
+        yield source, FORMATS[".json"] if printed else format
+
+
+def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
+    """Let every refusal inside begin with the file, if that is wanted."""
+    return errors_naming(file) if wanted else nullcontext()
 
 
 def _refuse_hints(hints: Hints) -> None:

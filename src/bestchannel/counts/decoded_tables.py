@@ -39,10 +39,11 @@ _OUT_OF_TIME = 24
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """Some rows of a table: labels and numbers by role, and the share of all rows that are done, if it is known."""
+    """Some rows of a table: labels and numbers by role, times if there are, and the share of all rows that are done."""
 
     labels: Mapping[str, Column]
     numbers: Mapping[str, NDArray[Any]]
+    times: NDArray[Any] | None
     n_rows: int
     share: float | None
 
@@ -60,9 +61,11 @@ class DecodedTable:
     def rows(self, columns: Mapping[str, int], number: str, *, whole: bool = False) -> Iterator[DecodedRows]:
         """The rows of the columns of each role, some at a time or the whole; `number` is the role that has numbers."""
         self._refuse(columns, number)
-        labels = {role: i for role, i in columns.items() if role != number}
+        labels = {role: i for role, i in columns.items() if role not in (number, "time")}
         numbers = {role: i for role, i in columns.items() if role == number}
-        self._decoder.send({"labels": self._names(labels), "numbers": self._names(numbers), "whole": whole})
+        times = [self.names[columns["time"]]] if "time" in columns else []
+        wanted = {"labels": self._names(labels), "numbers": self._names(numbers), "times": times, "whole": whole}
+        self._decoder.send(wanted)
         done = 0
         while "end" not in (message := self._decoder.received()):
             if "missing" in message:
@@ -74,7 +77,8 @@ class DecodedTable:
             coded = zip(labels.items(), message["columns"], arrays, strict=False)
             yield DecodedRows(
                 {role: _column(column["labels"], codes, self.names[i]) for (role, i), column, codes in coded},
-                dict(zip(numbers, arrays[len(labels) :], strict=True)),
+                dict(zip(numbers, arrays[len(labels) :], strict=False)),
+                arrays[-1] if message["timed"] else None,
                 message["rows"],
                 message["share"],
             )
@@ -87,6 +91,8 @@ class DecodedTable:
     def _refuse(self, columns: Mapping[str, int], number: str) -> None:
         """Refuse columns whose values are neither labels nor numbers, of which a row may be as large as a file."""
         for role, i in columns.items():
+            if role == "time":
+                continue
             if self.names.count(self.names[i]) > 1:
                 raise InputError(f'the column "{self.names[i]}" must occur once; it occurs more often')
             if not self._plain[i]:

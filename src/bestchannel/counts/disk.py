@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.display import on_one_line
-from bestchannel.errors import InputError, MissingFileError
+from bestchannel.errors import CountsFoundError, InputError, MissingFileError
 
 STDIN = Path("-")
 """Standard input, wherever a file is read."""
@@ -43,8 +43,9 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
+        kind = CountsFoundError if isinstance(error, CountsFoundError) else InputError
         name = "standard input" if path == STDIN else path
-        raise InputError(on_one_line(f"{name}: {error}")) from None
+        raise kind(on_one_line(f"{name}: {error}")) from None
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,20 @@ class Hints:
     "last".
     """
 
-    columns: Mapping[str, str] | None = None
+    columns: Mapping[str, str] | Sequence[str] | None = None
     transpose: bool = False
     form: str | None = None
     channel_axis: str | None = None
 
 
 _NO_HINTS = Hints()
+
+
+def name_of(path: Path) -> str:
+    """The file's without its endings, and what a channel is called that the file does not name."""
+    if path.suffix.lower() in PACKED:
+        path = path.with_suffix("")
+    return "stdin" if path == STDIN else path.stem
 
 
 class OpenFile:
@@ -73,7 +81,7 @@ class OpenFile:
     """
 
     def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
-        self.name, self.ending = "stdin" if path == STDIN else path.stem, path.suffix.lower()
+        self.name, self.ending = name_of(path), path.suffix.lower()
         self.size, self.hints, self.done = size, hints, 0
         self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")

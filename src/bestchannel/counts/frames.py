@@ -27,7 +27,7 @@ from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.nested import is_nested, matrices_of, matrix_of
 from bestchannel.counts.stacks import matrices_in
 from bestchannel.counts.text_log import is_long_header
-from bestchannel.counts.trials import NO_ORDER, Trials
+from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.counts.two_readings import refuse_rows_in_doubt
 from bestchannel.errors import InputError
 
@@ -129,7 +129,7 @@ def _of_value(name: object, value: object, declared: Labels, columns: Columns = 
         if declared is None:
             return replace(value, name=name)
         content = NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared)
-        return replace(content, binning=value.binning)
+        return replace(content, binning=value.binning, order=_declared_order(value, declared), by_time=value.by_time)
     if _is_labelled_array(value):
         matrix = _reordered(value, ("x", "y"))
         return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
@@ -139,6 +139,14 @@ def _of_value(name: object, value: object, declared: Labels, columns: Columns = 
             raise InputError(f'the frame of channel "{name}" must hold one channel; it holds {1 + len(others)}')
         return replace(content, name=name)
     return NamedMatrix(name, value).counts(declared)
+
+
+def _declared_order(content: LabelledCounts, declared: tuple[str, ...]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The senses in their order, with outputs numbered as declared."""
+    if content.order is None:
+        return None
+    sent, received = content.order
+    return sent, np.array([declared.index(label) for label in content.outputs])[received]
 
 
 def _is_lazy(value: object) -> bool:
@@ -180,7 +188,7 @@ def _of_frame(frame: Any, declared: Labels, columns: Columns) -> list[LabelledCo
     if columns is None and not _may_be_rows(frame):
         return [_matrix(UNNAMED, frame).counts(declared)]
     seen = Combinations(declared)
-    return seen.counted([_rows(_log_columns(frame, columns), seen)])
+    return counted_in_order(seen, iter([_rows(_log_columns(frame, columns), seen)]))
 
 
 def _may_be_rows(frame: Any) -> bool:

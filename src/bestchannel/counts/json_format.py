@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from bestchannel.channels import Channel
 from bestchannel.counts import json_records, nested
-from bestchannel.counts.disk import OpenFile
+from bestchannel.counts.disk import OpenFile, decoded
 from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
+from bestchannel.counts.text_log import without_comments
+from bestchannel.counts.two_readings import refuse_trials
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
+
+_PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
+"""How an array begins that NumPy has printed."""
 
 
 def finite_or_none(value: float) -> float | None:
@@ -59,14 +67,40 @@ def read_matrices(source: OpenFile) -> list[NamedMatrix]:
 
 
 def _document(data: bytes) -> Any:
-    """The document; of several, one per line, the list."""
+    """The document; of several, one per line, the list; of an array as NumPy prints it, its rows."""
     try:
         return json_of(data)
     except InputError as error:
+        if _PRINTED.match(data):
+            return _printed(without_comments(decoded(data)), error)
         lines = [line for line in data.split(b"\n") if line.strip()]
         if "Extra data" not in str(error) or len(lines) < 2:
             raise
         return [json_of(line) for line in lines]
+
+
+def _printed(text: str, error: InputError) -> Any:
+    """The lists in brackets, in which spaces or commas divide numbers; `error` says what else was not read."""
+    if "..." in text:
+        raise InputError(
+            "the printed array leaves out numbers (...); write it with numpy.savetxt, or print it after"
+            " numpy.set_printoptions(threshold=10**9)"
+        )
+    array = re.fullmatch(r"(?:\w+\.)?array\((.*?)(?:,\s*dtype=[\w.']+)?\)", text.strip(), re.DOTALL)
+    open_lists: list[list[Any]] = [[]]
+    for token in re.findall(r"\[|\]|[^\s,\[\]]+", array[1] if array else text):
+        if token == "[":
+            open_lists.append([])
+        elif token == "]" and len(open_lists) > 1:
+            closed = open_lists.pop()
+            open_lists[-1].append(closed)
+        elif re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", token):
+            open_lists[-1].append(int(token) if token.lstrip("+-").isdigit() else float(token))
+        else:
+            raise error
+    if len(open_lists) != 1 or len(open_lists[0]) != 1:
+        raise error
+    return open_lists[0][0]
 
 
 def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMatrix]:
@@ -74,7 +108,7 @@ def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMat
     if isinstance(document, list) and document:
         if None in document:  # as mthree saved calibrations once
             return nested.mthree_matrices(document, None, counts=counts)
-        return _of_lists(document, source)
+        return _of_lists(document, source, counts)
     if isinstance(document, dict) and isinstance(document.get("cals"), list):
         return nested.mthree_matrices(document["cals"], document.get("shots"), counts=counts)
     if isinstance(document, dict) and "rows" in document:
@@ -97,7 +131,7 @@ def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMat
     return found
 
 
-def _of_lists(document: list[Any], source: OpenFile) -> list[NamedMatrix]:
+def _of_lists(document: list[Any], source: OpenFile, counts: bool) -> list[NamedMatrix]:
     """One matrix, or a list of them, called 0, 1, 2, ..."""
     first = document[0]
     if isinstance(first, list) and first and isinstance(first[0], list):
@@ -105,6 +139,8 @@ def _of_lists(document: list[Any], source: OpenFile) -> list[NamedMatrix]:
             _refuse_other_cells(str(k), rows)
         return [NamedMatrix(str(k), rows) for k, rows in enumerate(document)]
     _refuse_other_cells(source.name, document)
+    if counts and len({len(row) if isinstance(row, list) else 0 for row in document}) == 1:
+        refuse_trials(np.array(document), source.hints)
     return [NamedMatrix(source.name, document)]
 
 

@@ -15,7 +15,6 @@ from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
-    NOT_A_MATRIX,
     LongTable,
     block_of_arrays,
     column,
@@ -70,8 +69,6 @@ def log_of_records(records: Iterator[Record], seen: Combinations, source: OpenFi
 
 def long_of_records(records: Sequence[Record], source: OpenFile) -> list[NamedMatrix]:
     """The channels of records with the keys x, y, p and perhaps channel."""
-    if source.hints.transpose:
-        raise InputError(NOT_A_MATRIX)
     if not records:
         raise InputError(_NO_RECORDS)
     place = partial(place_from, 0)
@@ -82,7 +79,7 @@ def long_of_records(records: Sequence[Record], source: OpenFile) -> list[NamedMa
     values = found["p"].astype(np.float64)
     refuse_not_finite(values, lambda i: f"{place(i)}, p")
     channel = sides.get("channel", constant(source.name, len(values)))
-    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices())
+    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(source.hints.transpose))
 
 
 def _arrays(records: Sequence[Record], names: Mapping[str, str], place: Any) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
 from bestchannel.counts import soft_outputs
+from bestchannel.counts.column_names import way_out
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ LONGEST = 10_000
 MOST_LETTERS = 2**27
 """The most letters of the labels of all combinations together."""
 
-Columns = Mapping[str, str] | None
-"""What the columns of rows are called, by role, where they are not called as their roles."""
+Columns = Mapping[str, str] | Sequence[str] | None
+"""What the columns of rows are called, by role, where they are not called as their roles; a sequence names the columns
+of rows without a header."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -44,7 +46,8 @@ class LabelledCounts:
     """How often each input gave each output: counts[x, y], with the labels of both.
 
     `inferred_outputs` says that the outputs are the labels that lines happened to have, `binning` how they were made
-    from measured values, if they were, and `order` the inputs and outputs of all senses in their order, if it is known.
+    from measured values, if they were, and `order` the inputs and outputs of all senses in their order, if it is known;
+    `by_time` says that it is the order of a column time, and not that of the rows.
     """
 
     name: str
@@ -54,6 +57,7 @@ class LabelledCounts:
     inferred_outputs: bool
     binning: Binning | None = None
     order: tuple[NDArray[Any], NDArray[Any]] | None = None
+    by_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,11 @@ class ChannelLabels:
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows of a log in their order: the number of each one's combination, and its count (None: 1 each)."""
+    """Some rows of a log: the number of each one's combination, its count (None: 1 each), and its time if any."""
 
     combinations: NDArray[Any]
     counts: NDArray[Any] | None
+    times: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,14 +117,18 @@ class Combinations:
 
     Channels keep the order of the log. Each has its own alphabets: the labels that its rows have, in
     numeric order if all are integers, otherwise in order of first appearance; or the declared outputs. Outputs that
-    look like measured values are refused, unless `numbers_are_labels`.
+    look like measured values are refused, unless `numbers_are_labels`. With `transpose`, x and y of every row are
+    exchanged.
     """
 
     most_spelled = 4 * MOST_SEEN
     """The most ways in which labels may be spelled, as with quotes or spaces around them."""
 
-    def __init__(self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False) -> None:
+    def __init__(
+        self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False, transpose: bool = False
+    ) -> None:
         self.declared = None if outputs is None else declared_outputs(outputs)
+        self.transpose = transpose
         self._numbers_are_labels = numbers_are_labels
         self._channels: dict[str, _Seen] = {}
         self._numbers: dict[tuple[str, str, str], int] = {}
@@ -127,7 +136,8 @@ class Combinations:
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
         """The number of the combination with these labels; `place` says in a refusal where they stand."""
-        labels = channel.strip(), x.strip(), y.strip()
+        sent, got = (y, x) if self.transpose else (x, y)
+        labels = channel.strip(), sent.strip(), got.strip()
         number = self._numbers.get(labels)
         return self._add(labels, place) if number is None else number
 
@@ -156,6 +166,10 @@ class Combinations:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def channel_names(self) -> list[str]:
+        """What the channels are called, in the order of the log."""
+        return list(self._channels)
 
     @property
     def inferred_outputs(self) -> bool:
@@ -262,27 +276,25 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
 
 
 def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel and count are; probabilities are sent to `capacity`.
+    """Where x, y and, if there, channel, count and time are; probabilities are sent to `capacity`.
 
     Points of the plane may have their second coordinate in a column that `columns` says is y2.
     """
     plane = ("y2",) if columns and "y2" in columns else ()
-    found = find_columns(header, ("channel", "x", "y", *plane, "count"), columns)
+    found = find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
         raise InputError(unknown_columns(header, missing, "count"))
     if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
         raise InputError(
             "there is a column p and none called count, so these look like probabilities, and an estimate requires"
-            " counts; use `bestchannel capacity`, or say which column is count (columns= or --columns)"
+            " counts; use `bestchannel capacity`, or, if p is a number of senses, --columns count=p"
         )
     return found
 
 
 def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -> str:
     """What is said where no column has a role that is required."""
-    from bestchannel.counts.column_names import way_out  # deferred: what is refused is not on the way of data
-
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
         f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
@@ -295,6 +307,11 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
 
     A column is called as its role, or as `columns` renames it; capitals do not matter.
     """
+    if not isinstance(columns, Mapping | None):
+        raise InputError(
+            f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
+            f" columns says which is which: {way_out(header)}"
+        )
     renamed = columns or {}
     for role in renamed:
         if role not in roles:

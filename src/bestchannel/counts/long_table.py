@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
+from bestchannel.counts.column_names import stated
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -25,12 +27,12 @@ from bestchannel.counts.labelled_counts import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.soft_outputs import point
-from bestchannel.errors import InputError
-
-NOT_A_MATRIX = "only a matrix can be transposed, and this is a long form; let columns= (--columns) exchange x and y"
+from bestchannel.errors import CountsFoundError, InputError
 
 ROWS = 2**20
 """Rows of vectors numbered at a time."""
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?Z?")
 
 _DENSE = 2**22
 """Up to so many possible values a table of all of them is quicker than sorting."""
@@ -132,7 +134,25 @@ def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name:
     y = points(y, column(found["y2"], "y2", place)) if "y2" in found else y
     channel = column(found["channel"], "channel", place) if "channel" in found else constant(name, len(found["x"]))
     counts = whole_counts(found["count"], place) if "count" in found else None
-    return RowBlock(numbers(seen, channel, x, y, place), counts)
+    times = times_of(found["time"]) if "time" in found else None
+    return RowBlock(numbers(seen, channel, x, y, place), counts, times)
+
+
+def times_of(values: NDArray[Any]) -> NDArray[Any] | None:
+    """Numbers, dates or texts of either as numbers in the order of time; None where one is none."""
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind in "OUT":
+        texts = values.astype(np.str_)
+        try:
+            values = texts.astype(np.float64)
+        except ValueError:
+            if not all(map(_DATE.fullmatch, texts.tolist())):
+                return None
+            values = np.array([text.rstrip("Z") for text in texts.tolist()], "datetime64[ns]")
+    if values.dtype.kind == "M":
+        return None if np.isnat(values).any() else values.astype("datetime64[ns]").astype(np.int64)
+    return values if values.dtype.kind == "f" and np.isfinite(values).all() else None
 
 
 def numbers(seen: Combinations, channel: Column, x: Column, y: Column, place: Place) -> Integers:
@@ -199,9 +219,11 @@ def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, in
     if missing == ["p"]:
         counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
         kind = "counts" if counted else "a trial log"
-        raise InputError(
-            f"there is no column p, so this looks like {kind}, and a channel requires probabilities;"
-            " use `bestchannel estimate`, or say which column is p (columns= or --columns)"
+        others = [title.strip() for i, title in enumerate(header) if i not in found.values() and title.strip()]
+        way = f", or say which column is p, as --columns {stated({'p': others[-1]})}" if others else ""
+        raise CountsFoundError(
+            f"there is no column p, so this looks like {kind}, and a channel requires probabilities; use"
+            f" `bestchannel estimate`{way}"
         )
     if missing:
         raise InputError(unknown_columns(header, missing, "p"))
@@ -218,16 +240,17 @@ class LongTable:
     values: Floats
     place: Place
 
-    def matrices(self) -> Iterator[NamedMatrix]:
+    def matrices(self, transpose: bool) -> Iterator[NamedMatrix]:
         """One matrix per channel, in order of first appearance; cells without a row are 0.
 
         Each channel has its own alphabets: the labels of its rows in order of first
-        appearance, or in numeric order if all are integers.
+        appearance, or in numeric order if all are integers. With `transpose`, y is what was sent.
         """
         order = np.argsort(self.channel.codes, kind="stable")
         ends = np.cumsum(np.bincount(self.channel.codes))
         for name, members in zip(self.channel.labels, np.split(order, ends[:-1]), strict=True):
-            yield self._matrix(name, members)
+            matrix = self._matrix(name, members)
+            yield replace(matrix, inputs=matrix.outputs, outputs=matrix.inputs) if transpose else matrix
 
     def _matrix(self, name: str, members: Integers) -> NamedMatrix:
         (inputs, x), (outputs, y) = _own_letters(self.x, members), _own_letters(self.y, members)

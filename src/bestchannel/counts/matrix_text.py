@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
 from bestchannel.counts.column_names import role_of
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
-from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
+from bestchannel.counts.long_table import LongTable, coded, constant, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.text_log import is_long_header
 from bestchannel.counts.text_table import Table, read_table
-from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt
+from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt, refuse_unnamed
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
-
-_ROUNDING = 0.02
-"""How far from 1 rounded probabilities may sum and still look like a distribution."""
-
 
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 
@@ -40,9 +37,10 @@ def read_long(source: OpenFile) -> list[NamedMatrix]:
     table, hints = read_table(source.content()), source.hints
     if hints.form == "matrix" or (hints.columns is None and hints.form is None and not _is_long(table)):
         return [bare_matrix(table, source.name, hints)]
-    if hints.transpose:
-        raise InputError(NOT_A_MATRIX)
-    return list(_long_table(table, source.name, hints.columns).matrices())
+    columns = hints.columns
+    if not isinstance(columns, Mapping | None):
+        table, columns = replace(table, rows=[list(columns), *table.rows], lines=[0, *table.lines]), None
+    return list(_long_table(table, source.name, columns).matrices(hints.transpose))
 
 
 def _is_long(table: Table) -> bool:
@@ -60,7 +58,7 @@ def _is_long(table: Table) -> bool:
 def _are_probabilities(table: Table, cells: Sequence[str]) -> bool:
     numbers = [table.number(cell) for cell in cells]
     return all(number is not None and number >= 0 for number in numbers) and (
-        abs(sum(number or 0.0 for number in numbers) - 1) <= _ROUNDING
+        abs(sum(number or 0.0 for number in numbers) - 1) <= ROUNDING
     )
 
 
@@ -113,6 +111,8 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
     """
     if table.gap is not None:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
+    if hints.form is None:
+        refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
     start = 1 if _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
@@ -240,7 +240,7 @@ def _is_labels(table: Table, column: Sequence[str], rest: Floats, transpose: boo
     if transpose and sum(numbers) == 1:
         return False
     sums = rest.sum(axis=0 if transpose else 1)
-    return bool(np.all(np.abs(sums - 1) <= _ROUNDING))
+    return bool(np.all(np.abs(sums - 1) <= ROUNDING))
 
 
 def _numbers(table: Table, start: int, first: int) -> Floats:

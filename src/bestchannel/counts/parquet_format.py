@@ -13,7 +13,6 @@ from bestchannel.counts.decoded_tables import DecodedRows, decoded
 from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
-    NOT_A_MATRIX,
     LongTable,
     Place,
     constant,
@@ -22,6 +21,7 @@ from bestchannel.counts.long_table import (
     points,
     probability_columns,
     refuse_not_finite,
+    times_of,
     whole_counts,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -31,8 +31,6 @@ from bestchannel.progress import Progress
 
 def read_long(source: OpenFile) -> list[NamedMatrix]:
     """The channels of a table; one that it does not name is called as the file."""
-    if source.hints.transpose:
-        raise InputError(NOT_A_MATRIX)
     with decoded(source, _kind(source)) as table:
         found = probability_columns(table.names, source.hints.columns)
         if (table.n_rows or 0) > MOST_CELLS:
@@ -42,7 +40,7 @@ def read_long(source: OpenFile) -> list[NamedMatrix]:
     values = rows.numbers["p"].astype(np.float64)
     refuse_not_finite(values, lambda i: f'{place(i)}, column "{table.names[found["p"]]}"')
     channel = rows.labels.get("channel", constant(source.name, rows.n_rows))
-    return list(LongTable(channel, rows.labels["x"], rows.labels["y"], values, place).matrices())
+    return list(LongTable(channel, rows.labels["x"], rows.labels["y"], values, place).matrices(source.hints.transpose))
 
 
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -71,7 +69,9 @@ def _block(rows: DecodedRows, seen: Combinations, name: str, place: Place) -> Ro
     y = points(y, rows.labels["y2"]) if "y2" in rows.labels else y
     numbered = numbers(seen, channel, x, y, place)
     counts = rows.numbers.get("count")
-    return RowBlock(numbered, None if counts is None else whole_counts(counts, place))
+    if counts is not None:
+        return RowBlock(numbered, whole_counts(counts, place))
+    return RowBlock(numbered, None, None if rows.times is None else times_of(rows.times))
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:

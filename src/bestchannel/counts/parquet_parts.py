@@ -7,7 +7,7 @@ it; what neither a column nor a folder names is called as the folder of the tabl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,17 +40,18 @@ def _parts(folder: Path) -> list[Path]:
     """The part files in the order of the numbers in their names; _ and . begin the names of the writer's notes."""
     found = [part for part in folder.rglob("*.parquet") if not re.search(r"(^|/)[._]", f"{part.relative_to(folder)}")]
     if not found:
-        raise InputError("this is a folder, and a file is required, or a folder of .parquet files")
-    return sorted((part for part in found if part.is_file()), key=_natural)
+        raise InputError("this is a folder, and a file is required, or a folder of files of counts, trials or channels")
+    return sorted((part for part in found if part.is_file()), key=natural)
 
 
-def _natural(part: Path) -> list[tuple[int, str]]:
+def natural(part: Path) -> list[tuple[int, str]]:
+    """What files are sorted by, so that 10 comes after 9."""
     return [(int(number or 0), text) for text, number in re.findall(r"(\D*)(\d*)", str(part))]
 
 
 def _channel(part: Path, hints: Hints) -> str | None:
     """The channel that a folder on the way to the part names."""
-    column = (hints.columns or {}).get("channel", "channel")
+    column = hints.columns.get("channel", "channel") if isinstance(hints.columns, Mapping) else "channel"
     for name in part.parts[:-1]:
         key, equals, value = name.partition("=")
         if equals and key == column:
@@ -59,8 +60,9 @@ def _channel(part: Path, hints: Hints) -> str | None:
 
 
 def _without_channel(hints: Hints) -> Hints:
-    kept = hints.columns and {role: name for role, name in hints.columns.items() if role != "channel"}
-    return replace(hints, columns=kept)
+    if not isinstance(hints.columns, Mapping):
+        return hints
+    return replace(hints, columns={role: name for role, name in hints.columns.items() if role != "channel"})
 
 
 def _unescaped(value: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, RowBlock, alphabet
 from bestchannel.counts.soft_outputs import measured, refuse_measured_inputs
-from bestchannel.counts.trials import Trials
+from bestchannel.counts.trials import Trials, in_time
 from bestchannel.errors import InputError
 
 Bins = int | Sequence[float] | Literal["none"] | None
@@ -107,8 +107,8 @@ class MeasuredOutputs(Combinations):
 
     most_spelled = 2**28  # every row may have a number of its own
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, transpose: bool = False) -> None:
+        super().__init__(transpose=transpose)
         self._pairs: dict[tuple[str, str], int] = {}
         self._pair_of = array("q")
         self._values = array("d")
@@ -116,6 +116,7 @@ class MeasuredOutputs(Combinations):
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
         """See `Combinations`; rows of one combination may get several numbers."""
+        x, y = (y, x) if self.transpose else (x, y)
         value = measured(y)
         if value is None:
             raise InputError(f"{place}, y must be a number to be put into a bin; it is {y.strip()!r}")
@@ -128,18 +129,23 @@ class MeasuredOutputs(Combinations):
         self._values.extend(value)
         return len(self._pair_of) - 1
 
+    def channel_names(self) -> list[str]:
+        """See `Combinations`."""
+        return list(dict.fromkeys(channel for channel, _ in self._pairs))
+
     def quantised(self, log: Iterable[RowBlock], bins: Bins, set_aside: float) -> Trials:
         """The trials of a log whose rows are numbered by this."""
-        order = np.concatenate([np.zeros(0, np.int64), *(_without_counts(block) for block in log)])
+        rows, by_time = in_time([_without_counts(block) for block in log])
+        order = np.concatenate([np.zeros(0, np.int64), *rows])
         if not len(order):
             raise InputError("there must be trials; there is none")
         pair = np.frombuffer(self._pair_of, np.int64)[order]
         values = np.frombuffer(self._values).reshape(-1, self._dimension)[order]
-        return _quantised(self._channels_of(pair, values), bins, set_aside)
+        return replace(_quantised(self._channels_of(pair, values), bins, set_aside), by_time=by_time)
 
     def _channels_of(self, pair: Integers, values: Floats) -> list[_MeasuredChannel]:
         found = []
-        for name in dict.fromkeys(channel for channel, _ in self._pairs):
+        for name in self.channel_names():
             numbers = {x: i for (channel, x), i in self._pairs.items() if channel == name}
             inputs = alphabet(numbers)
             position = np.full(len(self._pairs), -1)
@@ -152,10 +158,10 @@ class MeasuredOutputs(Combinations):
 _KIND = {1: "real", 2: "complex"}
 
 
-def _without_counts(block: RowBlock) -> Integers:
+def _without_counts(block: RowBlock) -> RowBlock:
     if block.counts is not None:
         raise InputError(NOT_SENSES)
-    return block.combinations.astype(np.int64)
+    return replace(block, combinations=block.combinations.astype(np.int64))
 
 
 def _of_pair(name: object, pair: object) -> _MeasuredChannel:
@@ -239,12 +245,19 @@ def _first(channel: _MeasuredChannel, n_bins: int, set_aside: float) -> NDArray[
         raise InputError(
             f'channel "{channel.name}" must have {2 * n_bins} senses or more to choose the edges of {n_bins} bins, and'
             f" others of every input; {int(wanted.sum()):,} of its {int(totals.sum()):,} senses would be set aside;"
-            " give another --set-aside (set_aside=), also a share as 0.2, fewer bins, or the edges"
+            f" {_other_edges(channel, totals, n_bins)}"
         )
     order = np.argsort(channel.x, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(totals) - totals, totals)
     return np.asarray(rank < wanted[channel.x])
+
+
+def _other_edges(channel: _MeasuredChannel, totals: Integers, n_bins: int) -> str:
+    """How to get edges where too few senses would be set aside, or all."""
+    middle = float(np.median(channel.values))
+    share = "--set-aside 0.5 (set_aside=0.5) takes half of them, or " if (totals // 2).sum() >= 2 * n_bins else ""
+    return f"{share}give the edges, as --bins={middle:.6g}, with the comma (bins=[{middle:.6g}])"
 
 
 def _given(channel: _MeasuredChannel, edges: tuple[float, ...]) -> Binning:
@@ -256,8 +269,8 @@ def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *
     if (values == values[0]).all():
         raise InputError(
             f'the {count} senses of channel "{channel.name}" that are set aside must have different outputs, to choose'
-            f" edges from; all are {', '.join(f'{value:g}' for value in values[0])}; give another --set-aside"
-            " (set_aside=), or the edges"
+            f" edges from; all are {', '.join(f'{value:g}' for value in values[0])}; give the edges, as"
+            f" --bins={values[0][0]:.6g}, with the comma (bins=[{values[0][0]:.6g}])"
         )
     if values.shape[1] == 1:
         return Binning((edges_of_line(values[:, 0], x, n_bins),), None, count, by_share)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 import reprlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from bestchannel.errors import InputError
 
 Labels = tuple[str, str, str]
 """Channel, x and y of a row."""
 
-_COMMENTS = ("//", "#")
+_COMMENTS = ("//", "#", "%")
 
 
 class RowForm(Protocol):
     """How the rows of a text log are split and understood.
 
     `delimiter` and `quote` are empty where a row is one field. `key` numbers the columns that
-    make the labels, `count` the one with counts, if there is one; a row has `width` fields.
+    make the labels, `count` and `time` those with counts and times, if there are such; a row has `width` fields.
     """
 
     delimiter: str
@@ -27,6 +29,7 @@ class RowForm(Protocol):
     width: int
     key: Sequence[int]
     count: int | None
+    time: int | None
 
     def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
         """The rows of the text that are not blank, each with its line; the text starts at `line`."""
@@ -40,6 +43,9 @@ class RowForm(Protocol):
     def count_of(self, row: Sequence[str], place: str) -> int:
         """How often the row counts, a whole number from 0 on; 1 where there is no column for it."""
 
+    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
+        """The times that the fields of the column for them say, if there is one and all say one."""
+
 
 class Pairs:
     """One trial per line, `(input, output)`, as leakiEst's observation files have it [CKN13]; // and # begin comments.
@@ -52,6 +58,7 @@ class Pairs:
     width: int = 1
     key: Sequence[int] = (0,)
     count: int | None = None
+    time: int | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,6 +86,9 @@ class Pairs:
     def count_of(self, row: Sequence[str], place: str) -> int:
         """A line is one trial."""
         return 1
+
+    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
+        """None: no line says when it was."""
 
 
 def _dividing_comma(text: str) -> int | None:

@@ -16,6 +16,9 @@ FEWEST = 10
 MOST_CLASSES = 1000
 """So many different whole numbers may be the names of classes."""
 
+MANY_LEVELS = 100
+"""More different whole numbers may be the names of classes, or what a converter measured."""
+
 ONCE = 0.1
 """Where a larger share of the senses has an output that came once, the alphabet is not known from them.
 
@@ -63,7 +66,7 @@ def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArr
         raise InputError(
             f'the inputs of channel "{channel}" look like measured values: {int(totals.sum()):,} senses have'
             f" {len(inputs):,} different numbers, and an input is a symbol that is sent again and again; if x and y are"
-            ' exchanged, say --columns x=…,y=… (columns=); if they are labels, --bins none (bins="none")'
+            ' exchanged, say --transpose (transpose=True); if they are labels, --bins none (bins="none")'
         )
 
 
@@ -81,7 +84,17 @@ def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any
         f'the outputs of channel "{channel}" look like measured values: {senses:,} senses have {len(outputs):,}'
         f" different numbers, of which {once:,} came once, so that counts say nothing; cut them into bins, --bins 8"
         " (bins=8, bc.quantise), or with edges, --bins=-1,0,1 (bins=[-1, 0, 1]); if they are labels, say --bins none"
-        ' (bins="none") or declare them (--outputs, outputs=)'
+        ' (bins="none")'
+    )
+
+
+def hint_about_bins(channel: str, outputs: Sequence[str]) -> str | None:
+    """What is said of outputs that are labels, and may as well be measured: whole numbers of very many kinds."""
+    if len(outputs) <= MANY_LEVELS or not all(map(_WHOLE.fullmatch, outputs)):
+        return None
+    return (
+        f'channel "{channel}" has {len(outputs):,} different whole numbers as outputs; if they were measured, as by a'
+        " converter, --bins 8 (bins=8) puts them into bins, which proves more with the same senses"
     )
 
 

@@ -8,9 +8,11 @@ those of a short file, which refuses it or not.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Generator, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,7 @@ class StreamedText:
         self._scan = Scan(form)
         self._scan.pass_lines(line - 1)
         self._meaning = np.zeros(0, np.int32)
+        self._no_times = False
 
     def blocks(self, progress: Progress | None) -> Iterator[RowBlock]:
         """The rows in their order."""
@@ -67,7 +70,7 @@ class StreamedText:
             found = self._scan(text, start, final)
             self._learn()
             if len(found.codes):
-                yield self._rows(found.codes, found.counts)
+                yield self._rows(found.codes, found.counts, text[start : found.stop])
             start = found.stop
             if found.odd:
                 end = _end_of_row(text, start, final, self._form.delimiter)
@@ -78,12 +81,30 @@ class StreamedText:
             elif found.needs_more:
                 return start
 
-    def _rows(self, codes: NDArray[np.int32], counts: NDArray[np.int64]) -> RowBlock:
-        numbers = self._meaning[codes]
+    def _rows(self, codes: NDArray[np.int32], counts: NDArray[np.int64], text: NDArray[np.uint8]) -> RowBlock:
+        numbers, times = self._meaning[codes], self._times(text, len(codes))
         rows = numbers >= 0  # the others are comments
         if not rows.all():
             numbers, counts = numbers[rows], counts[rows]
-        return RowBlock(numbers, None if self._form.count is None else counts.copy())
+        return RowBlock(numbers, None if self._form.count is None else counts.copy(), times)
+
+    def _times(self, text: NDArray[np.uint8], size: int) -> NDArray[Any] | None:
+        """The times of the rows in the text; None where they have none, or are no times."""
+        if self._form.time is None or self._no_times:
+            return None
+        fields = np.loadtxt(
+            io.BytesIO(text.tobytes()),
+            np.dtype("U40"),
+            comments=None,
+            delimiter=None if self._form.delimiter == " " else self._form.delimiter,
+            usecols=self._form.time,
+            ndmin=1,
+            encoding="utf-8",
+            quotechar='"',
+        )
+        times = self._form.times(fields.tolist()) if len(fields) == size else None
+        self._no_times = times is None
+        return times
 
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
@@ -114,7 +135,8 @@ class StreamedText:
         for row, number in self._form.rows(_decoded(text, line), line):
             found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
             if found >= 0:
-                yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]))
+                times = None if self._form.time is None else self._form.times([row[self._form.time]])
+                yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]), times)
         self._scan.pass_lines(len(_LINE_END.findall(text)))
 
 

@@ -4,8 +4,9 @@
 the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
-    {"labels": [names], "numbers": [names], "whole": bool} → {"columns": […], "rows", "share"}, then bytes, …, {"end"}
-    null                                                   → nothing; the next message opens another file
+    {"labels": [names], "numbers": [names], "times": [names], "whole": bool}
+        → {"columns": […], "timed": bool, "rows", "share"}, then bytes, …, {"end"}
+    null → nothing; the next message opens another file
 
 A workbook is answered at once, by {"sheets": {title: text}}; its request has "most_cells" too.
 
@@ -159,7 +160,7 @@ class _Parquet:
 
 
 def _names(wanted: _Wanted) -> list[str]:
-    return list(dict.fromkeys([*wanted["labels"], *wanted["numbers"]]))
+    return list(dict.fromkeys([*wanted["labels"], *wanted["numbers"], *wanted["times"]]))
 
 
 def _paths(names: Sequence[str]) -> list[str] | None:
@@ -242,7 +243,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
-    """One message with the rows of a batch: labels and their codes, then numbers."""
+    """One message with the rows of a batch: labels and their codes, then numbers, then times where they are known."""
     described: list[dict[str, Any]] = []
     arrays = []
     for name in wanted["labels"]:
@@ -253,7 +254,10 @@ def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: 
         numbers = _numbers(_present(batch, name), name)
         described.append({"dtype": str(numbers.type)})
         arrays.append(numbers)
-    _send({"columns": described, "rows": batch.num_rows, "share": share}, *map(_bytes, arrays))
+    known = [times for name in wanted["times"] if (times := _times(batch, name)) is not None]
+    described += [{"dtype": str(times.type)} for times in known]
+    message = {"columns": described, "timed": bool(known), "rows": batch.num_rows, "share": share}
+    _send(message, *map(_bytes, [*arrays, *known]))
 
 
 def _bytes(array: Any) -> memoryview:
@@ -270,6 +274,29 @@ def _present(batch: Any, name: str) -> Any:
     if values.null_count:
         raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
     return values
+
+
+def _times(batch: Any, name: str) -> Any:
+    """Numbers, dates or texts of either as numbers in the order of time; None where one is none."""
+    import pyarrow as pa
+
+    values = batch.column(batch.schema.get_field_index(name))
+    if values.null_count:
+        return None
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
+        values = values.cast("int32")
+    kinds = ["double", pa.timestamp("ns")] if _is_text(values.type) else ["int64", "double"]
+    if pa.types.is_floating(values.type):
+        kinds = ["double"]
+    for kind in kinds:
+        try:
+            times = values.cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+        return times.cast("int64") if pa.types.is_timestamp(times.type) else times
+    return None
 
 
 def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | None], Any]:

@@ -11,15 +11,18 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
 from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
+from bestchannel.counts.long_table import times_of
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
 from bestchannel.counts.streamed_text import StreamedText
@@ -37,6 +40,9 @@ MOST_INPUTS = 64
 
 _ROLES = frozenset(["channel", "x", "y", "count"])
 _BOM = b"\xef\xbb\xbf"
+_SIGNS = ("#", "%")
+"""What comment lines begin with."""
+_LEADING = re.compile(r"(?:[ \t]*(?:[#%][^\r\n]*)?(?:\r\n|\r|\n))+")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _COMMENT = re.compile(r"\s*(?://|#)")
 _NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
@@ -58,9 +64,14 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     return StreamedText(source, form, seen, line).blocks(progress)
 
 
+def start_of_content(source: OpenFile) -> bytes:
+    """The first bytes after comments and blank lines."""
+    return without_comments(source.head(HEAD).removeprefix(_BOM).decode(errors="replace")).lstrip()[:64].encode()
+
+
 def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
-    text = head.removeprefix(_BOM).decode(errors="replace")
+    text = without_comments(head.removeprefix(_BOM).decode(errors="replace"))
     if not text.strip():
         raise InputError("the file is empty")
     if "\0" in text and "\n" not in text:
@@ -71,9 +82,33 @@ def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int
         return Pairs(name), 1
     delimiter = delimiter_of(text)
     header, line = _header(text, delimiter)
+    if not isinstance(hints.columns, Mapping | None):
+        if is_long_header(header):
+            raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
+        return Delimited(list(hints.columns), delimiter, name, None), 1
     if hints.columns is None and hints.form is None and not _is_log(header, text, delimiter):
         return None, 1
     return Delimited(header, delimiter, name, hints.columns), line
+
+
+def without_comments(text: str) -> str:
+    """The text with blank lines in place of the comments before its first line; one that names columns is that line."""
+    leading = _LEADING.match(text)
+    if leading is None:
+        return text
+    start = leading.end()
+    last = re.search(r"[#%]+([^\r\n]*)\s*\Z", leading[0])
+    if last is not None and start < len(text):
+        delimiter = delimiter_of(text[start:])
+        names, first = (next(split_rows(line, delimiter))[0] for line in (last[1].strip() or "#", text[start:]))
+        if is_long_header(names) and len(names) == len(first):
+            start = last.start(1)
+    return re.sub(r"[^\r\n]", "", text[:start]) + text[start:]
+
+
+def is_comment(row: Sequence[str], width: int) -> bool:
+    """Whether a row that should have `width` fields is a comment."""
+    return len(row) != width and bool(row) and row[0].lstrip().startswith(_SIGNS)
 
 
 def _is_pairs(text: str) -> bool:
@@ -129,14 +164,21 @@ def _header(text: str, delimiter: str) -> tuple[list[str], int]:
 
 def _at_once(source: OpenFile, form: RowForm, seen: Combinations, line: int) -> Iterator[RowBlock]:
     numbers, counts = [], []
-    for row, number in form.rows(decoded(source.content())):
+    times: list[str] = []
+    for row, number in form.rows(without_comments(decoded(source.content()))):
         if number < line:
             continue
         labels = form.labels(row, f"line {number}")
         if labels is not None:
             numbers.append(seen.number(*labels, f"line {number}"))
             counts.append(form.count_of(row, f"line {number}"))
-    yield RowBlock(np.array(numbers, np.int32), None if form.count is None else np.array(counts, np.float64))
+            if form.time is not None:
+                times.append(row[form.time])
+    yield RowBlock(
+        np.array(numbers, np.int32),
+        None if form.count is None else np.array(counts, np.float64),
+        form.times(times),
+    )
 
 
 def _start_of_line(head: bytes, line: int) -> int:
@@ -154,13 +196,13 @@ class Delimited:
         found = log_columns(header, columns)
         self.delimiter, self.name, self.width = delimiter, name, len(header)
         self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
-        self.count = found.get("count")
-        self.key: Sequence[int] = sorted(place for role, place in found.items() if role != "count")
+        self.count, self.time = found.get("count"), found.get("time")
+        self.key: Sequence[int] = sorted(place for role, place in found.items() if role not in ("count", "time"))
 
     def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
         """The rows, refused where fields are missing or cannot be told apart."""
         for row, number in split_rows(text, self.delimiter, line):
-            if any(map(str.strip, row)):
+            if any(map(str.strip, row)) and not is_comment(row, self.width):
                 self._refuse_ragged(row, number)
                 yield row, number
 
@@ -172,6 +214,11 @@ class Delimited:
         """The fields of the three columns; without one for the channel, the name of the file."""
         channel = self.name if self._channel is None else row[self._channel]
         return channel, row[self._x], row[self._y] if self._y2 is None else point(row[self._y], row[self._y2])
+
+    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
+        """What the fields of the column for times say; None where there is none, or one says nothing."""
+        texts = [field.strip().replace(",", ".") for field in fields]
+        return times_of(np.array(texts)) if self.time is not None and texts else None
 
     def count_of(self, row: Sequence[str], place: str) -> int:
         """The number in the column for counts; 1 where there is none."""

@@ -12,7 +12,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.counts.disk import decoded, refuse_too_many_fields
 from bestchannel.counts.long_table import refuse_not_finite
-from bestchannel.counts.text_log import as_number, delimiter_of, in_doubt, split_rows
+from bestchannel.counts.text_log import as_number, delimiter_of, in_doubt, is_comment, split_rows, without_comments
 from bestchannel.errors import InputError
 
 _EXACT = 2.0**53
@@ -63,7 +63,7 @@ def read_table(data: bytes) -> Table:
     With semicolons, numbers may have a decimal comma. Spaces before a field are dropped
     unless the field is quoted.
     """
-    text = decoded(data)
+    text = without_comments(decoded(data))
     delimiter = delimiter_of(text)
     refuse_too_many_fields(text, delimiter, "\r", "\n")
     rows: list[list[str]] = []
@@ -75,6 +75,9 @@ def read_table(data: bytes) -> Table:
             lines.append(line)
         else:
             blank.append(line)
+    widths = {len(row) for row in rows if not is_comment(row, -1)}
+    kept = [i for i, row in enumerate(rows) if len(row) in widths]
+    rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
     if not rows:
         raise InputError("the file holds no lines but blank ones")
     doubtful = in_doubt(cell for row in rows for cell in row)

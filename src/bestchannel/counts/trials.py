@@ -25,6 +25,7 @@ class Trials:
 
     sent[j] are the inputs of channel j in their order. Input and output of a trial take one byte each where there
     are at most 256 letters, two up to 65536. Where outputs were measured values, binnings[j] are the bins of channel j.
+    `by_time` says that the rows had times, and were not in their order.
     """
 
     alphabets: tuple[ChannelLabels, ...]
@@ -32,6 +33,7 @@ class Trials:
     inferred_outputs: bool
     sent: tuple[NDArray[Any], ...]
     binnings: tuple[Binning | None, ...]
+    by_time: bool = False
 
     def counts(self) -> dict[Hashable, Integers]:
         """counts[x, y] of every channel by its key, of shape (n_inputs, n_outputs)."""
@@ -46,7 +48,7 @@ class Trials:
             self.alphabets, self.counts().values(), self.binnings, self._orders(), strict=True
         ):
             names = labels.inputs, labels.outputs
-            yield LabelledCounts(str(labels.key), table, *names, self.inferred_outputs, binning, order)
+            yield LabelledCounts(str(labels.key), table, *names, self.inferred_outputs, binning, order, self.by_time)
 
     def _orders(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """The inputs and outputs of the senses of every channel, in their order."""
@@ -63,9 +65,15 @@ NO_ORDER = (
 )
 
 
+NOT_TRIALS = (
+    "these look like probabilities, and a recording requires one row per sense with the columns x, y and perhaps"
+    " channel; `bestchannel identify --simulate` senses known channels"
+)
+
+
 def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     """The trials of a log whose rows are numbered by `seen`."""
-    blocks = [_compact(block) for block in log]
+    blocks, by_time = in_time(list(map(_compact, log)))
     if not sum(map(len, blocks)):
         raise InputError("there must be trials; there is none")
     alphabets = tuple(seen.labels())
@@ -76,7 +84,7 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     sent = _split_by_group(list(blocks), channel, x, len(alphabets))
     sequences = _split_by_group(blocks, group, y, int(first_input[-1]))
     per_channel = tuple(tuple(sequences[a:b]) for a, b in pairwise(first_input.tolist()))
-    trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets))
+    trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets), by_time)
     for labels, rows in zip(alphabets, per_channel, strict=True):
         seen.refuse_measured(labels, partial(_totals, rows))
     return trials
@@ -88,19 +96,33 @@ def _totals(rows: tuple[NDArray[Any], ...], side: int) -> NDArray[Any]:
 
 
 def counted_in_order(seen: Combinations, log: Iterator[RowBlock]) -> list[LabelledCounts]:
-    """The counts of a log, with the order of its senses if a row is one."""
-    first = next(log, None)
-    if first is None or first.counts is not None or not len(first.combinations):
-        return seen.counted([] if first is None else chain([first], log))
-    return list(in_order(seen, chain([first], log)).labelled_counts())
+    """The counts of a log, with the order of its senses if every row is one."""
+    blocks: list[RowBlock] = []
+    for block in log:
+        if block.counts is not None:
+            return seen.counted(chain(blocks, [block], log))
+        blocks.append(_compact(block))
+    return list(in_order(seen, blocks).labelled_counts()) if len(seen) else []
 
 
-def _compact(block: RowBlock) -> NDArray[Any]:
-    """The combinations of the rows, in two bytes per row where that is enough."""
+def _compact(block: RowBlock) -> RowBlock:
+    """The rows in two bytes each where that is enough."""
     if block.counts is not None:
         raise InputError(NO_ORDER)
     few = not len(block.combinations) or int(block.combinations.max()) < 2**16
-    return block.combinations.astype(np.uint16 if few else np.uint32)
+    return RowBlock(block.combinations.astype(np.uint16 if few else np.uint32), None, block.times)
+
+
+def in_time(blocks: list[RowBlock]) -> tuple[list[NDArray[Any]], bool]:
+    """The combinations of the rows in the order of their times, if all have one; whether that is another order."""
+    rows = [block.combinations for block in blocks]
+    times = [block.times for block in blocks if block.times is not None]
+    if len(times) < len(blocks) or not times:
+        return rows, False
+    together = np.concatenate(times)
+    if np.all(together[:-1] <= together[1:]):
+        return rows, False
+    return [np.concatenate(rows)[np.argsort(together, kind="stable")]], True
 
 
 def _split_by_group(

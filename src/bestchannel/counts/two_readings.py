@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.counts.column_names import proposal, stated
 from bestchannel.counts.disk import Hints
 from bestchannel.counts.text_log import MOST_INPUTS
@@ -79,17 +79,44 @@ def refuse_either(header: Cells, columns: dict[str, str]) -> NoReturn:
 
 def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     """Refuse a matrix without labels beside it that looks like rows of a log."""
-    if np.any(cells % 1):
-        return
-    known = proposal(header, strict=True) if header is not None else None
-    if known is None and not (_looks_like_trials(cells) or (header is not None and _looks_like_counts(cells))):
+    known = proposal(header, strict=True) if header is not None and not np.any(cells % 1) else None
+    counted = _looks_like_counts(cells)
+    if known is None and not (counted or _looks_like_trials(cells) or (header is None and _looks_measured(cells))):
         return
     found = known or (proposal(header) if header is not None else None)
-    way = f"write --columns {stated(found)} (columns={found} in Python)" if found else "write a line x,y above them"
+    if found is None:
+        way = unnamed(cells.shape[1], counted=counted)
+    else:
+        way = f"--columns {stated(found)} (columns={found} in Python)"
     raise InputError(
-        f"the {len(cells)} lines may be rows of a log or of counts, or a matrix with {len(cells)} inputs; {way} for"
-        " rows, or --form matrix (form='matrix')"
+        f"the {len(cells)} lines may be rows of a log or of counts, or a matrix with {len(cells)} inputs; write {way}"
+        " for rows, or --form matrix (form='matrix')"
     )
+
+
+def refuse_unnamed(rows: Sequence[Cells], is_number: Callable[[str], bool]) -> None:
+    """Refuse rows of labels without a line of names above: a text beside numbers, or labels that come again."""
+    width = len(rows[0])
+    if not 2 <= width <= _LONGEST_LOG_ROW or len(rows) < 2 or any(len(row) != width for row in rows):
+        return
+    columns = [[row[i].strip() for row in rows] for i in range(width)]
+    texts = [i for i, column in enumerate(columns) if not any(map(is_number, column[1:]))]
+    beside = texts == [0] and len(set(columns[0])) == len(rows)  # the labels of a matrix
+    labels = [i for i in range(width) if i in texts or i < width - 1]
+    if texts and not beside and all(columns[i][0] in columns[i][1:] for i in labels):
+        pairs = list(zip(*columns[:-1], strict=True))
+        counted = width > 2 and width - 1 not in texts and len(set(pairs)) == len(pairs)
+        raise InputError(
+            f"the {len(rows)} lines look like rows without names above them, as {','.join(rows[0])} comes again; write"
+            f" {unnamed(width, counted=counted)}, or what else their columns are"
+        )
+
+
+def unnamed(width: int, *, counted: bool) -> str:
+    """How to say what the columns of rows without a header are."""
+    names = {2: ["x", "y"], 3: ["x", "y", "count"] if counted else ["channel", "x", "y"]}
+    found = names.get(width, ["channel", "x", "y", "count"])
+    return f"--columns {','.join(found)} (columns={found} in Python)"
 
 
 def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
@@ -104,15 +131,24 @@ def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
 def _looks_like_trials(cells: NDArray[Any]) -> bool:
     """Whether at most half of the lines are different, where a line may be a trial."""
     n_rows, width = cells.shape
-    if not 1 < width <= _LONGEST_LOG_ROW or n_rows <= width:
+    if not 1 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
         return False
     return 2 * len(np.unique(cells, axis=0)) <= n_rows
+
+
+def _looks_measured(cells: Floats) -> bool:
+    """Whether every line but its last cell, which has fractions in some, comes again and again."""
+    n_rows, width = cells.shape
+    if not 1 < width < _LONGEST_LOG_ROW or not np.any(cells[:, -1] % 1) or np.any(cells[:, :-1] % 1):
+        return False
+    sums = np.abs(cells.sum(axis=1) - 1) < ROUNDING
+    return not sums.all() and 2 * len(np.unique(cells[:, :-1], axis=0)) <= n_rows
 
 
 def _looks_like_counts(cells: Floats) -> bool:
     """Whether the columns but the last make every pair of a few labels once."""
     n_rows, width = cells.shape
-    if not 2 < width <= _LONGEST_LOG_ROW or n_rows <= width:
+    if not 2 < width <= _LONGEST_LOG_ROW or n_rows <= width or np.any(cells % 1):
         return False
     sizes = [len(np.unique(column)) for column in cells.T[:-1]]
     return len(np.unique(cells[:, :-1], axis=0)) == n_rows and 2 * max(sizes) <= n_rows

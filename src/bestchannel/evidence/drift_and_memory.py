@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from bestchannel.arrays import Floats, Integers
 
 SCALES = (0.5, 1.0, 2.0, 4.0)
 """Tilts of a bet, in units of the standard deviation of what it is about."""
+
+PERIODIC_SCALES = (2.0, 4.0, 8.0)
+"""Amplitudes of a periodic tilt, in the same units: of many frequencies one must win much."""
 
 LARGEST_TILT = 2.0
 """The most by which a bet changes the logarithm of the odds."""
@@ -33,24 +36,42 @@ LEVELS = 3
 MOST_CELLS = 2**22
 """Of a table of inputs and outputs, or of inputs, contexts and letters."""
 
+LAGS = (1, 2, 3, 4)
+"""How many senses before a sense are looked at; half of the stake is on the first."""
+
+MOST_SIGNALS = 4
+"""Inputs, the most frequent ones, of which each is searched for a period on its own."""
+
 RUN = 2**12
 """Consecutive senses that are kept together where there are too many to look at all."""
 
 
 def drift_and_memory(
     sent: NDArray[Any], received: NDArray[Any], alphabet: tuple[int, int], *, most_senses: int = 2**20
-) -> tuple[float, float]:
-    """Evidence of drift and of memory, in nats: in sense t of a channel, input sent[t] gave output received[t].
+) -> OrderEvidence:
+    """Evidence of drift, of memory and of a period: in sense t of a channel, input sent[t] gave output received[t].
 
     Each is the logarithm of a mean of e-values, one per bet. Of more than `most_senses`, runs of RUN senses are
     looked at, spread evenly; which they are depends on nothing but how many senses there are. Alphabets too large
     for a table of the chances give no evidence.
     """
     if alphabet[0] * max(alphabet[1], MOST_LETTERS**2) > MOST_CELLS:
-        return 0.0, 0.0
+        return OrderEvidence(0.0, 0.0, 0.0, None)
     kept = _spread(len(sent), most_senses)
     senses = _Senses(sent[kept].astype(np.int64), received[kept].astype(np.int64), alphabet)
-    return _mean_evidence(senses, _drift(senses)), _mean_evidence(senses, _memory(senses))
+    drift = _log_mean([_evidence(senses.questions, bet) for bet in _drift(senses)])
+    lags = [_log_mean([_evidence(senses.questions, bet) for bet in _memory(senses, lag)]) for lag in LAGS]
+    memory = np.logaddexp(lags[0], _log_mean(lags[1:])) - np.log(2.0)
+    return OrderEvidence(float(drift), float(memory), *_period(senses))
+
+
+class OrderEvidence(NamedTuple):
+    """Evidence against one and the same memoryless channel, in nats, and the period, in senses, with most of it."""
+
+    drift: float
+    memory: float
+    periodic: float
+    period: float | None
 
 
 def _spread(n: int, most: int) -> slice | Integers:
@@ -172,25 +193,25 @@ def _drift(senses: _Senses) -> Iterator[_Wager]:
         yield from _both(senses, earlier, size.reshape(n_inputs, -1) / 2.0)
 
 
-def _memory(senses: _Senses) -> Iterator[_Wager]:
-    """What was sent before, what came before, whether it was the usual output, and whether it comes again."""
+def _memory(senses: _Senses, lag: int) -> Iterator[_Wager]:
+    """What was sent `lag` senses before, what came then, whether that was usual, and whether it comes again."""
     n_inputs, n_outputs = senses.alphabet
-    sent = _ranks(senses.totals)[_before(senses.x)]
+    sent = _before(_ranks(senses.totals)[senses.x], lag)
     n_contexts = min(n_inputs, MOST_LETTERS)
-    size = np.bincount((senses.x * n_contexts + sent)[1:], minlength=n_inputs * n_contexts)
+    size = np.bincount((senses.x * n_contexts + sent)[lag:], minlength=n_inputs * n_contexts)
     yield _own(senses, sent, size.reshape(n_inputs, n_contexts))
     of_output = np.bincount(senses.y, minlength=n_outputs)
     kind = _ranks(of_output)
     share = np.bincount(kind, of_output) / len(senses.x)
-    yield _own(senses, kind[_before(senses.y)], senses.totals[:, None] * share)
+    yield _own(senses, _before(kind[senses.y], lag), senses.totals[:, None] * share)
     usual = np.bincount(senses.letter == 0, minlength=2) / len(senses.x)
-    yield _shared(senses, _before(senses.letter == 0), senses.totals[:, None] * usual)
-    yield _repeated(senses, of_output / len(senses.x))
+    yield _shared(senses, _before(senses.letter == 0, lag), senses.totals[:, None] * usual)
+    yield _repeated(senses, lag, of_output / len(senses.x))
 
 
-def _before(values: NDArray[Any]) -> Integers:
-    """The value of the sense before each; nothing is bet on the first sense."""
-    return np.concatenate([values[:1], values[:-1]]).astype(np.int64)
+def _before(values: NDArray[Any], lag: int) -> Integers:
+    """The value `lag` senses before each sense; -1, on which nothing is bet, where there is none."""
+    return np.concatenate([np.full(min(lag, len(values)), -1), values[:-lag]]).astype(np.int64)
 
 
 def _both(senses: _Senses, context: Integers, size: Floats) -> Iterator[_Wager]:
@@ -204,31 +225,59 @@ def _own(senses: _Senses, context: Integers, size: Floats | Integers) -> _Wager:
     here = context[questions.sense]
     cells = (senses.x[questions.sense] * size.shape[1] + here) * n_letters + questions.letter
     variance = size[:, :, None] * senses.variance[:, None, :]
-    return _Wager(_without_first(np.where(here >= 0, cells, -1), questions), variance.ravel())
+    return _Wager(np.where(here >= 0, cells, -1), variance.ravel())
 
 
 def _shared(senses: _Senses, context: Integers, size: Floats | Integers) -> _Wager:
     """Whether the usual output of an input comes, all inputs together."""
     questions = senses.questions
     cells = np.where(questions.letter == 0, context[questions.sense], -1)
-    return _Wager(_without_first(cells, questions), np.asarray((size * senses.variance[:, :1]).sum(axis=0)))
+    return _Wager(cells, np.asarray((size * senses.variance[:, :1]).sum(axis=0)))
 
 
-def _repeated(senses: _Senses, share: Floats) -> _Wager:
-    """Whether the output before comes again."""
-    questions = senses.questions
-    again = senses.letters[senses.x, _before(senses.y)][questions.sense] == questions.letter
+def _repeated(senses: _Senses, lag: int, share: Floats) -> _Wager:
+    """Whether the output of `lag` senses before comes again."""
+    questions, earlier = senses.questions, _before(senses.y, lag)
+    letter = np.where(earlier >= 0, senses.letters[senses.x, earlier], -1)
+    again = letter[questions.sense] == questions.letter
     variance = senses.totals[:, None] * np.take_along_axis(senses.variance, senses.letters, axis=1) * share
-    return _Wager(_without_first(np.where(again, 0, -1), questions), np.array([variance.sum()]))
+    return _Wager(np.where(again, 0, -1), np.array([variance.sum()]))
 
 
-def _without_first(cells: Integers, questions: _Questions) -> Integers:
-    return np.where(questions.sense == 0, -1, cells)
+def _period(senses: _Senses) -> tuple[float, float | None]:
+    """Evidence that the usual output comes more and less often in turn, and with which period, in senses.
+
+    Question t is tilted by a cos(2π f t + φ), for all f = k/n, all φ alike and a few a. For each f and a, what is
+    won on average over φ is at least I0(a |S(f)|) exp(-(e^a - 1 - a) (V + |V(2f)|) / 2), where S and V are the Fourier
+    transforms of yes - chance and of chance (1 - chance).
+    """
+    n, questions = len(senses.x), senses.questions
+    about = questions.letter == 0
+    sense, chance = questions.sense[about], questions.chance[about]
+    surprise, variance = np.zeros(n), np.zeros(n)
+    surprise[sense], variance[sense] = questions.yes[about] - chance, chance * (1.0 - chance)
+    expected = senses.totals * senses.variance[:, 0]
+    often = np.argsort(-senses.totals, kind="stable")[:MOST_SIGNALS].tolist() if len(senses.totals) > 1 else []
+    signals = [(np.ones(n, np.bool_), expected.sum()), *((senses.x == x, expected[x]) for x in often)]
+    found = np.array([_of_frequencies(surprise * own, variance * own, size) for own, size in signals if size > 0.0])
+    if not found.size:
+        return 0.0, None
+    return float(_log_mean(found.ravel())), n / (1.0 + float(found.max(axis=0).argmax()))
 
 
-def _mean_evidence(senses: _Senses, bets: Iterator[_Wager]) -> float:
-    """The logarithm of the mean of the e-values of all bets."""
-    return float(_log_mean([_evidence(senses.questions, bet) for bet in bets]))
+def _of_frequencies(surprise: Floats, variance: Floats, expected: float) -> Floats:
+    """What is won with each frequency 1/n, 2/n, … up to one half, the logarithm of a mean over amplitudes.
+
+    `expected` is about the sum of the variances, and depends on nothing but the inputs and the counts.
+    """
+    from scipy.special import i0e  # deferred: as `logsumexp`
+
+    n, total = len(surprise), float(variance.sum())
+    k = np.arange(1, n // 2 + 1)
+    size, double = np.abs(np.fft.rfft(surprise))[k], np.abs(np.fft.fft(variance))[2 * k % n]
+    amplitudes = np.minimum(np.array(PERIODIC_SCALES) / np.sqrt(expected / 2.0), LARGEST_TILT)
+    won = [np.log(i0e(a * size)) + a * size - (np.expm1(a) - a) * (total + double) / 2.0 for a in amplitudes.tolist()]
+    return np.asarray(_log_mean(won))
 
 
 def _evidence(questions: _Questions, bet: _Wager) -> float:

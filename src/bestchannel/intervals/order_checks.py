@@ -27,11 +27,16 @@ SUPPOSED = (
 
 @dataclass(frozen=True)
 class OrderCheck:
-    """The logarithms to base 10 of two e-values against the channel being one and the same, and memoryless."""
+    """The logarithms to base 10 of three e-values against the channel being one and the same, and memoryless.
+
+    `period`, in senses, is the one that speaks most for a channel that changes periodically.
+    """
 
     name: str
     log10_drift: float
     log10_memory: float
+    log10_periodic: float
+    period: float | None
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,14 @@ class OrderChecks:
 
     An e-value of 10^log10_threshold or more is a warning; with probability at least 1 - alpha there is none if all
     channels are as supposed. `warnings` has a sentence for each, and what it means; it is empty where there is none.
+    `by_time` says that the order is that of a column time, and not that of the rows.
     """
 
     alpha: float
     log10_threshold: float
     channels: tuple[OrderCheck, ...]
     warnings: tuple[str, ...]
+    by_time: bool = False
 
 
 def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = None) -> OrderChecks | None:
@@ -61,23 +68,27 @@ def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = No
         found.append(_checked(content, max(MOST_SENSES // len(ordered), FEWEST_SENSES)))
         if progress:
             progress(len(found), len(ordered))
-    threshold = math.log10(2 * len(found) / ALPHA)  # two e-values of each channel share alpha
+    threshold = math.log10(3 * len(found) / ALPHA)  # three e-values of each channel share alpha
     sentences = [words for check in found if (words := _sentence(check, threshold))]
-    return OrderChecks(ALPHA, threshold, tuple(found), (*sentences, SUPPOSED) if sentences else ())
+    by_time = any(content.by_time for content in ordered)
+    return OrderChecks(ALPHA, threshold, tuple(found), (*sentences, SUPPOSED) if sentences else (), by_time)
 
 
 def _checked(content: LabelledCounts, most_senses: int) -> OrderCheck:
     assert content.order is not None
     n_inputs, n_outputs = content.counts.shape
     nats = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
-    return OrderCheck(content.name, *(value / math.log(10.0) for value in nats))
+    drift, memory, periodic = (value / math.log(10.0) for value in nats[:3])
+    return OrderCheck(content.name, drift, memory, periodic, nats.period)
 
 
 def _sentence(check: OrderCheck, threshold: float) -> str:
     """What is said of one channel; nothing where neither e-value is large."""
+    period = f"senses differ with a period of about {check.period or 0.0:.4g} senses"
     kinds = {
         ("drifts", "earlier and later senses of an input differ"): check.log10_drift,
         ("remembers", "outputs depend on what was sent or received before"): check.log10_memory,
+        ("changes periodically", period): check.log10_periodic,
     }
     large = {kind: value for kind, value in kinds.items() if value >= threshold}
     if not large:

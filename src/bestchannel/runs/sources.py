@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.channels import Channel
+from bestchannel.counts.labelled_counts import Columns
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError, MissingFileError
 from bestchannel.policies import ChannelLabels
@@ -47,13 +48,15 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Replay:
-    """A file of trials, with the options of `read_trials`."""
+    """Files of trials, with the options of `read_trials`."""
 
-    trials: Path
+    trials: Sequence[Path]
     outputs: Sequence[str] | None
-    columns: Mapping[str, str] | None
+    columns: Columns
     bins: Bins = None
     set_aside: float = SET_ASIDE
+    form: str | None = None
+    transpose: bool = False
 
     def sensor(self, progress: Progress | None = None) -> Recording:
         """The recording at its beginning; `progress` is told how many bytes of how many are read."""
@@ -63,28 +66,36 @@ class Replay:
             columns=self.columns,
             bins=self.bins,
             set_aside=self.set_aside,
+            form=self.form,
+            transpose=self.transpose,
             progress=progress,
         )
 
     def record(self, run: Path) -> dict[str, Any]:
         """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
-        if not self.trials.is_file():
-            raise InputError(
-                f"{self.trials}: a run reads its recording again when it goes on, so that this must be a file; it is"
-                " none (write what a pipe gives into a file first)"
-            )
+        for path in self.trials:
+            if not path.is_file():
+                raise InputError(
+                    f"{path}: a run reads its recording again when it goes on, so that this must be a file; it is"
+                    " none (write what a pipe gives into a file first)"
+                )
+        paths = [os.path.relpath(path, run.absolute().parent) for path in self.trials]
+        hashes = [_sha256(path) for path in self.trials]
+        alone = len(paths) == 1
         return {
             "kind": RECORDING,
-            "path": os.path.relpath(self.trials, run.absolute().parent),
-            "sha256": _sha256(self.trials),
+            "path": paths[0] if alone else paths,
+            "sha256": hashes[0] if alone else hashes,
             "outputs": self.outputs and list(self.outputs),
-            "columns": self.columns and dict(self.columns),
+            "columns": dict(self.columns) if isinstance(self.columns, Mapping) else self.columns,
             **({} if self.bins is None else {"bins": self.bins, "set_aside": self.set_aside}),
+            **({} if self.form is None else {"form": self.form}),
+            **({} if not self.transpose else {"transpose": True}),
         }
 
     def named(self) -> dict[str, Any]:
         """What a result says of it."""
-        return {"kind": RECORDING, "path": str(self.trials)}
+        return {"kind": RECORDING, "path": ", ".join(map(str, self.trials))}
 
 
 def source_of(settings: Settings, run: Path) -> Simulation | Replay:
@@ -111,16 +122,16 @@ def _simulation(settings: Settings) -> Simulation:
 def _replay(settings: Settings, run: Path) -> Replay:
     stored = settings.source
     outputs, columns = stored["outputs"], stored["columns"]
-    if not _all_texts(stored["path"], *(outputs or ()), *dict(columns or {}).values()):
+    paths, hashes = (kept if isinstance(kept, list) else [kept] for kept in (stored["path"], stored["sha256"]))
+    named = columns.values() if isinstance(columns, dict) else columns or ()
+    if not all(isinstance(value, str) for value in (*paths, *(outputs or ()), *named)):
         raise ValueError("the path, the outputs and the columns must be texts")
-    trials = run.absolute().parent / stored["path"]
-    if _sha256(trials) != stored["sha256"]:
-        raise InputError(f"{trials}: the recording must be as it was when the run was begun; it has changed")
-    return Replay(trials, outputs, columns, stored.get("bins"), stored.get("set_aside", SET_ASIDE))
-
-
-def _all_texts(*values: object) -> bool:
-    return all(isinstance(value, str) for value in values)
+    trials = [run.absolute().parent / path for path in paths]
+    for path, kept in zip(trials, hashes, strict=True):
+        if _sha256(path) != kept:
+            raise InputError(f"{path}: the recording must be as it was when the run was begun; it has changed")
+    cut = stored.get("bins"), stored.get("set_aside", SET_ASIDE)
+    return Replay(trials, outputs, columns, *cut, stored.get("form"), stored.get("transpose", False))
 
 
 def _channel(labels: ChannelLabels, rows: object) -> Channel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, numeric_array
-from bestchannel.counts.data_files import read_trials
+from bestchannel.counts.data_files import Paths, read_trials
 from bestchannel.counts.frames import is_frame, log_of_frame
-from bestchannel.counts.labelled_counts import ChannelLabels, Combinations
+from bestchannel.counts.labelled_counts import ChannelLabels, Columns, Combinations
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
@@ -84,19 +83,21 @@ class Recording:
     @classmethod
     def from_file(
         cls,
-        path: str | os.PathLike[str],
+        path: Paths,
         *,
         outputs: Sequence[str] | None = None,
-        columns: Mapping[str, str] | None = None,
+        columns: Columns = None,
         bins: Bins = None,
         set_aside: float = SET_ASIDE,
+        form: str | None = None,
+        transpose: bool = False,
         progress: Progress | None = None,
     ) -> Recording:
         r"""The recording in a file.
 
         Parameters
         ----------
-        path, outputs, columns, bins, set_aside, progress
+        path, outputs, columns, bins, set_aside, form, transpose, progress
             As in `read_trials`.
 
         Returns
@@ -119,7 +120,16 @@ class Recording:
         [(2, 3)]
         """
         return cls(
-            read_trials(path, outputs=outputs, columns=columns, bins=bins, set_aside=set_aside, progress=progress)
+            read_trials(
+                path,
+                outputs=outputs,
+                columns=columns,
+                bins=bins,
+                set_aside=set_aside,
+                form=form,
+                transpose=transpose,
+                progress=progress,
+            )
         )
 
     @property
