@@ -256,8 +256,11 @@ def make_folder(path: Path) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace the file by `data`: a reader, or a crash, meets the old content or the new, never a part."""
     try:
-        target = Path(os.path.realpath(path))  # a link stays a link
-        _replace(target, data)
+        if path.exists() and not path.is_file():  # a pipe or a device, as /dev/stdout
+            with path.open("wb") as file:
+                file.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)  # a link stays a link
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no folder to write it into") from None
     except OSError as error:
