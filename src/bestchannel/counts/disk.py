@@ -69,12 +69,12 @@ class OpenFile:
     """A file that is open for reading, once: what a pipe has given it does not give again.
 
     `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
-    is in small letters; `size` is in bytes, None where it is not known beforehand.
+    is in small letters; `size` is in bytes, None where it is not known beforehand, and `most` what is read then.
     """
 
     def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
         self.name, self.ending = "stdin" if path == STDIN else path.stem, path.suffix.lower()
-        self.size, self.hints, self.done = size, hints, 0
+        self.size, self.hints, self.done, self.most = size, hints, 0, MOST_STREAMED
         self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")
         self._parsed: Any = None
@@ -98,8 +98,8 @@ class OpenFile:
             n = min(len(room), len(self._ahead))
             room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
         self.done += n
-        if self.size is None and self.done > MOST_STREAMED:
-            raise InputError(f"what comes without a size must end within {MOST_STREAMED:,} bytes; there are more")
+        if self.size is None and self.done > self.most:
+            raise InputError(f"what comes without a size must end within {self.most:,} bytes; there are more")
         return n
 
     def content(self) -> bytes:

@@ -21,6 +21,9 @@ from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
+MOST_DOCUMENTS = 2**20
+"""The most lines of a file with a document on each, which are all read at once."""
+
 
 def finite_or_none(value: float) -> float | None:
     """The number as JSON may have it, where infinity and NaN are null."""
@@ -63,10 +66,14 @@ def _document(data: bytes) -> Any:
     try:
         return json_of(data)
     except InputError as error:
-        lines = [line for line in data.split(b"\n") if line.strip()]
-        if "Extra data" not in str(error) or len(lines) < 2:
+        if "Extra data" not in str(error) or b"\n" not in data.strip():
             raise
-        return [json_of(line) for line in lines]
+        if data.count(b"\n") > MOST_DOCUMENTS:
+            raise InputError(
+                f"a .json file of several documents must have at most {MOST_DOCUMENTS:,} lines; it has more (name it"
+                " .jsonl)"
+            ) from None
+        return [json_of(line) for line in data.split(b"\n") if line.strip()]
 
 
 def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMatrix]:
