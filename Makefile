@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo live test lint bench gpu-test gpu-bench figures screenshots statistics docs clean
+.PHONY: demo live test lint bench gpu-test gpu-bench figures screenshots statistics docs lock clean
 
 # The best read-out of a real device with its report; then a near-tie, which 2·10⁷ senses leave undecided (exit code 3)
 demo: .venv/installed
@@ -52,6 +52,13 @@ statistics: .venv/developer
 # INTERSPHINX=1 make docs also links to the pages of Python, NumPy and SciPy, as far as they can be reached
 docs: .venv/developer
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
+
+# The newest versions that fit pyproject.toml, as CI and the container install them
+lock: .venv/developer
+	mkdir -p build
+	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --dry-run --ignore-installed --report build/lock.json --editable . --group dev
+	$(BIN)/python deployment/lock.py build/lock.json > build/constraints.txt
+	mv build/constraints.txt deployment/constraints.txt
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestchannel needs Python 3.11 or newer")'

@@ -14,6 +14,7 @@ from scipy.io import savemat
 
 from bestchannel.counts import read_channels, read_counts, read_trials, streamed_text, text_log
 from bestchannel.errors import BestChannelError
+from tests.counts import mutations
 from tests.counts.attack import attacked
 
 TEXT = ["csv", "tsv", "txt"]
@@ -148,3 +149,12 @@ def test_an_attack_with_other_files_and_other_names_finds_nothing_silent(tmp_pat
     assert attack.found == []
     assert attack.outcomes["read"] > 100
     assert attack.outcomes["damaged, refused"] > 100
+
+
+def test_mutated_files_of_every_format_neither_crash_nor_take_too_much():
+    """The small version of `python -m tests.counts.mutations 50000 1 2`."""
+    campaign = mutations.Campaign(files=250, seed=5).run(workers=1)
+    assert campaign.found == []
+    assert campaign.outcomes["files"] == 250
+    assert campaign.outcomes["refused"] > 100
+    assert campaign.outcomes["read"] > 10

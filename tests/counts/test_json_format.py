@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bestchannel.channels import Channel
-from bestchannel.counts import read_channels, write_channels
+from bestchannel.counts import json_format, read_channels, read_counts, write_channels
 from bestchannel.errors import InputError
 
 
@@ -72,3 +72,20 @@ def test_default_labels_are_written_as_plain_rows(tmp_path):
 def test_refusal_names_the_file_and_the_place(tmp_path, text, message):
     with pytest.raises(InputError, match=rf"links\.json: .*{message}"):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("read", [read_counts, read_channels])
+@pytest.mark.parametrize("content", ["", "\n", " \n\n"])
+def test_lines_of_json_without_a_record_are_refused_in_a_sentence(read, content, tmp_path):
+    path = tmp_path / "empty.ndjson"
+    path.write_text(content)
+    with pytest.raises(InputError, match="there must be records; there is none"):
+        read(path)
+
+
+def test_json_of_very_many_documents_is_sent_to_jsonl(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_format, "MOST_DOCUMENTS", 3)
+    path = tmp_path / "many.json"
+    path.write_text('{"x": 0, "y": 1}\n' * 5)
+    with pytest.raises(InputError, match=r"at most 3 lines; it has more \(name it \.jsonl\)"):
+        read_counts(path)

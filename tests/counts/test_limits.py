@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestchannel.counts import disk, labelled_counts, read_counts, read_trials, row_forms, text_log
+from bestchannel.counts import disk, labelled_counts, named_matrix, read_counts, read_trials, row_forms, text_log
 from bestchannel.errors import InputError
 from tests.counts.bombs import BOMBS
 
@@ -140,3 +141,21 @@ def test_archives_are_parsed_once(tmp_path, monkeypatch):
     np.savez(tmp_path / "links.npz", a=np.eye(2, dtype=int))
     read_counts(tmp_path / "links.npz")
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize(("ending", "most"), [("csv", 2**30), ("jsonl", 2**28)])
+def test_packed_file_unpacks_to_a_bounded_length(tmp_path, ending, most):
+    path = tmp_path / f"log.{ending}.gz"
+    path.write_bytes(gzip.compress(b"x,y\n0,1\n"))
+    with disk.opened(path) as source:
+        assert source.most == most + 64 * path.stat().st_size
+        source.most = 3
+        with pytest.raises(InputError, match="must end within 3 bytes; there are more"):
+            source.fill(memoryview(bytearray(10)))
+
+
+def test_matrix_of_very_many_lines_is_refused_before_its_numbers_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_matrix, "MOST_SIDE", 3)
+    (tmp_path / "matrix.csv").write_text("a,b\n" + "oops,1\n" * 4)
+    with pytest.raises(InputError, match="must have at most 3 inputs, and as many outputs; it has 5"):
+        read_counts(tmp_path / "matrix.csv", form="matrix")

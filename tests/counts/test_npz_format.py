@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bestchannel.channels import Channel
-from bestchannel.counts import read_channels, write_channels
+from bestchannel.counts import read_channels, read_counts, write_channels
 from bestchannel.errors import InputError
 
 
@@ -99,3 +99,12 @@ def test_labels_that_would_overwrite_a_channel_are_refused(tmp_path):
     channels = {"a": Channel.from_rows([[1]], inputs=["s"]), "a.inputs": Channel.from_rows([[1]])}
     with pytest.raises(InputError, match=r'the name of another channel, "a\.inputs"'):
         write_channels(tmp_path / "links.npz", channels)
+
+
+def test_texts_beyond_unicode_are_refused_in_a_sentence(tmp_path):
+    texts = np.array(["ab", "cd"])
+    texts.view(np.uint32)[1] = 0x110000
+    path = tmp_path / "texts.npz"
+    np.savez(path, **{"q": np.eye(2, dtype=int), "q.inputs": texts})
+    with pytest.raises(InputError, match="must hold Unicode; it holds a number that is no character"):
+        read_counts(path)

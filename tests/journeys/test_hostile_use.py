@@ -154,6 +154,42 @@ def test_closed_stdout_changes_neither_the_sentence_nor_the_exit_code():
     assert (run.returncode, run.stderr) == (1, "error: none.json: there is no such file\n")
 
 
+@pytest.mark.parametrize("words", ["capacity links.json", "capacity links.json --json", "--version", "--help"])
+def test_result_that_a_closed_stdout_lost_is_one_sentence_and_exit_code_1(words):
+    shell = f"{sys.executable} -m bestchannel {words} >&-"
+    run = subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1
+    said = "error: reading or writing failed (standard output is closed, and the result was to be written to it)\n"
+    assert run.stderr.endswith(said)
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_full_disk_under_the_version_is_one_sentence():
+    with open("/dev/full", "w") as full:
+        run = bestchannel_into(full, "--version")
+    assert (run.returncode, run.stderr) == (
+        1,
+        "error: reading or writing failed ([Errno 28] No space left on device)\n",
+    )
+
+
+@pytest.mark.parametrize("words", [["--help"], ["explain", "adaptive"], ["capacity", "links.json"]], ids=" ".join)
+def test_reader_that_has_seen_enough_is_no_error_to_speak_of(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        run = bestchannel_into(pipe, *words)
+    assert run.returncode == 1
+    assert "rror" not in run.stderr
+
+
+def test_report_is_written_into_a_pipe_as_it_is_into_a_file(folder):
+    (folder / "counts.csv").write_text("channel,x,y,count\na,0,0,9\na,1,1,9\n")
+    run = process_of("report", "counts.csv", "-o", "/dev/stdout", cwd=folder)
+    assert (run.returncode, run.stdout[:15]) == (0, "<!DOCTYPE html>")
+
+
 def test_terminal_without_unicode_gets_what_it_can_show(folder):
     (folder / "unicode.json").write_text(json.dumps({"channels": {"é": [[1, 0], [0, 1]]}}))
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -91,6 +91,6 @@ app.add_typer(run_command.verbs, name="run")
 
 def main() -> None:
     """Run the command line, as the program that this process is."""
-    with terminal.interruptions():
+    with terminal.interruptions(), terminal.output():
         terminal.write_what_can_be_written()
         app()

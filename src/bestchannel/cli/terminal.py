@@ -150,13 +150,39 @@ def _sentence(error: Exception) -> str:
 
 
 @contextmanager
+def output() -> Iterator[None]:
+    """Let what cannot be written end in a sentence and exit code 1, wherever no verb says so, as in --help."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # as it is where the shell closed it
+            os.open(os.devnull, os.O_RDWR)  # or else the next file that is opened had the number of the stream
+    sys.stdout = sys.stdout or _ClosedOutput()
+    try:
+        with _flushed():
+            yield
+    except BrokenPipeError:
+        raise SystemExit(REFUSED) from None
+    except OSError as error:
+        note(f"error: {_sentence(error)}")
+        raise SystemExit(REFUSED) from None
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Standard output that was closed before the program began."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Refuse what was to be shown."""
+        raise OSError("standard output is closed, and the result was to be written to it")
+
+
+@contextmanager
 def _flushed() -> Iterator[None]:
     """Have the result out of this process at the end, so that a full disk is noticed while it can be said."""
     try:
         yield
     finally:
-        if sys.stdout is not None:  # as it is where the shell closed it
-            flush()
+        flush()
 
 
 def flush() -> None:
@@ -214,7 +240,7 @@ def name(text: str, *, bold: bool = False) -> Text:
 
 def print_json(result: Any) -> None:
     """The result, alone on stdout; infinite numbers have no JSON and must be None by now."""
-    is_utf8 = sys.stdout is not None and sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
     print(json.dumps(result, allow_nan=False, ensure_ascii=not is_utf8))
 
 

@@ -77,12 +77,12 @@ class OpenFile:
     """A file that is open for reading, once: what a pipe has given it does not give again.
 
     `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
-    is in small letters; `size` is in bytes, None where it is not known beforehand.
+    is in small letters; `size` is in bytes, None where it is not known beforehand, and `most` what is read then.
     """
 
     def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
         self.name, self.ending = name_of(path), path.suffix.lower()
-        self.size, self.hints, self.done = size, hints, 0
+        self.size, self.hints, self.done, self.most = size, hints, 0, MOST_STREAMED
         self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")
         self._parsed: Any = None
@@ -106,8 +106,8 @@ class OpenFile:
             n = min(len(room), len(self._ahead))
             room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
         self.done += n
-        if self.size is None and self.done > MOST_STREAMED:
-            raise InputError(f"what comes without a size must end within {MOST_STREAMED:,} bytes; there are more")
+        if self.size is None and self.done > self.most:
+            raise InputError(f"what comes without a size must end within {self.most:,} bytes; there are more")
         return n
 
     def content(self) -> bytes:
@@ -264,8 +264,11 @@ def make_folder(path: Path) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace the file by `data`: a reader, or a crash, meets the old content or the new, never a part."""
     try:
-        target = Path(os.path.realpath(path))  # a link stays a link
-        _replace(target, data)
+        if path.exists() and not path.is_file():  # a pipe or a device, as /dev/stdout
+            with path.open("wb") as file:
+                file.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)  # a link stays a link
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no folder to write it into") from None
     except OSError as error:

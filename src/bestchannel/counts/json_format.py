@@ -30,6 +30,10 @@ _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 """How an array begins that NumPy has printed."""
 
 
+MOST_DOCUMENTS = 2**20
+"""The most lines of a file with a document on each, which are all read at once."""
+
+
 def finite_or_none(value: float) -> float | None:
     """The number as JSON may have it, where infinity and NaN are null."""
     return value if math.isfinite(value) else None
@@ -73,10 +77,14 @@ def _document(data: bytes) -> Any:
     except InputError as error:
         if _PRINTED.match(data):
             return _printed(without_comments(decoded(data)), error)
-        lines = [line for line in data.split(b"\n") if line.strip()]
-        if "Extra data" not in str(error) or len(lines) < 2:
+        if "Extra data" not in str(error) or b"\n" not in data.strip():
             raise
-        return [json_of(line) for line in lines]
+        if data.count(b"\n") > MOST_DOCUMENTS:
+            raise InputError(
+                f"a .json file of several documents must have at most {MOST_DOCUMENTS:,} lines; it has more (name it"
+                " .jsonl)"
+            ) from None
+        return [json_of(line) for line in data.split(b"\n") if line.strip()]
 
 
 def _printed(text: str, error: InputError) -> Any:

@@ -33,6 +33,9 @@ ROWS = 2**16
 _BLOCK, _LONGEST = 2**20, 2**20
 """Bytes read at a time, and the longest line."""
 
+_SHORT = 2**8
+"""Bytes of a line that is worth remembering: most logs have few different ones."""
+
 _NO_RECORDS = "there must be records; there is none"
 
 Record = Mapping[str, Any]
@@ -108,17 +111,27 @@ def _numbers(values: list[Any], role: str, place: Any) -> NDArray[Any]:
 
 
 def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
-    """The record of every line that is not blank."""
+    """The record of every line that is not blank; the same line is parsed once."""
+    known: dict[bytes, Record] = {}
     for number, line in enumerate(_split(source, progress), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json_of(line)
-        except InputError as error:
-            raise InputError(f"line {number}: {error}") from None
-        if not isinstance(record, dict):
-            raise InputError(f"line {number} must be a JSON object with the keys x and y; it is {reprlib.repr(record)}")
-        yield record
+        record = known.get(line)
+        if record is not None:
+            yield record
+        elif line.strip():
+            record = _record(line, number)
+            if len(line) < _SHORT and len(known) < ROWS:
+                known[line] = record
+            yield record
+
+
+def _record(line: bytes, number: int) -> Record:
+    try:
+        record = json_of(line)
+    except InputError as error:
+        raise InputError(f"line {number}: {error}") from None
+    if not isinstance(record, dict):
+        raise InputError(f"line {number} must be a JSON object with the keys x and y; it is {reprlib.repr(record)}")
+    return record
 
 
 def _split(source: OpenFile, progress: Progress | None) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from bestchannel.counts.column_names import role_of
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import LongTable, coded, constant, probability_columns
-from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.named_matrix import NamedMatrix, refuse_long_side
 from bestchannel.counts.text_log import is_long_header
 from bestchannel.counts.text_table import Table, read_table
 from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt, refuse_unnamed
@@ -109,6 +109,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
     whole numbers only. The first column is labels if it stands below a corner, if it is
     all text, or if it is distinct whole numbers beside rows that sum to 1 without it.
     """
+    refuse_long_side(name, len(table.rows))
     if table.gap is not None:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:

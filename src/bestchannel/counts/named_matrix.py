@@ -35,11 +35,7 @@ class NamedMatrix:
     inferred: bool = False
 
     def __post_init__(self) -> None:
-        longest = max(_sides(self.rows), default=0)
-        if longest > MOST_SIDE:
-            raise InputError(
-                f'channel "{self.name}" must have at most {MOST_SIDE:,} inputs, and as many outputs; it has {longest:,}'
-            )
+        refuse_long_side(self.name, *_sides(self.rows))
 
     def transposed(self) -> NamedMatrix:
         """The rows as columns; the labels are those of the inputs and outputs already."""
@@ -80,6 +76,14 @@ class NamedMatrix:
             last = str(labels[-1])
             if last.strip().casefold() in _TOTALS and np.array_equal(table[:-1].sum(axis=0), table[-1]):
                 raise InputError(f"{where} must be without totals; {last!r} is the sum of the others (leave it out)")
+
+
+def refuse_long_side(name: str, *sides: int) -> None:
+    """Refuse a matrix with more inputs or outputs than labels are made for."""
+    if max(sides, default=0) > MOST_SIDE:
+        raise InputError(
+            f'channel "{name}" must have at most {MOST_SIDE:,} inputs, and as many outputs; it has {max(sides):,}'
+        )
 
 
 def _sides(rows: object) -> tuple[int, ...]:

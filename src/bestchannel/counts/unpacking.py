@@ -7,7 +7,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
-from bestchannel.counts.disk import PACKED, Hints, OpenFile
+from bestchannel.counts.disk import MOST_BYTES, PACKED, Hints, OpenFile
 from bestchannel.errors import InputError, MissingExtraError
 
 _MAGIC = {
@@ -31,14 +31,27 @@ _SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")
 
 _HEAD = 64
 
+MOST_UNPACKED, _RATIO = 2**30, 64
+"""What a packed file may unpack to: so many bytes, and so many for each of its own."""
+
+_SLOW = (".jsonl", ".ndjson")
+"""Endings of what is read line by line in Python."""
+
 
 def told_by_content(path: Path, file: BufferedReader, size: int | None, hints: Hints) -> OpenFile:
     """The file without its packing, and with the ending that its name or its first bytes tell."""
     packing = path.suffix.lower() or _ending(file.peek(_HEAD))
-    if packing in PACKED:
-        path, size = path.with_suffix("") if path.suffix else path, None
-        file = _unpacked(file, packing)
-    source = OpenFile(path, file, size, hints)
+    if packing not in PACKED:
+        return _told(OpenFile(path, file, size, hints))
+    name = path.with_suffix("") if path.suffix else path
+    source = _told(OpenFile(name, _unpacked(file, packing), None, hints))
+    if size is not None:
+        most = MOST_BYTES if source.ending in _SLOW else MOST_UNPACKED
+        source.most = most + _RATIO * size
+    return source
+
+
+def _told(source: OpenFile) -> OpenFile:
     source.ending = source.ending or _ending(source.head(_HEAD))
     return source
 
