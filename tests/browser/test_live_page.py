@@ -99,6 +99,38 @@ def test_a_run_is_begun_watched_and_decided_though_its_server_is_killed(browser,
         assert title == window.title()
 
 
+def test_the_example_of_the_start_page_begins_a_run_as_it_stands(browser, service):
+    with visited(browser) as window:
+        window.goto(service.url())
+        window.fill("input[name=name]", "example")
+        window.click("#new-run button")
+        window.wait_for_url("**/runs/example")
+    assert service.call("GET", "/api/runs/example")[1]["channels"] == ["north", "south"]
+
+
+TOLD = """() => [
+    [...document.querySelectorAll('#now dt')].find((dt) => dt.textContent === 'senses')?.nextSibling.textContent,
+    document.querySelector('#as-of').textContent, document.querySelector('#as-of').classList.contains('behind'),
+]"""
+
+
+def test_the_report_below_says_as_of_how_many_senses_and_when_and_that_it_is_behind(browser, service):
+    with visited(browser) as window:
+        begin(window, service, "behind")
+        until(window, "#as-of", "as of 0 senses, at 20")
+        assert " UTC." in window.text_content("#as-of")
+        with sensing(service.url("behind"), list(ERRORS)):
+            until(window, "#now", "decided")
+        window.wait_for_function("() => !document.querySelector('#as-of').classList.contains('behind')")
+        senses, words, behind = window.evaluate(TOLD)
+        assert f"as of {senses} senses" in words
+        assert not behind
+        window.evaluate("() => showStanding({...standing, senses: standing.senses + 1676})")
+        senses, words, behind = window.evaluate(TOLD)
+        assert behind
+        assert f"above are {senses} senses" in words
+
+
 def test_an_owner_pauses_limits_and_ends_a_run_without_a_mouse(browser, service):
     with visited(browser) as window:
         window.on("dialog", lambda dialog: dialog.accept())
@@ -149,7 +181,7 @@ def test_what_a_reader_has_unfolded_stays_so_when_the_report_is_drawn_again(brow
         window.evaluate("document.querySelectorAll('#report details').forEach(d => d.open = true)")
         tab_to(window, "#report summary")
         window.evaluate(
-            "showReport({title: 'again', body: document.getElementById('report').innerHTML.replaceAll(' open=\"\"', '').replaceAll(' style=', ' data-style=')})"
+            "showReport({...drawn, title: 'again', body: document.getElementById('report').innerHTML.replaceAll(' open=\"\"', '').replaceAll(' style=', ' data-style=')})"
         )
         assert window.evaluate("[...document.querySelectorAll('#report details')].every(d => d.open)")
         assert window.evaluate("document.activeElement.tagName") == "SUMMARY"

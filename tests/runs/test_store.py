@@ -232,3 +232,58 @@ def test_run_in_a_folder_that_cannot_be_written_to_can_be_read(lab):
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         os.chmod(folder, 0o755)
     assert status == 8
+
+
+def tell(run):
+    run.tell(run.ask().number, {0: RIGHT, 1: WRONG})
+
+
+def test_file_that_was_copied_over_an_open_run_is_noticed_and_left_as_it_is(lab, tmp_path):
+    backup = tmp_path / "backup.db"
+    shutil.copy(lab, backup)
+    answered(lab, 2)
+    with runs.open_run(lab) as run:
+        tell(run)
+        shutil.copyfile(backup, lab)
+        with pytest.raises(store.ReplacedError, match="moved, deleted or overwritten while it was open"):
+            tell(run)
+    assert lab.read_bytes() == backup.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.db", "lab.db"]
+    answered(lab, 1)
+    assert len(runs.view(lab).outcome().audit.steps) == 1
+
+
+def test_other_file_in_the_place_of_an_open_run_gets_nothing_of_it_and_the_run_keeps_all(lab, tmp_path):
+    other = tmp_path / "other.db"
+    shutil.copy(lab, other)
+    with runs.open_run(lab) as run:
+        tell(run)
+        lab.rename(tmp_path / "moved.db")
+        other.rename(lab)
+        with pytest.raises(store.ReplacedError, match="moved, deleted or overwritten"):
+            tell(run)
+    assert len(runs.view(tmp_path / "moved.db").outcome().audit.steps) == 1
+    assert len(runs.view(lab).outcome().audit.steps) == 0
+
+
+def test_another_date_is_no_other_file(lab):
+    with runs.open_run(lab) as run:
+        tell(run)
+        os.utime(lab, (1, 1))
+        tell(run)
+        shutil.copyfile(lab, lab.with_name("same.db"))
+        shutil.copyfile(lab.with_name("same.db"), lab)
+        tell(run)
+    assert len(runs.view(lab).outcome().audit.steps) == 3
+
+
+def test_log_of_sqlite_is_put_into_the_file_now_and_then_and_the_run_goes_on(lab, monkeypatch):
+    monkeypatch.setattr(store, "MOST_LOG", 20_000)
+    log, sizes = lab.with_name("lab.db-wal"), []
+    with runs.open_run(lab) as run:
+        for _ in range(30):
+            tell(run)
+            sizes.append(log.stat().st_size)
+    assert 0 in sizes
+    assert max(sizes) < 40_000
+    assert len(runs.view(lab).outcome().audit.steps) == 30

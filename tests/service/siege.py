@@ -132,7 +132,8 @@ ATTACKS = {
         call("GET", "/runs/lab/events", a.view),
         call("GET", "/api/runs/lab/file", a.view),
         call("GET", "/openapi.json") * 20,
-        call("GET", "/static/page.js") * 20,
+        call("GET", "/api/runs/lab/report", a.view),
+        call("GET", "/static/page.js"),
         receive_buffer=2048,
     ),
     "wrong proxies": lambda a: a.repeated(

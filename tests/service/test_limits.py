@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestchannel.service.limits import OWNER, Limits, Party, Room, Turns
+from bestchannel.service.limits import OWNER, Limits, Party, Places, Turns
 from bestchannel.service.messages import RefusedError
 
 PARTIES = [OWNER, *map(Party, "abc")]
 
 
 def room(most=6, each=4, reserve=1):
-    return Room("calls", most, each, reserve)
+    return Places("calls", most, each, reserve)
 
 
 def alone(work):

@@ -470,6 +470,17 @@ def test_whoever_holds_all_connections_keeps_nobody_out(stern):
         line.close()
 
 
+def test_calls_that_do_not_wait_for_the_answer_before_end_the_connection(service):
+    with socket.create_connection(("127.0.0.1", service.port)) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 1000)
+        answered = b""
+        with contextlib.suppress(ConnectionResetError):
+            while block := line.recv(65_536):
+                answered += block
+    assert answered.count(b"HTTP/1.1") < 3
+    assert service.call("GET", "/healthz")[0] == 200
+
+
 def test_other_methods_and_addresses_are_refused(service):
     assert service.call("DELETE", "/api/runs/lab")[0] == 405
     refused(service, "method")

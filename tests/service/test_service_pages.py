@@ -61,12 +61,13 @@ def check_what_the_page_says(printed, folder):
 
 def test_the_page_has_an_example_of_every_call(tmp_path):
     service = Service(tmp_path, Place(port=0), Tokens())
-    shown = PAGES["sense-over-a-network"].replace("$LEASE", "third")
+    shown = PAGES["sense-over-a-network"].replace("$LEASE", "third").replace("$ID", "third")
     for endpoint in service.endpoints.table:
         pattern = (
             re.escape(endpoint.path)
             .replace(r"\{run\}", "(?:lab|third)")
             .replace(r"\{lease\}", "third")
+            .replace(r"\{id\}", "third")
             .replace(r"\{file\}", r"live\.css")
         )
         lines = re.findall(rf"(?m)^(?:api|curl)\b[^\n]*\$URL{pattern}(?![\w/]).*$", shown)

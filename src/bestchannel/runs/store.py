@@ -8,6 +8,7 @@ as a crash while it was begun may leave it; an empty file is no run, and one may
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import threading
@@ -38,6 +39,12 @@ MOST_LOG = 2**22
 
 Stamp = tuple[int, int, int, int] | None
 """By which it shows whether somebody else has replaced a file or written to it; None where there is none."""
+
+Writer = tuple[sqlite3.Connection, int]
+"""A connection that writes, and a descriptor of its file, to read as it is on disk.
+
+It must not be closed before: closing any descriptor of a file drops the locks that SQLite has on it.
+"""
 
 RUN = Kind(
     "run",
@@ -72,16 +79,24 @@ class Store:
     file only where it is told to (`_put_log_into_file`), so that whatever else does is seen.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, history: History) -> None:
+    def __init__(self, path: Path, writer: Writer, history: History) -> None:
         self.path, self.history = path, history
-        self._connection = connection
+        self._connection, self._file = writer
         self._log = path.with_name(f"{path.name}-wal")
-        self._stamp, self._filing = _stamp(path), threading.Lock()
+        self._filing, self._closed = threading.Lock(), False
+        self._left = _stamp(path), _digest(self._file)
+        self._log_left = _stamp(self._log)
 
     def in_place(self) -> bool:
-        """Whether the file is as this process has left it; any thread may ask."""
+        """Whether the file is as this process has left it, whatever its date; any thread may ask."""
         with self._filing:
-            return _stamp(self.path) == self._stamp
+            (stamp, digest), found = self._left, _stamp(self.path)
+            if found == stamp:
+                return True
+            if not _same_file(found, stamp) or self._closed or _digest(self._file) != digest:
+                return False
+            self._left = found, digest
+            return True
 
     def append(self, *records: Record) -> None:
         """Put the records on disk as the next entries, all or none."""
@@ -98,23 +113,30 @@ class Store:
         self._refuse_other_file()
         for entry in entries:
             self.history.add(entry)
-        with suppress(FileNotFoundError):
-            if self._log.stat().st_size > MOST_LOG:
-                self._put_log_into_file()
+        self._log_left = _stamp(self._log)
+        if self._log_left and self._log_left[-1] > MOST_LOG:
+            self._put_log_into_file()
 
     def close(self, reader: sqlite3.Connection) -> None:
         """Let go of the file.
 
-        Whichever connection is closed last puts SQLite's log into the file. Where that was overwritten, the log is
-        deleted, and the reader, which cannot write, is last.
+        SQLite's log stays beside a file that is not this one any more, and whoever opened that would read both: what it
+        has is put into the file of this run, wherever that is now, unless it was overwritten, and the log is deleted.
+        The reader is closed last then: the last one to be closed would put the log into the file, and it cannot write.
         """
-        in_place, found = self.in_place(), _stamp(self.path)
-        overwritten = not in_place and found and self._stamp and found[:2] == self._stamp[:2]
-        for ending in ("-wal", "-shm") if overwritten else ():
-            self.path.with_name(f"{self.path.name}{ending}").unlink(missing_ok=True)
-        for connection in (self._connection, reader) if overwritten else (reader, self._connection):
+        in_place = self.in_place()
+        if not in_place:
+            if not _same_file(_stamp(self.path), self._left[0]):
+                with suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if _same_file(_stamp(self._log), self._log_left):
+                for ending in ("-wal", "-shm"):
+                    self.path.with_name(f"{self.path.name}{ending}").unlink(missing_ok=True)
+        for connection in (reader, self._connection) if in_place else (self._connection, reader):
             connection.close()
-        self._stamp = _stamp(self.path) if in_place else self._stamp
+        self._closed = True
+        if in_place:
+            self._left = _stamp(self.path), b""
 
     def _refuse_other_file(self) -> None:
         if not self.in_place():
@@ -129,7 +151,7 @@ class Store:
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000:.0f}")
-            self._stamp = _stamp(self.path)
+            self._left = _stamp(self.path), _digest(self._file)
 
 
 def read(path: str | os.PathLike[str]) -> History:
@@ -148,52 +170,54 @@ def copied(path: str | os.PathLike[str]) -> bytes:
 @contextmanager
 def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A new run; a file that is there already is left alone."""
-    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as connection:
+    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
         with RUN.speaking(Path(path)):
-            if not is_empty(connection):
+            if not is_empty(writer[0]):
                 raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
-        with _guarded(_begin(Path(path), connection, settings), connection) as store:
+        with _guarded(_begin(Path(path), writer, settings)) as store:
             yield store
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str], patience_s: float = BRIEFLY_S) -> Iterator[Store]:
     """A run that exists, once no other process writes to it; after `patience_s` seconds that is refused."""
-    with _writer(Path(path), 0, patience_s) as connection, _guarded(_open(Path(path), connection), connection) as store:
+    with _writer(Path(path), 0, patience_s) as writer, _guarded(_open(Path(path), writer)) as store:
         yield store
 
 
 @contextmanager
 def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A run with these settings: the one in the file, or else a new one."""
-    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as connection:
+    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
         with RUN.speaking(Path(path)):
-            empty = is_empty(connection)
-        store = _begin(Path(path), connection, settings) if empty else _open(Path(path), connection)
+            empty = is_empty(writer[0])
+        store = _begin(Path(path), writer, settings) if empty else _open(Path(path), writer)
         with RUN.speaking(store.path):
             store.history.settings.refuse_other(settings)
-        with _guarded(store, connection):
+        with _guarded(store):
             yield store
 
 
-def _begin(path: Path, connection: sqlite3.Connection, settings: Settings) -> Store:
+def _begin(path: Path, writer: Writer, settings: Settings) -> Store:
     """Write the settings: in one transaction, so that a crash leaves an empty file or a run."""
+    connection, _ = writer
     with RUN.speaking(path), transaction(connection):
         RUN.create(connection)
         connection.execute("INSERT INTO run VALUES (?)", (settings.text(),))
-    return _open(path, connection)
+    return _open(path, writer)
 
 
-def _open(path: Path, connection: sqlite3.Connection) -> Store:
+def _open(path: Path, writer: Writer) -> Store:
+    connection, _ = writer
     with RUN.speaking(path):
         history = _history(connection)
         make_durable(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-    return Store(path, connection, history)
+    return Store(path, writer, history)
 
 
 @contextmanager
-def _guarded(store: Store, connection: sqlite3.Connection) -> Iterator[Store]:
+def _guarded(store: Store) -> Iterator[Store]:
     """The store, and a reader that is opened so that SQLite's log can be kept out of a file copied over this one."""
     with RUN.speaking(store.path):
         reader = connected(store.path, "mode=ro", PATIENCE_S)
@@ -210,6 +234,19 @@ def _stamp(path: Path) -> Stamp:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _same_file(one: Stamp, other: Stamp) -> bool:
+    return one is not None and other is not None and one[:2] == other[:2]
+
+
+def _digest(file: int) -> bytes:
+    """Of what is on disk; the file is not closed."""
+    digest = hashlib.sha256()
+    os.lseek(file, 0, os.SEEK_SET)
+    while block := os.read(file, 2**20):
+        digest.update(block)
+    return digest.digest()
 
 
 def read_settings(path: str | os.PathLike[str]) -> Settings:
@@ -252,22 +289,22 @@ def _settings(connection: sqlite3.Connection) -> Settings:
 
 
 @contextmanager
-def _writer(path: Path, flags: int, patience_s: float) -> Iterator[sqlite3.Connection]:
-    with _lock(path, flags, patience_s):
+def _writer(path: Path, flags: int, patience_s: float) -> Iterator[Writer]:
+    with _lock(path, flags, patience_s) as file:
         with RUN.speaking(path):
             connection = connected(path, "mode=rw", PATIENCE_S)
         with closing(connection):
-            yield connection
+            yield connection, file
 
 
 @contextmanager
-def _lock(path: Path, flags: int, patience_s: float) -> Iterator[None]:
-    """Keep other writers out until the end, or until this process dies."""
+def _lock(path: Path, flags: int, patience_s: float) -> Iterator[int]:
+    """A descriptor of the file, which keeps other writers out until the end, or until this process dies."""
     with RUN.speaking(path):
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     try:
         _wait_for(descriptor, path, patience_s)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)  # after SQLite is done: closing a file drops the locks that this process has on it
 

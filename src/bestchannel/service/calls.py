@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, quote
 
-from bestchannel.service.limits import Party, Room
+from bestchannel.service.limits import Party, Places
 from bestchannel.service.messages import Refusal, RefusedError, encoded
 from bestchannel.service.scopes import Scope
 
@@ -69,7 +69,7 @@ class Reply:
     body: bytes | AsyncIterator[bytes] = b""
     kind: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
-    room: Room | None = None
+    room: Places | None = None
 
 
 def field_of(form: str, key: str) -> str | None:

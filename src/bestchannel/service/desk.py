@@ -16,7 +16,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.runs.settings import Settings
 from bestchannel.service.hosted_run import Snapshot, judged_late
 from bestchannel.service.letters import Dictionary, Placed
-from bestchannel.service.limits import Hold, Party, Room
+from bestchannel.service.limits import Hold, Party, Places
 from bestchannel.service.memory import give_back
 from bestchannel.service.messages import KEPT, Change, LeaseWish, Lent, Offer, PieceOutcome, Received
 from bestchannel.service.metrics import Metrics
@@ -55,7 +55,7 @@ class Waiting:
 class Desk:
     """The service without its protocol."""
 
-    def __init__(self, folder: RunFolder, metrics: Metrics, room: Room) -> None:
+    def __init__(self, folder: RunFolder, metrics: Metrics, room: Places) -> None:
         self.folder, self.metrics = folder, metrics
         self._loop: asyncio.AbstractEventLoop | None = None
         self._room = room

@@ -24,7 +24,7 @@ from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import as_document
-from bestchannel.service.limits import Party, Room
+from bestchannel.service.limits import Party, Places
 from bestchannel.service.messages import LiveReport
 
 NICENESS = 5
@@ -39,7 +39,7 @@ class DrawingOffice:
     It draws for the owner first, then for those who watch, of whom many are shown one drawing, then for the others.
     """
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Places) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._room = room
         self._queue: list[tuple[int, int, asyncio.Future[Any], Callable[[], Any]]] = []

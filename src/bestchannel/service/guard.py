@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bestchannel.service.calls import NOBODY
-from bestchannel.service.limits import Party, Room
+from bestchannel.service.limits import Party, Places
 from bestchannel.service.messages import RefusedError
 from bestchannel.service.scopes import Scope, Tokens
 
@@ -120,7 +120,7 @@ class Guard:
         return cookies[self._cookie].value if self._cookie in cookies else ""
 
 
-async def read_body(headers: Mapping[str, str], receive: Receive, room: Room, party: Party) -> bytes:
+async def read_body(headers: Mapping[str, str], receive: Receive, room: Places, party: Party) -> bytes:
     """The body of a call, which must be short and arrive soon; it holds a place in the room meanwhile."""
     declared = headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > MOST_BODY:

@@ -51,7 +51,7 @@ OWNER = Party("owner", owns=True)
 class Hold:
     """One place of a party in a room; `evict` ends what holds it."""
 
-    def __init__(self, room: Room, party: Party, evict: Callable[[], None]) -> None:
+    def __init__(self, room: Places, party: Party, evict: Callable[[], None]) -> None:
         self.room, self.party, self.evict = room, party, evict
 
     def leave(self) -> None:
@@ -60,7 +60,7 @@ class Hold:
 
 
 @dataclass
-class Room:
+class Places:
     """At most `most` places, `each` for one party other than the owner, and `reserve` for the owner alone."""
 
     what: str
@@ -204,14 +204,14 @@ class Turns:
 class Limits:
     """The rooms of a service."""
 
-    strangers: Room = field(default_factory=lambda: Room("connections without a token", 1000, 500, 0))
-    connections: Room = field(default_factory=lambda: Room("connections", 3000, 3000, 200))
-    unread: Room = field(default_factory=lambda: Room("answers that nobody reads", 256, 64, 32))
-    bodies: Room = field(default_factory=lambda: Room("bodies on their way", 256, 64, 32))
-    waiting: Room = field(default_factory=lambda: Room("calls that wait for work", 1000, 500, 50))
-    streams: Room = field(default_factory=lambda: Room("watchers", 500, 250, 50))
-    drawings: Room = field(default_factory=lambda: Room("reports and results in the making", 32, 8, 8))
-    copies: Room = field(default_factory=lambda: Room("files on their way", 8, 3, 2))
+    strangers: Places = field(default_factory=lambda: Places("connections without a token", 1000, 500, 0))
+    connections: Places = field(default_factory=lambda: Places("connections", 3000, 3000, 200))
+    unread: Places = field(default_factory=lambda: Places("answers that nobody reads", 256, 64, 32))
+    bodies: Places = field(default_factory=lambda: Places("bodies on their way", 256, 64, 32))
+    waiting: Places = field(default_factory=lambda: Places("calls that wait for work", 1000, 500, 50))
+    streams: Places = field(default_factory=lambda: Places("watchers", 500, 250, 50))
+    drawings: Places = field(default_factory=lambda: Places("reports and results in the making", 32, 8, 8))
+    copies: Places = field(default_factory=lambda: Places("files on their way", 8, 3, 2))
 
     def fit(self, files: int) -> None:
         """Let connections take at most half of the files that the system permits."""

@@ -20,10 +20,11 @@ def keep_together() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
-def look_no_more_at_the_library() -> None:
-    """Spare what is there before the first call from being searched for garbage: a search takes longer than a call."""
+def search_less() -> None:
+    """Search for garbage less often, and not in what is there before the first call: a search takes longer than one."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 20)
 
 
 def give_back() -> None:

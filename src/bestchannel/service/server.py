@@ -127,7 +127,12 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._give_up()
 
     def on_message_begin(self) -> None:
-        """A call begins."""
+        """A call begins; one that does not wait for the answer to the one before ends the connection.
+
+        No client of ours does that, and thousands of heads in one packet would keep all others waiting.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            raise InputError("a connection takes one call at a time")
         self._wait()
         super().on_message_begin()
 
@@ -241,7 +246,7 @@ class Service:
     async def _serve(self, started: Any) -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_THREADS))
         await self._desk.open()
-        memory.look_no_more_at_the_library()
+        memory.search_less()
         server = _Server(self._config())
         server.before_end = self._end_waiting
         try:
