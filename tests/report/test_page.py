@@ -126,6 +126,16 @@ def test_both_intervals_of_every_channel_stand_in_the_table():
         assert f"{found.asymptotic.lower:.4f} … {found.asymptotic.upper:.4f}" in words
 
 
+def test_an_interval_that_is_withheld_is_neither_drawn_nor_written():
+    counts = {"few": LabelledCounts("few", np.array([[9, 1], [1, 9]]), ("0", "1"), ("0", "1"), False)}
+    source = counts_page(counts, estimate(counts))
+    drawn = source.partition('data-name="few"')[2].partition("</g>")[0]
+    assert 'class="proved"' in drawn
+    assert 'class="normal"' not in drawn
+    assert "0.0000 … 1.0000" not in Page(source).words
+    assert "asymptotic, not proved, withheld (not measured for inputs with fewer than 20 senses)" in source
+
+
 def test_every_moment_stands_in_the_table_of_the_course():
     words = Page(page(decided())).words
     for step in decided().audit.steps:

@@ -146,7 +146,13 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         audit=Audit(
-            tuple(parties), policy.options, tuple(policy.steps), tuple(policy.limits), VERSION, inferred_outputs
+            channels=tuple(parties),
+            options=policy.options,
+            steps=tuple(policy.steps),
+            limits=tuple(policy.limits),
+            revision=policy.revision,
+            version=VERSION,
+            inferred_outputs=inferred_outputs,
         ),
     )
 

@@ -28,6 +28,6 @@ def counts_summary(counts: Mapping[str, LabelledCounts], found: Estimate) -> Sum
         epsilon=found.epsilon,
         guarantee=found.guarantee,
         candidates=found.verdict.candidates,
-        audit=Audit(parties, {}, (), (), None, found.inferred_outputs),
+        audit=Audit(parties, {}, (), (), None, None, found.inferred_outputs),
     )
     return Summary(result, tuple(best_first(channels, result)), (), found)

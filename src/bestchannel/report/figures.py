@@ -62,8 +62,9 @@ def _capacities(summary: Summary) -> Figure:
         found, colour = channel.estimate, ACCENT if channel.ruled_out_after is None else MUTED
         assert found  # filtered above
         ax.plot([found.lower, found.upper], [row, row], "|-", color=colour, linewidth=1.2, markersize=8)
-        normal = found.asymptotic
-        ax.plot([normal.lower, normal.upper], [row, row], color=colour, alpha=0.3, linewidth=7, solid_capstyle="butt")
+        if normal := found.asymptotic:
+            ends = [normal.lower, normal.upper]
+            ax.plot(ends, [row, row], color=colour, alpha=0.3, linewidth=7, solid_capstyle="butt")
         ax.plot(found.capacity, row, "o", color=colour, markersize=5)
     ax.set_yticks(range(len(channels)), [_label(channel) for channel in channels])
     ax.invert_yaxis()

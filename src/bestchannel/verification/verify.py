@@ -31,7 +31,7 @@ class CheckedRecord:
 
     `claim` is what the record proves; an undecided one claims nothing. `choices` says how it is known that requests and
     bets were not picked after their answers: "replayed" where the policy makes them again, "trusted" where it cannot be
-    asked, as that of another version; then the record is not valid, and the claim has that condition.
+    asked, as one of another revision; then the record is not valid, and the claim has that condition.
     """
 
     valid: bool
