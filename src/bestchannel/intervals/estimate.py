@@ -134,8 +134,8 @@ class Estimate(Shown):
     >>> result = bc.estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> print(str(result).splitlines()[0])
     channel  senses  capacity   lower   upper
-    >>> result["good"].senses
-    2000
+    >>> result["good"].senses, result.best, result.decided
+    (2000, 'good', True)
     """
 
     delta: float
@@ -149,6 +149,16 @@ class Estimate(Shown):
     design: str
     shuffles: int | None
     order: ProvedOrder | None
+
+    @property
+    def best(self) -> str | None:
+        """The channel that is proved to be the best, None where the counts do not decide."""
+        return self.verdict.best
+
+    @property
+    def decided(self) -> bool:
+        """Whether the counts prove which channel is the best."""
+        return self.verdict.decided
 
     @property
     def guarantee(self) -> str:

@@ -154,6 +154,12 @@ class Policy(ABC):
         self._running = self._script()
         self._open = self._guarded(lambda: self._next(None))
 
+    def __repr__(self) -> str:
+        given = {"delta": self.delta, **({"epsilon": self.epsilon} if self.epsilon else {}), **self.options}
+        said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items())
+        channels = f"{len(self.alphabets)} channel{'s' * (len(self.alphabets) != 1)}"
+        return f"<{type(self).__name__} for {channels}, {said}, told {self.senses:,} senses>"
+
     @classmethod
     def reference(cls) -> str:
         """What makes the policy again, in a run or a study: its name, outside the project `package.module:Class`.

@@ -42,6 +42,11 @@ WORDED = ("guarantee", "channels")
 """What a result says beyond what was decided: a sentence, and intervals, for which another version may find others."""
 
 
+def document_of(result: Any) -> Any:
+    """The JSON of an identification, of one that was made here too."""
+    return as_document(result) if isinstance(result, Identification) else result
+
+
 def taken_on_trust(record: Record) -> str | None:
     """Why the choices cannot be made again here, as one sentence; None where they can."""
     revision, ours = record.revision, policy_class(record.policy).revision
