@@ -87,7 +87,9 @@ def test_capacities_of_a_mapping_are_those_of_each_by_name():
     found = bc.capacities(channels, workers=1)
     assert list(found) == ["a", "b", "c"]
     assert all(found[name].value == pytest.approx(bc.capacity(channels[name]).value, abs=1e-9) for name in channels)
-    assert bc.capacities({"a": [[0.45, 0.05], [0.05, 0.45]]}, normalize=True)["a"].value == pytest.approx(0.531004, abs=1e-6)
+    assert bc.capacities({"a": [[0.45, 0.05], [0.05, 0.45]]}, normalize=True)["a"].value == pytest.approx(
+        0.531004, abs=1e-6
+    )
     with pytest.raises(bc.InputError, match="b"):
         bc.capacities({"a": LINKS["good"], "b": [[0.5, 0.6], [0.5, 0.5]]})
 

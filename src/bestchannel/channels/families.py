@@ -7,6 +7,7 @@ textbook formula; signal-to-noise ratios are in decibels.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -353,6 +354,48 @@ def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = N
         inputs=[f"{rate:g}" for rate in rates],
         outputs=outputs,
     )
+
+
+FAMILIES: dict[str, tuple[Callable[..., Channel], str]] = {
+    "bsc": (bsc, "p"),
+    "bec": (bec, "e"),
+    "z": (z_channel, "q"),
+    "bac": (binary_asymmetric, "a,b"),
+    "qsc": (q_ary_symmetric, "q,p"),
+    "typewriter": (noisy_typewriter, "q,p"),
+    "pam": (awgn_pam, "order,snr_db"),
+    "qam": (awgn_qam, "order,snr_db"),
+    "poisson": (lambda *intensities: poisson(intensities), "intensity,intensity,…"),
+}
+"""Families by short names, as a text names a channel: bsc:0.11."""
+
+
+def family_list() -> str:
+    """All families with their parameters, as people write them."""
+    return ", ".join(f"{name}:{parameters}" for name, (_, parameters) in FAMILIES.items())
+
+
+def named_family(text: str) -> Channel:
+    """The channel that a text such as bsc:0.11 or qam:16,12 names, or an `InputError` that lists the families.
+
+    >>> named_family("bsc:0.11").name
+    'BSC(0.11)'
+    """
+    name, _, given = text.partition(":")
+    if name not in FAMILIES:
+        raise InputError(f"there is no family {name!r} of channels; there are {family_list()}")
+    make, parameters = FAMILIES[name]
+    try:
+        numbers = [_number(part) for part in given.split(",")]
+        return make(*numbers)
+    except (TypeError, ValueError) as error:
+        why = f" ({error})" if isinstance(error, InputError) else ""
+        raise InputError(f"a channel of this family is written {name}:{parameters}; it is {text!r}{why}") from None
+
+
+def _number(text: str) -> float:
+    """A whole number stays one, as alphabets must be."""
+    return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
 
 
 def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:

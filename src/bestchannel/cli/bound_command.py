@@ -10,7 +10,6 @@ from rich.table import Table
 
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_channels
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 
@@ -42,7 +41,7 @@ def bound(
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
     """
-    read = read_channels(
+    read = options.known_channels(
         channels,
         normalize=normalize,
         transpose=transpose,

@@ -11,7 +11,6 @@ from rich.table import Table
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import read_channels
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""
@@ -38,7 +37,7 @@ def capacity(
     with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
     For counts of what was sent and received use `estimate`.
     """
-    read = read_channels(
+    read = options.known_channels(
         channels,
         normalize=normalize,
         transpose=transpose,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import live, options, terminal
-from bestchannel.counts import read_channels
 from bestchannel.errors import InputError
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.policies import Identification, OutOfSensesError, Policy, Sensor, Supply, identify
@@ -24,7 +23,10 @@ from bestchannel.sensing import Recording, Simulator
 @options.with_policy
 def identify_verb(
     simulate: Annotated[
-        Path | None, typer.Option(help="Known channels to sense by simulation.", **options.FILE)
+        list[Path] | None,
+        typer.Option(
+            help="Known channels to sense by simulation: a file, or bsc:0.11; may be repeated.", **options.FILE
+        ),
     ] = None,
     replay: Annotated[
         Path | None, typer.Option(help="A trial log to sense from, in its order.", **options.FILE)
@@ -101,10 +103,10 @@ def finish(
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
 
-def _source(simulate: Path | None, seed: int, replay: Replay | None) -> Simulation | Replay:
-    if simulate is not None and replay is None:
-        return Simulation(read_channels(simulate), seed, simulate)
-    if replay is not None and simulate is None:
+def _source(simulate: Sequence[Path] | None, seed: int, replay: Replay | None) -> Simulation | Replay:
+    if simulate and replay is None:
+        return Simulation(options.known_channels(simulate), seed, simulate[0] if len(simulate) == 1 else None)
+    if replay is not None and not simulate:
         return replay
     raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
 

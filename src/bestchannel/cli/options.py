@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,9 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.channels import Channel
+from bestchannel.channels.families import family_list, named_family
 from bestchannel.channels.sense_costs import sense_costs
+from bestchannel.counts import read_channels
 from bestchannel.counts.disk import read_bytes
 from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import ChannelLabels
@@ -27,7 +30,13 @@ from bestchannel.policies.catalogue import POLICIES
 FILE: dict[str, Any] = {"readable": False, "show_default": False}
 """Of every path: whether it can be read is found out, and said, where it is read."""
 
-Channels = Annotated[Path, typer.Argument(help="A file of channels, or - for standard input.", **FILE)]
+Channels = Annotated[
+    list[Path],
+    typer.Argument(
+        help=f"A file of channels, - for standard input, or channels of families, as bsc:0.11 z:0.2: {family_list()}.",
+        **FILE,
+    ),
+]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]
 MaxSenses = Annotated[int | None, typer.Option(help="Take no more senses than this.")]
@@ -92,6 +101,26 @@ Token = Annotated[
     typer.Option(help="The token, in place of that in the address.", envvar="BESTCHANNEL_TOKEN", show_default=False),
 ]
 """Of a service, for its clients."""
+
+
+def known_channels(places: Sequence[Path], **reading: Any) -> dict[str, Channel]:
+    """The channels of one file, read as the options say, or those that families name."""
+    if len(places) == 1 and not _is_family(places[0]):
+        return dict(read_channels(places[0], **reading))
+    for place in places:
+        if not _is_family(place):
+            raise InputError(f"{place}: give one file of channels, or channels of families alone: {family_list()}")
+    if given := [name.replace("_", "-") for name, value in reading.items() if value]:
+        raise InputError(f"--{given[0]} says how a file is read, and {places[0]} is none; leave it out")
+    found = {str(place): named_family(str(place)) for place in places}
+    if len(found) < len(places):
+        raise InputError("each channel must be named once; one of a family is named twice")
+    return found
+
+
+def _is_family(place: Path) -> bool:
+    """Whether a text names a channel of a family, known or not, and no file."""
+    return re.fullmatch(r"[a-z]+:[^/\\]*", str(place)) is not None and not place.exists()
 
 
 def parse_columns(text: str | None) -> dict[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
-from bestchannel.counts import LabelledCounts, read_channels, read_counts
+from bestchannel.counts import LabelledCounts, read_counts
 from bestchannel.counts.disk import errors_naming
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.errors import InputError
@@ -48,12 +49,13 @@ def plan(
         _show(result)
 
 
-def _guessed(path: Path) -> dict[str, Channel]:
-    """The channels of the file; of one that holds counts, their relative frequencies."""
-    if not path.is_file():  # a pipe, which gives its content once
-        return dict(read_channels(path))
+def _guessed(places: Sequence[Path]) -> dict[str, Channel]:
+    """The channels of the file, or of families; of a file that holds counts, their relative frequencies."""
+    path = places[0]
+    if len(places) > 1 or not path.is_file():  # a pipe gives its content once
+        return options.known_channels(places)
     try:
-        return dict(read_channels(path))
+        return options.known_channels(places)
     except InputError as error:
         try:
             pilot = read_counts(path)

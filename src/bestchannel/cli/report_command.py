@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import options, terminal
-from bestchannel.cli.record_files import record_of, refuse_options_for_counts
+from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import read_counts
 from bestchannel.counts.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate, estimate
-from bestchannel.report.provenance import Provenance
+from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
 
@@ -23,7 +23,8 @@ from bestchannel.runs.settings import refuse_wishes
 @terminal.verb
 def report(
     source: Annotated[
-        Path, typer.Argument(help="A run (RUN.db), what identify --json printed, or counts.", **options.FILE)
+        Path,
+        typer.Argument(help="A run (RUN.db), what identify or estimate --json printed, or counts.", **options.FILE),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", readable=False)] = Path(
         "report.html"
@@ -60,6 +61,9 @@ def report(
         if found is not None:
             refuse_options_for_counts(source, **promised, outputs=outputs, transpose=transpose, columns=columns)
             data, outcome = _of_record(source, found[0], about)
+        elif (printed := printed_estimate(source)) is not None:
+            refuse_options_for_counts(source, outputs=outputs, transpose=transpose, columns=columns)
+            data, outcome = _of_printed(source, printed, promised, about)
         else:
             reading = {
                 "outputs": options.parse_outputs(outputs),
@@ -102,18 +106,30 @@ def _of_record(path: Path, document: Any, about: Provenance) -> tuple[str, dict[
 def _of_counts(
     path: Path, reading: dict[str, Any], promised: dict[str, Any], about: Provenance
 ) -> tuple[str, dict[str, Any]]:
-    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
-
     with terminal.progress("bytes read") as progress:
         counts = read_counts(path, **reading, progress=progress)
     with terminal.progress("estimate") as progress:
         found = estimate(counts, **promised, progress=progress)
+    warnings = tuple(found.checks.warnings) if found.checks else ()
+    return _drawn(found, replace(about, source="counts", data=path.name, warnings=warnings))
+
+
+def _of_printed(
+    path: Path, document: dict[str, Any], promised: dict[str, Any], about: Provenance
+) -> tuple[str, dict[str, Any]]:
+    """The estimate again, from the counts that it holds: what else a file states need not be believed."""
+    with errors_naming(path):
+        counts = printed_counts(document)
+        stated = {"delta": document.get("delta", 0.05), "epsilon": document.get("epsilon", 0.0)}
+        stated |= {"design": document.get("design", "fixed"), "rank": document.get("order") is not None}
+        asked = stated | {key: value for key, value in promised.items() if value is not None}
+        with terminal.progress("estimate") as progress:
+            found = estimate(counts, **asked, progress=progress)
+    return _drawn(found, replace(about, source="counts", warnings=warnings_in(document.get("checks"))))
+
+
+def _drawn(found: Estimate, about: Provenance) -> tuple[str, dict[str, Any]]:
+    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
+
     senses = sum(channel.senses for channel in found.channels)
-    shown = counts_page(
-        counts, found, origin=replace(about, source="counts", data=path.name, warnings=_warnings(found))
-    )
-    return shown, {"best": found.verdict.best, "decided": found.verdict.decided, "senses": senses}
-
-
-def _warnings(found: Estimate) -> tuple[str, ...]:
-    return tuple(found.checks.warnings) if found.checks else ()
+    return counts_page(found, origin=about), {"best": found.best, "decided": found.decided, "senses": senses}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bestchannel.arrays import Integers, number_in
@@ -65,7 +65,7 @@ class ChannelEstimate:
     where that is not known. lower <= C <= upper is proved. `asymptotic` is not; it is None where it was never measured
     how often such an interval is right, and `withheld` says why. `paper` is the interval of [EBWGW24, Prop. 1], proved
     for counts fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows
-    and columns of the counts. Where the outputs were measured values, `binning` is how they were cut, and all this is
+    and columns of the `counts`. Where the outputs were measured values, `binning` is how they were cut, and all this is
     about the channel to the bins.
     """
 
@@ -84,6 +84,7 @@ class ChannelEstimate:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     binning: Binning | None
+    counts: tuple[tuple[int, ...], ...] = field(repr=False)
 
     @property
     def ceiling(self) -> float:
@@ -409,4 +410,5 @@ def _channel_estimate(
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,
+        counts=tuple(map(tuple, table.tolist())),
     )
