@@ -1,3 +1,3 @@
-"""Which version of the library this is: records name it, since another version may choose otherwise."""
+"""Which version of the library this is, as records say; whether they hold depends on the revision of their policy."""
 
 VERSION = "0.2.0"

@@ -210,7 +210,7 @@ def test_ends_enclose_the_estimate_and_stay_in_range(n_inputs, n_outputs, seed):
     counts = rng.integers(0, rng.choice([2, 20, 2000]), size=(n_inputs, n_outputs))
     counts[0, 0] += 1
     channel = bc.estimate({"a": counts})["a"]
-    normal = channel.asymptotic
+    normal = channel.asymptotic or bc.estimate({"a": [[50, 50]]})["a"].asymptotic
     ceiling = math.log2(min(n_inputs, n_outputs))
     assert 0.0 <= channel.lower <= channel.capacity <= channel.upper <= ceiling
     assert 0.0 <= normal.lower <= normal.capacity <= normal.upper <= ceiling
@@ -259,7 +259,25 @@ def test_approximate_interval_is_withheld_where_it_was_not_measured(counts, reas
     channel = bc.estimate({"a": counts})["a"]
     assert channel.withheld == reason
     assert channel.corrected is None
-    assert (channel.asymptotic.lower, channel.asymptotic.upper) == (0.0, 1.0)
+    assert channel.asymptotic is None
+
+
+FEW = {"good": [[9, 1], [1, 9]], "bad": [[500, 500], [400, 600]]}
+"""An approximate interval is withheld of the first."""
+
+
+def test_nothing_is_judged_by_intervals_that_are_withheld():
+    result = bc.estimate(FEW)
+    assert (result["good"].asymptotic is None, result["bad"].asymptotic is None) == (True, False)
+    assert result.asymptotic_verdict is None
+    assert result["good"].doubt == 0.25 * (result["good"].upper - result["good"].lower)
+
+
+def test_data_frame_lacks_the_ends_that_are_withheld():
+    frame = bc.estimate(FEW).to_frame()
+    assert frame.asymptotic_lower.isna().tolist() == frame.asymptotic_upper.isna().tolist() == [True, False]
+    assert frame.asymptotic_upper.dtype == float
+    assert bc.estimate({"good": FEW["good"]}).to_frame().asymptotic_lower.dtype == float
 
 
 def test_equal_counts_have_equal_approximate_intervals_and_errors_that_never_came_leave_a_width():

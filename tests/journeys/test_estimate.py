@@ -112,3 +112,17 @@ def test_counts_of_a_channel_called_audit_are_counts(tmp_path):
     path = tmp_path / "counts.json"
     path.write_text('{"channels": {"audit": [[95, 5], [5, 95]]}}')
     assert bestchannel("estimate", path, "--outputs", "0,1").returncode == 0
+
+
+def test_intervals_that_are_withheld_are_null_in_json_and_judge_nothing(tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("channel,x,y,count\na,0,0,9\na,0,1,1\na,1,0,1\na,1,1,9\nb,0,0,7\nb,0,1,3\nb,1,0,3\nb,1,1,7\n")
+    answer = bestchannel("estimate", few, "--json")
+    result = json.loads(answer.stdout)
+    assert [channel["asymptotic"] for channel in result["channels"]] == [
+        {"capacity": None, "lower": None, "upper": None}
+    ] * 2
+    assert result["asymptotic_verdict"] is None
+    shown = bestchannel("estimate", few).stdout
+    assert "withheld" in shown
+    assert "approximate intervals, not proved" not in shown

@@ -181,5 +181,53 @@ def test_options_for_counts_are_refused_for_a_record(folder):
         answer = bestchannel(verb, folder / source, *options)
         names = ", ".join(option for option in options if option.startswith("--"))
         assert answer.returncode == 1
-        assert f"{source}: {names} are options for counts, and this is the record of a policy" in answer.stderr
+        assert f"{source}: {names} are options for files of counts, and this is a result" in answer.stderr
         assert answer.stdout == ""
+
+
+TABLE = "channel,x,y,count\na,low,0,95\na,low,1,5\na,high,0,5\na,high,1,95\nb,low,0,70\nb,low,1,30\nb,high,0,30\nb,high,1,70\n"
+
+
+def words_of(folder, source, *options):
+    answer = bestchannel("report", source, "-o", folder / "r.html", "--json", *options)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout), Page((folder / "r.html").read_text()).words
+
+
+def test_what_estimate_printed_is_drawn_as_its_counts_are(tmp_path):
+    (tmp_path / "counts.csv").write_text(TABLE)
+    printed = tmp_path / "estimate.json"
+    printed.write_text(bestchannel("estimate", tmp_path / "counts.csv", "--json", "--delta", "0.01", "--rank").stdout)
+    told, words = words_of(tmp_path, printed)
+    of_counts, same = words_of(tmp_path, tmp_path / "counts.csv", "--delta", "0.01", "--rank")
+    assert {**told, "bytes": 0} == {**of_counts, "bytes": 0}
+    assert words.partition("Reproduce it")[0] == same.partition("Reproduce it")[0]
+    assert "Order" in words
+    assert "low" in words
+
+
+def test_estimate_of_binned_outputs_is_drawn_with_their_condition(tmp_path):
+    rows = "".join(f"{i % 2},{i % 2 + 0.3 * ((i * 37) % 11 - 5) / 5:.3f}\n" for i in range(600))
+    (tmp_path / "log.csv").write_text("x,y\n" + rows)
+    printed = tmp_path / "estimate.json"
+    printed.write_text(bestchannel("estimate", tmp_path / "log.csv", "--bins", 4, "--json").stdout)
+    assert "for binned outputs" in words_of(tmp_path, printed)[1]
+
+
+SPOILT = {
+    "without its counts": lambda channel: channel.pop("counts"),
+    "with counts that are none": lambda channel: channel.update(counts=[[1, -2], [3, 4]]),
+    "with other letters": lambda channel: channel.update(inputs=["0"]),
+    "with one name twice": lambda channel: channel.update(name="b"),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_printed_estimate_is_refused_in_a_sentence(tmp_path, spoil):
+    (tmp_path / "counts.csv").write_text(TABLE)
+    document = json.loads(bestchannel("estimate", tmp_path / "counts.csv", "--json").stdout)
+    SPOILT[spoil](document["channels"][0])
+    (tmp_path / "estimate.json").write_text(json.dumps(document))
+    answer = bestchannel("report", tmp_path / "estimate.json", "-o", tmp_path / "r.html")
+    assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
+    assert "estimate.json: " in answer.stderr

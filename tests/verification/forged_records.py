@@ -17,9 +17,12 @@ import numpy as np
 
 from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveChanSel, Request, Simulator, identify
 from bestchannel.channels import bsc, random_channel
+from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive.sampling import RULES
 from bestchannel.policies.adaptive.stakes import Bets, RivalStake
+from bestchannel.policies.identify import outcome
 from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
 from tests.verification.records import bets_of, falls
@@ -55,6 +58,39 @@ def options_of(rng, n_inputs):
     else:
         options["epsilon"] = float(rng.choice([0.05, 0.2]))
     return kind, options
+
+
+def whims(rng, policy):
+    """Limits that somebody sets, changes and takes back before an answer: of all senses, or of those of each input."""
+    for _ in range(rng.choice([0, 1, 2, 3, 4])):
+        more = int(rng.choice([0, 1, 40, 200, 1000, 10**6]))
+        each = None
+        if rng.random() < 0.4:
+            each = tuple(tuple(map(int, rng.choice([0, 10, 100, 1000], size=n))) for n, _ in policy.alphabets)
+        yield Supply(None if rng.random() < 0.3 else policy.senses + more, each)
+
+
+def with_whims(rng):
+    """A record of a policy whose limits were changed all the time, also after its last answer."""
+    channels = channels_of(rng)
+    kind, options = options_of(rng, channels[0].n_inputs)
+    sensor = Simulator(channels, rng=rng)
+    policy = kind(sensor.alphabets, **options)
+    for _ in range(rng.integers(1, 12)):
+        limits = list(whims(rng, policy))
+        if rng.random() < 0.3:
+            limits.append(policy.limits[-1][1] if policy.limits else Supply())
+        for supply in limits:
+            policy.limit(supply)
+        if (request := policy.ask()) is None:
+            policy.limit(Supply())
+            if (request := policy.ask()) is None:
+                break
+        policy.tell(Observation(request.number, sensor(request)))
+    for supply in whims(rng, policy):
+        policy.limit(supply)
+    parties = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
+    return written(outcome(policy, parties, inferred_outputs=False))
 
 
 def honest(rng):
@@ -258,13 +294,23 @@ def changed(value, rng):
     return value * (1.0 + 1e-3) + 1e-3 if isinstance(value, float) else f"{value}x"
 
 
-def one_entry(rng):
-    """One number or text, anywhere, is another one."""
-    result = honest(rng)
-    *path, last = one_of(rng, list(leaves_of(result)))
+WHO_WROTE_IT = ("audit", "version")
+"""Decides nothing."""
+
+
+def one_entry(rng, make=honest, spared=(WHO_WROTE_IT,)):
+    """One number or text, anywhere but at the places that are spared, is another one."""
+    result = make(rng)
+    leaves = [path for path in leaves_of(result) if not any(path[: len(place)] == place for place in spared)]
+    *path, last = one_of(rng, leaves)
     place = functools.reduce(lambda inside, key: inside[key], path, result)
     place[last] = changed(place[last], rng)
     return result
+
+
+def one_entry_with_whims(rng):
+    """The same in a record whose limits were changed all the time."""
+    return one_entry(rng, with_whims)
 
 
 FORGERIES = [
@@ -290,19 +336,22 @@ def main():
     parser.add_argument("--forged", type=int, default=1000)
     parser.add_argument("--honest", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--whims", action="store_true", help="honest records with limits that change all the time")
     given = parser.parse_args()
+    given.make = with_whims if given.whims else honest
+    kinds = [one_entry_with_whims] if given.whims else FORGERIES
     seeds = np.random.SeedSequence(given.seed).spawn(2)
     made, good, accepted = Counter(), Counter(), Counter()
     for number, seed in enumerate(seeds[0].spawn(given.forged)):
-        forge = FORGERIES[number % len(FORGERIES)]
+        forge = kinds[number % len(kinds)]
         found, valid = judged(forge(np.random.default_rng(seed)))
         made[forge], good[forge], accepted[forge] = made[forge] + 1, good[forge] + found, accepted[forge] + valid
     print(f"{'forgery':20}{'made':>8}{'evidence found':>18}{'accepted':>12}")
-    for forge in FORGERIES:
+    for forge in kinds:
         print(f"{forge.__name__:20}{made[forge]:8}{good[forge]:18}{accepted[forge]:12}")
     refused = decided = 0
     for seed in seeds[1].spawn(given.honest):
-        result = honest(np.random.default_rng(seed))
+        result = given.make(np.random.default_rng(seed))
         verdict = verify(result)
         decided += result["decided"]
         refused += not verdict.valid

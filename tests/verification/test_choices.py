@@ -1,15 +1,29 @@
 """A record holds only with the choices that its policy makes: what was picked afterwards is refused."""
 
 import copy
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bestchannel import InputError
-from bestchannel.release import VERSION
+from bestchannel import Adaptive, InputError, Policy
+from bestchannel.channels import bsc
+from bestchannel.policies.catalogue import POLICIES
+from bestchannel.runs.results import as_document, from_document
 from bestchannel.verification import verify
-from tests.verification.forged_records import FORGERIES, hindsight_sizes, honest, judged, one_entry
-from tests.verification.records import bets_of, record
+from bestchannel.verification.choices import WORDED
+from tests.verification.forged_records import (
+    FORGERIES,
+    WHO_WROTE_IT,
+    hindsight_sizes,
+    honest,
+    judged,
+    one_entry,
+    one_entry_with_whims,
+    with_whims,
+)
+from tests.verification.records import bets_of, document, record
 
 
 def first_bet(result):
@@ -18,9 +32,9 @@ def first_bet(result):
     return next(iter(bets_of(step).values()))
 
 
-@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+@pytest.mark.parametrize("forge", [*FORGERIES, one_entry_with_whims], ids=lambda forge: forge.__name__)
 def test_forged_record_is_not_accepted(forge):
-    seeds = range(3 if forge is not one_entry else 30)
+    seeds = range(30 if forge in (one_entry, one_entry_with_whims) else 3)
     verdicts = [judged(forge(np.random.default_rng(seed))) for seed in seeds]
     assert [valid for _, valid in verdicts] == [False] * len(seeds)
 
@@ -37,26 +51,97 @@ def test_honest_record_is_accepted(seed):
     assert verify(honest(np.random.default_rng(1000 + seed))).failure is None
 
 
-@pytest.mark.parametrize("version", ["0.1.0", None])
-def test_choices_of_another_version_are_taken_on_trust(version):
+def test_record_whose_limits_were_changed_several_times_before_an_answer_is_accepted():
+    records = [with_whims(np.random.default_rng(seed)) for seed in range(60)]
+    assert any(result["decided"] for result in records)
+    assert any(len(result["audit"]["limits"]) > 3 for result in records)
+    assert [verify(result).failure for result in records] == [None] * len(records)
+
+
+KEPT = sorted((Path(__file__).parent / "records-0.2.0").glob("*.json"))
+"""Records that 0.2.0 wrote; should a policy choose otherwise one day, its revision must say so."""
+
+
+def test_kept_records_are_of_all_policies():
+    assert {json.loads(path.read_text())["policy"] for path in KEPT} == set(POLICIES)
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_record_of_an_earlier_version_is_valid(path):
+    result = json.loads(path.read_text())
+    assert "revision" not in result["audit"]
+    assert verify(result).failure is None
+    assert as_document(from_document(result))["best"] == result["best"]
+
+
+NOT_PROTECTED = [WHO_WROTE_IT, ("audit", "inferred_outputs"), ("checks",), ("source",), *((key,) for key in WORDED)]
+"""In a record of another version, as docs/theory/certificate.md says."""
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_record_of_an_earlier_version_that_was_changed_is_refused(path):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        assert not judged(one_entry(rng, lambda _: json.loads(path.read_text()), NOT_PROTECTED))[1]
+
+
+def test_release_that_changes_no_decision_leaves_records_valid(monkeypatch):
+    results = record("binary"), record("best-chan-id")
+    monkeypatch.setattr("bestchannel.verification.choices.VERSION", "9.0.0")
+    monkeypatch.setattr("bestchannel.policies.policy.promise", lambda *_: "in other words")
+    assert [verify(result).failure for result in results] == [None, None]
+
+
+@pytest.mark.parametrize("revision", [7, None])
+def test_choices_of_another_revision_are_taken_on_trust(revision):
     result = record("binary")
-    result["audit"]["version"] = version
+    result["audit"]["revision"], result["audit"]["version"] = revision, "0.1.0"
     verdict = verify(result)
     assert (verdict.valid, verdict.choices, verdict.checks) == (False, "trusted", ("structure", "adaptive"))
     assert verdict.claim.endswith("error probability of at most 0.05, if its choices are trusted")
     assert "fixed before their answers is taken on trust" in verdict.failure
-    assert f"this is version {VERSION}; verify the record with the version that made it" in verdict.failure
+    named = "revision 7" if revision else "a revision that it does not name"
+    assert f"since {named} of the policy adaptive chose them and this is revision 1" in verdict.failure
+    assert verdict.failure.endswith("verify the record with bestchannel 0.1.0")
 
 
-def test_record_without_a_version_is_that_of_another():
+def test_record_without_revision_and_version_is_taken_on_trust():
     result = record("binary")
-    del result["audit"]["version"]
-    assert "a version that it does not name of bestchannel" in verify(result).failure
+    del result["audit"]["version"], result["audit"]["revision"]
+    assert verify(result).failure.endswith("verify the record with the version of bestchannel that wrote it")
+
+
+def test_policy_that_was_revised_does_not_replay_records_from_before(monkeypatch):
+    result = record("binary")
+    monkeypatch.setattr(Adaptive, "revision", 2)
+    assert verify(result).choices == "trusted"
+    assert record_of_now()["audit"]["revision"] == 2
+    assert verify(record_of_now()).valid
+
+
+def record_of_now():
+    return document(Adaptive, [bsc(0.05), bsc(0.3)], {})
+
+
+class OfAnotherPackage(Policy):
+    """Decides nothing, in the fourth way of doing so."""
+
+    name, guarantee, revision = "idle", "none", 4
+
+    def _script(self):
+        yield {0: (1, 1)}
+        return None
+
+
+def test_record_has_the_revision_of_a_policy_of_another_package():
+    result = document(OfAnotherPackage, [bsc(0.05), bsc(0.3)], {})
+    assert result["audit"]["revision"] == 4
+    assert "the policy must be one of adaptive" in verify(result).failure
 
 
 def test_trust_does_not_reach_to_the_evidence():
     result = record("binary")
-    result["audit"]["version"], result["delta"] = "0.1.0", 1e-9
+    result["audit"]["revision"], result["delta"] = 7, 1e-9
     assert (verify(result).choices, verify(result).claim) == (None, "nothing is proved")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 import numpy as np
 
@@ -127,6 +128,30 @@ def pseudo_capacity(
     return _solve_one(W, _tolerance(tol, rtol), rigorous, eta=eta)
 
 
+@overload
+def capacities(  # type: ignore[overload-overlap]  # a mapping is an object too, and is looked for first
+    stack: Mapping[str, object],
+    *,
+    tol: float = ...,
+    rtol: float | None = ...,
+    normalize: bool = ...,
+    workers: int | None = ...,
+    progress: Progress | None = ...,
+) -> dict[str, Capacity]: ...
+
+
+@overload
+def capacities(
+    stack: object,
+    *,
+    tol: float = ...,
+    rtol: float | None = ...,
+    normalize: bool = ...,
+    workers: int | None = ...,
+    progress: Progress | None = ...,
+) -> Capacities: ...
+
+
 def capacities(
     stack: object,
     *,
@@ -135,15 +160,16 @@ def capacities(
     normalize: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Capacities:
-    """The capacity of every channel of a stack, in bits per channel use, in parallel.
+) -> Capacities | dict[str, Capacity]:
+    """The capacity of every channel of a stack, or of a mapping, in bits per channel use, in parallel.
 
     Parameters
     ----------
     stack
         Rows of probabilities of shape (..., n_inputs, n_outputs). A CuPy, PyTorch or JAX array on a CUDA device is
         solved there, for channels of up to 8 inputs and 8 outputs. A Dask array is solved chunk by chunk, when its
-        answers are computed. Of an xarray.DataArray the last two dimensions are inputs and outputs.
+        answers are computed. Of an xarray.DataArray the last two dimensions are inputs and outputs. Or a mapping from
+        names to channels or rows, of any sizes.
     tol, rtol, normalize
         As in `capacity`.
     workers
@@ -157,7 +183,7 @@ def capacities(
     Capacities
         The brackets in bits as arrays of shape (...), and the distributions that prove them; of a stack on a device,
         arrays of its kind on that device; of a Dask array lazy ones, which `dask.compute(C)` computes together; of an
-        xarray.DataArray such arrays, with its dimensions and coordinates.
+        xarray.DataArray such arrays, with its dimensions and coordinates; of a mapping, the `Capacity` of each by name.
 
     Raises
     ------
@@ -171,10 +197,15 @@ def capacities(
     >>> C = capacities([[[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.1, 0.9]]])
     >>> C.value.round(6).tolist()
     [1.0, 0.531004]
+    >>> round(capacities({"good": [[0.9, 0.1], [0.1, 0.9]]})["good"].value, 6)
+    0.531004
     """
     tolerance = _tolerance(tol, rtol)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
+    if isinstance(stack, Mapping):
+        named = {name: _named_channel(name, channel, normalize) for name, channel in stack.items()}
+        return capacities_by_name(named, tol=tol, rtol=rtol, workers=workers, progress=progress)
     library = type(stack).__module__.partition(".")[0]
     if library == "xarray":
         return solve_named(
@@ -204,6 +235,7 @@ def capacities_by_name(
     tol: float = 1e-9,
     rtol: float | None = None,
     rigorous: bool = False,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Capacity]:
     """`capacity` of named channels of any sizes: those of one size are solved together."""
@@ -220,9 +252,16 @@ def capacities_by_name(
             return f'channel "{names[c]}"'
 
         part = part_of(progress, len(answers), len(channels)) if progress else None
-        many = solve_stack(stack, _tolerance(tol, rtol), name=name_of, workers=usable_cores(), progress=part)
+        tolerance = _tolerance(tol, rtol)
+        many = solve_stack(stack, tolerance, name=name_of, workers=workers or usable_cores(), progress=part)
         answers.update(zip(names, map(many.at, range(len(names))), strict=True))
     return {name: answers[name] for name in channels}
+
+
+def _named_channel(name: str, channel: object, normalize: bool) -> Channel:
+    if isinstance(channel, Channel):
+        return channel
+    return Channel.from_rows(channel, name=str(name), normalize=normalize)
 
 
 def _one_after_the_other(

@@ -7,6 +7,7 @@ textbook formula; signal-to-noise ratios are in decibels.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,32 +17,144 @@ from bestchannel.errors import InputError
 
 
 def bsc(p: float) -> Channel:
-    """Binary symmetric channel: flips its input with probability p. C = 1 - h(p) [CT06, 7.1.4]."""
+    """Binary symmetric channel: flips its input with probability p. C = 1 - h(p) [CT06, 7.1.4].
+
+    Parameters
+    ----------
+    p
+        The probability of an error, in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs and outputs 0, 1.
+
+    Raises
+    ------
+    InputError
+        Where a probability is not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> round(bc.capacity(bc.bsc(0.11)).value, 6)
+    0.500084
+    """
     p = number_in(p, "the crossover probability p", low=0.0, high=1.0, low_open=False)
     return Channel.from_rows([[1 - p, p], [p, 1 - p]], name=f"BSC({p:g})")
 
 
 def bec(e: float) -> Channel:
-    """Binary erasure channel: erases its input with probability e. C = 1 - e [CT06, 7.1.5]."""
+    """Binary erasure channel: erases its input with probability e. C = 1 - e [CT06, 7.1.5].
+
+    Parameters
+    ----------
+    e
+        The probability of an erasure, in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs 0, 1 and outputs 0, ?, 1.
+
+    Raises
+    ------
+    InputError
+        Where a probability is not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> round(bc.capacity(bc.bec(0.25)).value, 6)
+    0.75
+    """
     e = number_in(e, "the erasure probability e", low=0.0, high=1.0, low_open=False)
     return Channel.from_rows([[1 - e, e, 0], [0, e, 1 - e]], name=f"BEC({e:g})", outputs=["0", "?", "1"])
 
 
 def z_channel(q: float) -> Channel:
-    """Z-channel: 0 is kept, 1 becomes 0 with probability q. C = log2(1 + (1-q) q^(q/(1-q)))."""
+    """Z-channel: 0 is kept, 1 becomes 0 with probability q. C = log2(1 + (1-q) q^(q/(1-q))).
+
+    Parameters
+    ----------
+    q
+        The probability that 1 becomes 0, in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs and outputs 0, 1.
+
+    Raises
+    ------
+    InputError
+        Where a probability is not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> round(bc.capacity(bc.z_channel(0.5)).value, 6)
+    0.321928
+    """
     q = number_in(q, "the probability q that 1 becomes 0", low=0.0, high=1.0, low_open=False)
     return Channel.from_rows([[1, 0], [q, 1 - q]], name=f"Z({q:g})")
 
 
 def binary_asymmetric(a: float, b: float) -> Channel:
-    """Binary channel with P(1|0) = a and P(1|1) = b."""
+    """Binary channel with P(1|0) = a and P(1|1) = b.
+
+    Parameters
+    ----------
+    a, b
+        P(1|0) and P(1|1), in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs and outputs 0, 1.
+
+    Raises
+    ------
+    InputError
+        Where a probability is not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.binary_asymmetric(0.1, 0.8).W.tolist()
+    [[0.9, 0.1], [0.19999999999999996, 0.8]]
+    """
     a = number_in(a, "the probability a = P(1|0)", low=0.0, high=1.0, low_open=False)
     b = number_in(b, "the probability b = P(1|1)", low=0.0, high=1.0, low_open=False)
     return Channel.from_rows([[1 - a, a], [1 - b, b]], name=f"BAC({a:g},{b:g})")
 
 
 def q_ary_symmetric(q: int, p: float) -> Channel:
-    """q-ary symmetric channel: errs with probability p, evenly. C = log2 q - h(p) - p log2(q-1)."""
+    """q-ary symmetric channel: errs with probability p, evenly. C = log2 q - h(p) - p log2(q-1).
+
+    Parameters
+    ----------
+    q
+        The number of letters, at least 2.
+    p
+        The probability of an error, in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs and outputs 0, 1, …, q-1.
+
+    Raises
+    ------
+    InputError
+        Where q is no whole number >= 2, or p not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> round(bc.capacity(bc.q_ary_symmetric(4, 0.0)).value, 6)
+    2.0
+    """
     q = _whole(q, "the alphabet size q", at_least=2)
     p = number_in(p, "the error probability p", low=0.0, high=1.0, low_open=False)
     W = np.full((q, q), p / (q - 1))
@@ -53,6 +166,29 @@ def noisy_typewriter(q: int, p: float = 0.5) -> Channel:
     """Noisy typewriter: each of q letters is kept or, with probability p, becomes the next.
 
     C = log2 q - h(p) [CT06, 7.1.3 for p = 1/2].
+
+    Parameters
+    ----------
+    q
+        The number of letters, at least 2.
+    p
+        The probability of the next letter, in [0, 1].
+
+    Returns
+    -------
+    Channel
+        With inputs and outputs 0, 1, …, q-1.
+
+    Raises
+    ------
+    InputError
+        Where q is no whole number >= 2, or p not in [0, 1].
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> round(2 ** bc.capacity(bc.noisy_typewriter(26)).value, 6)
+    13.0
     """
     q = _whole(q, "the alphabet size q", at_least=2)
     p = number_in(p, "the probability p of the next letter", low=0.0, high=1.0, low_open=False)
@@ -81,6 +217,31 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
     Without `n_outputs` the receiver decides hard (nearest amplitude); with it, it reports
     one of `n_outputs` equal bins that cover the amplitudes and three deviations beyond
     (soft decision), the outer two unbounded.
+
+    Parameters
+    ----------
+    order
+        The number of amplitudes, at least 2.
+    snr_db
+        The ratio of signal to noise, in decibels.
+    n_outputs
+        The number of bins, at least 2; None decides hard.
+
+    Returns
+    -------
+    Channel
+        With the amplitudes as inputs.
+
+    Raises
+    ------
+    InputError
+        Where a number is out of range.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.awgn_pam(4, 12.0, n_outputs=16).W.shape
+    (4, 16)
     """
     order = _whole(order, "the order of the modulation", at_least=2)
     sigma = 10.0 ** (-number_in(snr_db, "snr_db", low=-300.0, high=300.0) / 20.0)
@@ -100,6 +261,31 @@ def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None
     """Square quadrature-amplitude modulation over complex white Gaussian noise, quantised.
 
     Two independent `awgn_pam` of order sqrt(order) at the same ratio, one an axis.
+
+    Parameters
+    ----------
+    order
+        The number of points: 4, 9, 16, 25, …
+    snr_db
+        The ratio of signal to noise, in decibels.
+    n_outputs_per_axis
+        The number of bins along each axis; None decides hard.
+
+    Returns
+    -------
+    Channel
+        With pairs of amplitudes as inputs.
+
+    Raises
+    ------
+    InputError
+        Where a number is out of range, or the order is no square.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.awgn_qam(16, 15.0).W.shape
+    (16, 16)
     """
     order = _whole(order, "the order of the modulation", at_least=4)
     side = math.isqrt(order)
@@ -118,6 +304,31 @@ def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = N
 
     The last output collects every count >= `max_count`, by default the smallest count
     that the brightest input passes with probability below 1e-12.
+
+    Parameters
+    ----------
+    intensities
+        The mean count of every input, at least 0.
+    dark
+        The mean count without light.
+    max_count
+        The count from which on all are taken together.
+
+    Returns
+    -------
+    Channel
+        With the intensities as inputs.
+
+    Raises
+    ------
+    InputError
+        Where a number is out of range.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.poisson([0.0, 5.0], max_count=3).outputs
+    ('0', '1', '2', '>=3')
     """
     from scipy import special  # deferred: importing scipy.special would slow down every import of the package
 
@@ -143,6 +354,48 @@ def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = N
         inputs=[f"{rate:g}" for rate in rates],
         outputs=outputs,
     )
+
+
+FAMILIES: dict[str, tuple[Callable[..., Channel], str]] = {
+    "bsc": (bsc, "p"),
+    "bec": (bec, "e"),
+    "z": (z_channel, "q"),
+    "bac": (binary_asymmetric, "a,b"),
+    "qsc": (q_ary_symmetric, "q,p"),
+    "typewriter": (noisy_typewriter, "q,p"),
+    "pam": (awgn_pam, "order,snr_db"),
+    "qam": (awgn_qam, "order,snr_db"),
+    "poisson": (lambda *intensities: poisson(intensities), "intensity,intensity,…"),
+}
+"""Families by short names, as a text names a channel: bsc:0.11."""
+
+
+def family_list() -> str:
+    """All families with their parameters, as people write them."""
+    return ", ".join(f"{name}:{parameters}" for name, (_, parameters) in FAMILIES.items())
+
+
+def named_family(text: str) -> Channel:
+    """The channel that a text such as bsc:0.11 or qam:16,12 names, or an `InputError` that lists the families.
+
+    >>> named_family("bsc:0.11").name
+    'BSC(0.11)'
+    """
+    name, _, given = text.partition(":")
+    if name not in FAMILIES:
+        raise InputError(f"there is no family {name!r} of channels; there are {family_list()}")
+    make, parameters = FAMILIES[name]
+    try:
+        numbers = [_number(part) for part in given.split(",")]
+        return make(*numbers)
+    except (TypeError, ValueError) as error:
+        why = f" ({error})" if isinstance(error, InputError) else ""
+        raise InputError(f"a channel of this family is written {name}:{parameters}; it is {text!r}{why}") from None
+
+
+def _number(text: str) -> float:
+    """A whole number stays one, as alphabets must be."""
+    return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
 
 
 def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:

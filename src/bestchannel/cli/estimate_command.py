@@ -95,7 +95,10 @@ def _sensed_by_a_policy(path: Path, document: Any, design: options.DesignChoice 
 
 
 def _as_json(result: Estimate) -> dict[str, Any]:
-    return {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    document = {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
+        channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
+    return document
 
 
 def _show(result: Estimate) -> None:
@@ -115,7 +118,7 @@ def _show(result: Estimate) -> None:
             f"{channel.senses:,}",
             f"{channel.capacity:.4f}",
             f"{channel.lower:.4f} … {channel.upper:.4f}",
-            "withheld" if channel.withheld else f"{approximate.lower:.4f} … {approximate.upper:.4f}",
+            f"{approximate.lower:.4f} … {approximate.upper:.4f}" if approximate else "withheld",
             places[channel.name].words if places else _less_bias(channel),
         )
     terminal.show_table(table)
@@ -124,7 +127,7 @@ def _show(result: Estimate) -> None:
     for reason in sorted({c.withheld for c in channels if c.withheld}):
         terminal.note(f"approximate intervals are withheld: {reason}")
     terminal.say(sentence(result.verdict, len(channels), result.epsilon, result.delta))
-    if not result.verdict.decided:
+    if not result.verdict.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")
     _say_why_decided(result)

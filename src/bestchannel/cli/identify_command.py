@@ -26,7 +26,9 @@ from bestchannel.sensing import Recording, Simulator
 def identify_verb(
     simulate: Annotated[
         list[Path] | None,
-        typer.Option(help="Known channels to sense by simulation; again for several files.", **options.FILE),
+        typer.Option(
+            help="Known channels to sense by simulation: a file, or bsc:0.11; again for several.", **options.FILE
+        ),
     ] = None,
     replay: Annotated[
         list[Path] | None,

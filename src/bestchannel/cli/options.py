@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.channels import Channel
+from bestchannel.channels.families import family_list
 from bestchannel.channels.sense_costs import sense_costs
 from bestchannel.cli.reading import describes_reading
 from bestchannel.counts.disk import read_bytes
@@ -27,7 +28,12 @@ FILE: dict[str, Any] = {"readable": False, "show_default": False}
 """Of every path: whether it can be read is found out, and said, where it is read."""
 
 Channels = Annotated[
-    list[Path], typer.Argument(help="Files of channels, a folder of them, or - for standard input.", **FILE)
+    list[Path],
+    typer.Argument(
+        help="Files of channels, a folder of them, - for standard input, or channels of families, as bsc:0.11 z:0.2:"
+        f" {family_list()}.",
+        **FILE,
+    ),
 ]
 Delta = Annotated[float, typer.Option(help="Largest probability of a wrong answer.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accept a channel within this many bits of the best.")]

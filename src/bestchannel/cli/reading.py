@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.channels import Channel
+from bestchannel.channels.families import named_family
 from bestchannel.cli import terminal
 from bestchannel.counts import LabelledCounts, read_channels, read_counts
 from bestchannel.counts.data_files import files_of
@@ -43,8 +45,18 @@ class Reading:
     def channels(self, paths: Sequence[Path]) -> dict[str, Channel]:
         """The known channels in the files."""
         self._refuse(_FOR_COUNTS, "counts and trial logs, and this verb takes the probabilities of known channels")
+        families, files = [path for path in paths if _is_family(path)], [p for p in paths if not _is_family(p)]
+        found = {str(path): named_family(str(path)) for path in families}
+        if len(found) < len(families):
+            raise InputError("each channel must be named once; one of a family is named twice")
+        if not files:
+            self._refuse(vars(self), f"files, and {families[0]} is none")
+            return found
         with terminal.progress("reading channels"):
-            return read_channels(paths, normalize=self.normalize, **self._anyway())
+            read = read_channels(files, normalize=self.normalize, **self._anyway())
+        if twice := found.keys() & read.keys():
+            raise InputError(f"each channel must be named once; {min(twice)} is named twice")
+        return found | read
 
     def counts(self, paths: Sequence[Path], *, order: bool) -> dict[str, LabelledCounts]:
         """The counts in the files, with the order of the senses if it is known and wanted."""
@@ -100,6 +112,11 @@ class Reading:
     def _refuse(self, keys: Iterable[str], what: str) -> None:
         if names := self._written(keys):
             raise InputError(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} for {what}; leave it out")
+
+
+def _is_family(path: Path) -> bool:
+    """Whether a text names a channel of a family, known or not, and no file."""
+    return re.fullmatch(r"[a-z]+:[^/\\]*", str(path)) is not None and not path.exists()
 
 
 def describes_reading(

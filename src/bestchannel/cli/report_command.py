@@ -13,12 +13,12 @@ import typer
 
 from bestchannel.cli import options, terminal
 from bestchannel.cli.reading import Reading
-from bestchannel.cli.record_files import record_of, refuse_options_for_counts
+from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
 from bestchannel.counts.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate, estimate
-from bestchannel.report.provenance import Provenance
+from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
 
@@ -29,7 +29,7 @@ def report(
     source: Annotated[
         list[Path],
         typer.Argument(
-            help="A run (RUN.db), what identify --json printed, or files of counts, or a folder of them.",
+            help="A run (RUN.db), what identify or estimate --json printed, or files of counts, or a folder of them.",
             **options.FILE,
         ),
     ],
@@ -68,10 +68,14 @@ def report(
         about = _completed(about, files, output, title, note)
         promised = {"delta": delta, "epsilon": epsilon, "design": design and design.value, "rank": rank or None}
         given = {key: value for key, value in promised.items() if value is not None}
+        printed = printed_estimate(files[0]) if len(files) == 1 and files[0].is_file() else None
+        for_counts = reading.given() + ["--no-checks"] * no_checks
         if found is not None:
-            unread = [f"--{key}" for key in given] + reading.given() + ["--no-checks"] * no_checks
-            refuse_options_for_counts(files[0], unread)
+            refuse_options_for_counts(files[0], [f"--{key}" for key in given] + for_counts)
             data, outcome = _of_record(files[0], found[0], about)
+        elif printed is not None:
+            refuse_options_for_counts(files[0], for_counts)
+            data, outcome = _of_printed(files[0], printed, given, about)
         else:
             counts = reading.counts(files, order=not no_checks)
             data, outcome = _of_counts(counts, given, about)
@@ -112,15 +116,29 @@ def _of_record(path: Path, document: Any, about: Provenance) -> tuple[str, dict[
 def _of_counts(
     counts: dict[str, LabelledCounts], promised: dict[str, Any], about: Provenance
 ) -> tuple[str, dict[str, Any]]:
-    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
-
     with terminal.progress("estimate") as progress:
         found = estimate(counts, **promised, progress=progress)
+    warnings = tuple(found.checks.warnings) if found.checks else ()
+    return _drawn(found, replace(about, source="counts", warnings=warnings))
+
+
+def _of_printed(
+    path: Path, document: dict[str, Any], promised: dict[str, Any], about: Provenance
+) -> tuple[str, dict[str, Any]]:
+    """The estimate again, from the counts that it holds: what else a file states need not be believed."""
+    with errors_naming(path):
+        counts = printed_counts(document)
+        stated = {"delta": document.get("delta", 0.05), "epsilon": document.get("epsilon", 0.0)}
+        stated |= {"design": document.get("design", "fixed"), "rank": document.get("order") is not None}
+        with terminal.progress("estimate") as progress:
+            found = estimate(counts, **(stated | promised), progress=progress)
+    return _drawn(found, replace(about, source="counts", warnings=warnings_in(document.get("checks"))))
+
+
+def _drawn(found: Estimate, about: Provenance) -> tuple[str, dict[str, Any]]:
+    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
+
     senses = sum(channel.senses for channel in found.channels)
     with terminal.progress("drawing the report"):
-        shown = counts_page(counts, found, origin=replace(about, source="counts", warnings=_warnings(found)))
-    return shown, {"best": found.verdict.best, "decided": found.verdict.decided, "senses": senses}
-
-
-def _warnings(found: Estimate) -> tuple[str, ...]:
-    return tuple(found.checks.warnings) if found.checks else ()
+        shown = counts_page(found, origin=about)
+    return shown, {"best": found.best, "decided": found.decided, "senses": senses}

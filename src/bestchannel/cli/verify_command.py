@@ -25,7 +25,7 @@ def verify_verb(
 
     Its evidence is found from its counts and stakes by code that shares nothing with the policies. Then the policy is
     told the answers once more: what it asks and stakes must be what the record has. Exit code 3 where the record does
-    not hold, with one sentence that says what fails and where, and where another version of bestchannel chose the bets,
+    not hold, with one sentence that says what fails and where, and where another revision of the policy chose the bets,
     so that they are taken on trust. An undecided record claims how near to the best a channel is, or nothing.
     """
     with regular(result) as file, terminal.progress("checking the record"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bestchannel.arrays import Integers, number_in
@@ -62,10 +62,10 @@ class ChannelEstimate:
     """What the counts say of one channel, in bits.
 
     `capacity` is the plug-in estimate from the inputs that were sensed, `corrected` the same less its bias, or None
-    where that is not known. lower <= C <= upper is proved. `asymptotic` is not; `withheld` says why its ends are but 0
-    and the largest capacity there is, or is None. `paper` is the interval of [EBWGW24, Prop. 1], proved for counts
-    fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows and
-    columns of the counts. Where the outputs were measured values, `binning` is how they were cut, and all this is
+    where that is not known. lower <= C <= upper is proved. `asymptotic` is not; it is None where it was never measured
+    how often such an interval is right, and `withheld` says why. `paper` is the interval of [EBWGW24, Prop. 1], proved
+    for counts fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows
+    and columns of the `counts`. Where the outputs were measured values, `binning` is how they were cut, and all this is
     about the channel to the bins.
     """
 
@@ -78,12 +78,13 @@ class ChannelEstimate:
     upper: float
     positive: bool
     corrected: float | None
-    asymptotic: Asymptotic
+    asymptotic: Asymptotic | None
     withheld: str | None
     paper: Interval
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     binning: Binning | None
+    counts: tuple[tuple[int, ...], ...] = field(repr=False)
 
     @property
     def ceiling(self) -> float:
@@ -93,7 +94,7 @@ class ChannelEstimate:
     @property
     def doubt(self) -> float:
         """How far off the estimate may well be, in bits: a quarter of the approximate or the proved interval."""
-        known = self if self.withheld else self.asymptotic
+        known = self.asymptotic or self
         return 0.25 * (known.upper - known.lower)
 
 
@@ -112,7 +113,7 @@ class Estimate(Shown):
     verdict
         Which channel is the best by the proved intervals: `decided`, `best`, `candidates`, `more_senses`, `leader`.
     asymptotic_verdict
-        The same rule applied to the approximate intervals, which are not proved.
+        The same rule applied to the approximate intervals, which are not proved; None where one of them is withheld.
     channels
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
@@ -136,21 +137,31 @@ class Estimate(Shown):
     >>> result = bc.estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> print(str(result).splitlines()[0])
     channel  senses  capacity   lower   upper
-    >>> result["good"].senses
-    2000
+    >>> result["good"].senses, result.best, result.decided
+    (2000, 'good', True)
     """
 
     delta: float
     epsilon: float
     inferred_outputs: bool
     verdict: Verdict
-    asymptotic_verdict: Verdict
+    asymptotic_verdict: Verdict | None
     channels: tuple[ChannelEstimate, ...]
     differences: tuple[Difference, ...]
     checks: OrderChecks | None
     design: str
     shuffles: int | None
     order: ProvedOrder | None
+
+    @property
+    def best(self) -> str | None:
+        """The channel that is proved to be the best, None where the counts do not decide."""
+        return self.verdict.best
+
+    @property
+    def decided(self) -> bool:
+        """Whether the counts prove which channel is the best."""
+        return self.verdict.decided
 
     @property
     def guarantee(self) -> str:
@@ -183,7 +194,8 @@ class Estimate(Shown):
         Returns
         -------
         pandas.DataFrame
-            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not.
+            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not, and
+            are missing (NaN) where they are withheld.
 
         Raises
         ------
@@ -285,7 +297,6 @@ def estimate(
     checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
-    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels for a in [c.asymptotic]]
     gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
     part_done()
     bar = max(c.lower for c in channels) if recorded is None else -math.inf
@@ -297,7 +308,7 @@ def estimate(
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
         verdict=judge(proved, gaps, epsilon, senses, bar),
-        asymptotic_verdict=judge(rough, differences_of(rough), epsilon, senses, max(a.lower for a in rough)),
+        asymptotic_verdict=_asymptotic_verdict(channels, epsilon, senses),
         channels=channels,
         differences=gaps,
         checks=checked,
@@ -316,6 +327,13 @@ def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, 
         for rival in standings
         if rival is not leader
     )
+
+
+def _asymptotic_verdict(channels: Sequence[ChannelEstimate], epsilon: float, senses: int) -> Verdict | None:
+    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
+    if len(rough) < len(channels):
+        return None
+    return judge(rough, differences_of(rough), epsilon, senses, max(standing.lower for standing in rough))
 
 
 def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
@@ -396,14 +414,13 @@ def _channel_estimate(
         upper=max(min(upper, ceiling), capacity),
         positive=proved.positive,
         corrected=None if approximate.withheld else approximate.value,
-        asymptotic=Asymptotic(
-            approximate.value,
-            approximate.lower,
-            approximate.upper if found.complete and not approximate.withheld else ceiling,
-        ),
+        asymptotic=None
+        if approximate.withheld
+        else Asymptotic(approximate.value, approximate.lower, approximate.upper if found.complete else ceiling),
         withheld=approximate.withheld,
         paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,
+        counts=tuple(map(tuple, table.tolist())),
     )

@@ -202,6 +202,8 @@ def approximate_interval(found: CapacityAtCounts, alpha: float) -> Approximation
     nothing ever came but what did come, the lower end is also below what a rate of log(2/α) unseen events would leave.
     """
     ceiling = math.log2(min(found.n.shape)) if min(found.n.shape) > 1 else 0.0
+    if ceiling == 0.0 and found.complete:
+        return Approximation(0.0, 0.0, 0.0)
     if reason := _why_withheld(found.n):
         return Approximation(found.capacity, 0.0, ceiling, reason)
     if ceiling == 0.0:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
 
 import numpy as np
 
 from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
@@ -19,6 +21,16 @@ from bestchannel.release import VERSION
 
 Watch = Callable[[Status], None]
 """What is called after every answer."""
+
+
+OneSense = Callable[[Any, Any], Any]
+"""Senses once: from the name of a channel and an input to the output."""
+
+Declared = Mapping[Any, tuple[int | Sequence[Any], int | Sequence[Any]]]
+"""The inputs and outputs of every channel by name: how many, or what they are called."""
+
+BRIEF = 4
+"""Channels that a sensor shows of itself."""
 
 
 class OutOfSensesError(InputError):
@@ -60,9 +72,11 @@ class Sensor(Protocol):
 
 
 def identify(
-    sensor: Sensor,
-    policy: Policy,
+    sensor: Sensor | OneSense,
+    policy: Policy | None = None,
     *,
+    channels: Declared | None = None,
+    delta: float | None = None,
     max_senses: int | None = None,
     progress: Watch | None = None,
 ) -> Identification:
@@ -78,9 +92,15 @@ def identify(
     Parameters
     ----------
     sensor
-        What answers a request with counts: a `Simulator`, a `Recording`, or any other `Sensor`.
+        What answers a request with counts: a `Simulator`, a `Recording`, or any other `Sensor`. Where `channels` are
+        given, a function that senses once: called with the name of a channel and an input, it returns the output.
     policy
-        What decides where to sense, made for the alphabets of the sensor.
+        What decides where to sense, made for the alphabets of the sensor; None is `Adaptive` with `delta`.
+    channels
+        Of a function that senses once, the letters of every channel by name: {"link": (2, 3)} for inputs 0, 1 and
+        outputs 0, 1, 2, or {"link": (["low", "high"], ["0", "1", "lost"])}. An output beyond them is refused.
+    delta
+        Of the default policy, the largest probability of a wrong name; 0.05 unless it is given.
     max_senses
         Take no more senses than this; None sets no limit.
     progress
@@ -94,7 +114,8 @@ def identify(
     Raises
     ------
     InputError
-        Where the sensor's channels or answers do not fit the policy, or `max_senses` is no whole number >= 0.
+        Where the sensor's channels or answers do not fit the policy or what is declared, `delta` is given beside a
+        policy, or `max_senses` is no whole number >= 0.
     OutOfSensesError
         Where a recording cannot answer even the first request of a policy that takes no less; an `InputError` too.
 
@@ -105,18 +126,31 @@ def identify(
     >>> result = identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05))
     >>> result.best, result.guarantee
     ('good', 'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]')
+
+    A function that senses once, and the default policy:
+
+    >>> import random
+    >>> draw = random.Random(1)
+    >>> noise = {"good": 0.05, "bad": 0.3}
+    >>> identify(lambda channel, x: x ^ (draw.random() < noise[channel]), channels={"good": (2, 2), "bad": (2, 2)}).best
+    'good'
     """
+    answering: Any = sensor if channels is None else SingleSenses(sensor, channels)
+    if policy is None:
+        policy = _default_policy(answering, 0.05 if delta is None else delta)
+    elif delta is not None:
+        raise InputError("delta belongs to the policy, which has its own; give one of the two")
     whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
     if max_senses is not None and (not whole or max_senses < 0):
         raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
     max_senses = None if max_senses is None else int(max_senses)
-    parties, inferred_outputs = _told_about(sensor, policy)
-    policy.limit(_supply(sensor, policy, max_senses))
+    parties, inferred_outputs = _told_about(answering, policy)
+    policy.limit(_supply(answering, policy, max_senses))
     while (request := policy.ask()) is not None:
         if max_senses is not None and policy.senses + request.total > max_senses:
             break
         try:
-            counts = sensor(request)
+            counts = answering(request)
         except OutOfSensesError:
             if not policy.steps:
                 raise
@@ -125,6 +159,85 @@ def identify(
         if progress:
             progress(policy.steps[-1].status)
     return outcome(policy, parties, inferred_outputs=inferred_outputs)
+
+
+def _default_policy(sensor: Any, delta: float) -> Policy:
+    from bestchannel.policies.adaptive.adaptive_policy import Adaptive  # deferred: it builds on this room
+
+    parties: Sequence[ChannelLabels] | None = getattr(sensor, "parties", None)
+    if parties is None:
+        raise InputError(
+            "the letters of the channels must be known: give a policy made for them, or declare them for a function"
+            ' that senses once, as channels={"link": (2, 2)}'
+        )
+    return Adaptive([labels.alphabet for labels in parties], delta=delta)
+
+
+def channels_in_brief(parties: Sequence[ChannelLabels]) -> str:
+    """The first few channels with their sizes, and how many others there are."""
+    few = [f"{labels.key} ({labels.alphabet[0]}×{labels.alphabet[1]})" for labels in parties[:BRIEF]]
+    rest = len(parties) - BRIEF
+    return on_one_line(", ".join(few)) + (f" and {rest} others" if rest > 0 else "")
+
+
+class SingleSenses:
+    """A sensor made of a function that senses once: `sense(channel, input)` returns the output.
+
+    `channels` has the letters of each by name: how many inputs and outputs, which are then the numbers 0, 1, 2, …, or
+    what they are called; the function is given inputs, and gives outputs, as they are declared.
+    """
+
+    def __init__(self, sense: Any, channels: Declared) -> None:
+        if not callable(sense) or not isinstance(channels, Mapping) or not channels:
+            raise InputError(
+                "a function that senses once is called with a channel and an input, and its channels are a mapping as"
+                f' {{"link": (2, 2)}}; got {sense!r} and {channels!r}'
+            )
+        self._sense, self._letters = sense, [_letters(name, pair) for name, pair in channels.items()]
+        self.parties = [
+            ChannelLabels(name, tuple(map(str, inputs)), tuple(map(str, outputs)))
+            for name, (inputs, outputs) in zip(channels, self._letters, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return f"<SingleSenses of {channels_in_brief(self.parties)}>"
+
+    def __call__(self, request: Request) -> dict[int, Integers]:
+        """One call of the function for each sense."""
+        counts = {}
+        for channel, senses in request.senses.items():
+            inputs, outputs = self._letters[channel]
+            counts[channel] = table = np.zeros((len(inputs), len(outputs)), dtype=np.int64)
+            for x, wanted in enumerate(senses):
+                for _ in range(wanted):
+                    table[x, self._output(channel, inputs[x], outputs)] += 1
+        return counts
+
+    def _output(self, channel: int, letter: Any, outputs: Sequence[Any]) -> int:
+        name = self.parties[channel].key
+        answer = self._sense(name, letter)
+        try:
+            return outputs.index(answer)
+        except ValueError:
+            known = ", ".join(map(repr, outputs[:MOST_NAMED]))
+            raise InputError(
+                f"channel {name!r} must answer with one of its outputs, {known}; to input {letter!r} it answered"
+                f" {answer!r}; declare all outputs in channels="
+            ) from None
+
+
+def _letters(name: Hashable, pair: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The inputs and the outputs of a channel, as they were declared."""
+    inputs: Sequence[Any] = ()
+    outputs: Sequence[Any] = ()
+    with suppress(TypeError, ValueError):
+        inputs, outputs = (range(side) if isinstance(side, int) else list(side) for side in pair)
+    if not inputs or not outputs or any(len(set(map(str, side))) < len(side) for side in (inputs, outputs)):
+        raise InputError(
+            f"channel {name!r} must have numbers of inputs and outputs, as (2, 3), or lists of what they are called, no"
+            f" two the same; it has {pair!r}"
+        )
+    return inputs, outputs
 
 
 def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_outputs: bool) -> Identification:
@@ -146,7 +259,13 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         audit=Audit(
-            tuple(parties), policy.options, tuple(policy.steps), tuple(policy.limits), VERSION, inferred_outputs
+            channels=tuple(parties),
+            options=policy.options,
+            steps=tuple(policy.steps),
+            limits=tuple(policy.limits),
+            revision=policy.revision,
+            version=VERSION,
+            inferred_outputs=inferred_outputs,
         ),
     )
 

@@ -90,6 +90,12 @@ class Policy(ABC):
     name: ClassVar[str]
     """What people call the policy; the command line too, where it is one of the project."""
 
+    revision: ClassVar[int] = 1
+    """Raised with every change by which the same answers make the policy ask, stake or name something else.
+
+    Records carry it: the choices of a record are replayed by a policy of its revision, and by no other.
+    """
+
     candidates: tuple[int, ...]
     """The channels that are not ruled out."""
 
@@ -106,7 +112,7 @@ class Policy(ABC):
     """What was asked and told so far."""
 
     limits: list[tuple[int, Supply]]
-    """From which request on there was how much to be sensed, since the first: what `limit` was told."""
+    """From which request on there was how much to be sensed: the last that `limit` was told before each answer."""
 
     leader: int | None = None
     """The channel that looks best, where the policy has such a thing."""
@@ -147,6 +153,12 @@ class Policy(ABC):
         self._failure: str | None = None
         self._running = self._script()
         self._open = self._guarded(lambda: self._next(None))
+
+    def __repr__(self) -> str:
+        given = {"delta": self.delta, **({"epsilon": self.epsilon} if self.epsilon else {}), **self.options}
+        said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items())
+        channels = f"{len(self.alphabets)} channel{'s' * (len(self.alphabets) != 1)}"
+        return f"<{type(self).__name__} for {channels}, {said}, told {self.senses:,} senses>"
 
     @classmethod
     def reference(cls) -> str:
@@ -191,8 +203,12 @@ class Policy(ABC):
     @property
     def left(self) -> Supply:
         """What there still is to be sensed."""
-        whole = self.limits[-1][1] if self.limits else Supply()
-        return whole.less(self._senses_told)
+        return self._supply.less(self._senses_told)
+
+    @property
+    def _supply(self) -> Supply:
+        """All that there is to be sensed, what was sensed before included."""
+        return self.limits[-1][1] if self.limits else Supply()
 
     @property
     def spent_cost(self) -> float | None:
@@ -271,9 +287,10 @@ class Policy(ABC):
         """
         self._refuse_broken()
         supply.refuse_other(self.alphabets)
-        if supply != (self.limits[-1][1] if self.limits else Supply()):
-            now = self._answered + 1
-            self.limits = [*(each for each in self.limits if each[0] < now), (now, supply)]
+        if supply != self._supply:
+            before = [(request, each) for request, each in self.limits if request <= self._answered]
+            held = before[-1][1] if before else Supply()
+            self.limits = before if supply == held else [*before, (self._answered + 1, supply)]
             if callable(self._wanted):
                 self._open = self._guarded(self._request)
 

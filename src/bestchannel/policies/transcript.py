@@ -77,15 +77,16 @@ class Audit(Valued):
     """All that an outcome follows from: what the policy was, what it asked and was told.
 
     `options` are those that the policy was made with beyond delta and epsilon; `limits` is how much there was to be
-    sensed, and from which request on; `version` is that of the library whose
-    policy it was, None where a record does not say; `inferred_outputs` says that the outputs are only those that were
-    seen. Steps number the channels as here.
+    sensed, and from which request on; `revision` is that of the policy, None where a record does not say, and `version`
+    that of the library that wrote it; `inferred_outputs` says that the outputs are only those that were seen. Steps
+    number the channels as here.
     """
 
     channels: tuple[ChannelLabels, ...]
     options: Mapping[str, Any]
     steps: tuple[Step, ...]
     limits: tuple[tuple[int, Supply], ...]
+    revision: int | None
     version: str | None
     inferred_outputs: bool
 

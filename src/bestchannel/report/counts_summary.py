@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import numpy as np
 
-from bestchannel.counts import LabelledCounts
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Audit, ChannelLabels, Identification
 from bestchannel.report.summary import Measured, Summary, best_first
 
 
-def counts_summary(counts: Mapping[str, LabelledCounts], found: Estimate) -> Summary:
+def counts_summary(found: Estimate) -> Summary:
     """The channels with their counts, best first, and what `estimate` has found of them."""
-    estimates = {channel.name: channel for channel in found.channels}
     channels = [
-        Measured(name, c.inputs, c.outputs, c.counts, int(c.counts.sum()), estimates[name], None)
-        for name, c in counts.items()
+        Measured(c.name, c.inputs, c.outputs, np.array(c.counts, dtype=np.int64), c.senses, c, None)
+        for c in found.channels
     ]
     parties = tuple(ChannelLabels(channel.name, channel.inputs, channel.outputs) for channel in channels)
     result = Identification(
@@ -28,6 +26,6 @@ def counts_summary(counts: Mapping[str, LabelledCounts], found: Estimate) -> Sum
         epsilon=found.epsilon,
         guarantee=found.guarantee,
         candidates=found.verdict.candidates,
-        audit=Audit(parties, {}, (), (), None, found.inferred_outputs),
+        audit=Audit(parties, {}, (), (), None, None, found.inferred_outputs),
     )
     return Summary(result, tuple(best_first(channels, result)), (), found)

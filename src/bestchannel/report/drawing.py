@@ -35,11 +35,21 @@ def axes(*, width: float = 6.4, height: float = 4.2) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def picture(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
+Form = Literal["png", "svg", "pdf"]
+
+UNDATED: dict[Form, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What matplotlib would write into a file of itself and of the day."""
+
+
+def picture(figure: Figure, kind: Form) -> bytes:
     """The figure as a file, without a date, so that the same figure gives the same bytes."""
     from matplotlib import rc_context
 
     out = BytesIO()
     with rc_context({"svg.hashsalt": "bestchannel", "svg.fonttype": "none"}):
-        figure.savefig(out, format=kind, dpi=120, metadata={"Date": None} if kind == "svg" else {"Software": None})
+        figure.savefig(out, format=kind, dpi=120, metadata=UNDATED[kind])
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""The figures of the report with matplotlib: for papers and slides, as PNG, SVG or a `Figure` to work on.
+"""The figures of the report with matplotlib: for papers and slides, as PNG, SVG, PDF or a `Figure` to work on.
 
 >>> sorted(KINDS)
 ['candidates', 'capacities', 'channels', 'evidence', 'senses']
@@ -15,9 +15,11 @@ import numpy as np
 
 from bestchannel.counts.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError
+from bestchannel.intervals import Estimate
 from bestchannel.policies import Identification
+from bestchannel.report.counts_summary import counts_summary
 from bestchannel.report.course_figures import lasting, least_evidence, rival_tracks
-from bestchannel.report.drawing import axes, picture, require_matplotlib
+from bestchannel.report.drawing import Form, axes, picture, require_matplotlib
 from bestchannel.report.markup import shown
 from bestchannel.report.summary import Measured, Summary, summarise
 from bestchannel.report.wording import brief
@@ -27,32 +29,43 @@ if TYPE_CHECKING:
 
 Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
 
+OF_A_COURSE = ("candidates", "evidence")
+"""What is drawn over senses, request by request."""
+
+FORMS: dict[str, Form] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+
 ACCENT, MUTED = "#1d5bd6", "#59606d"
 MOST_ROWS, MOST_MATRICES = 30, 12
 """Channels of one figure: the best, first."""
 
 
-def draw(result: Identification, kind: Kind) -> Figure:
-    """One figure of an identification.
+def draw(result: Identification | Estimate, kind: Kind = "capacities") -> Figure:
+    """One figure of an identification, or of an estimate.
 
     `capacities` with both intervals; the `candidates` left, and the `evidence` against rivals, over senses; the
-    `senses` of each input; the matrices of the best `channels`.
+    `senses` of each input; the matrices of the best `channels`. Of an estimate there is no course to draw.
     """
     if kind not in KINDS:
         raise InputError(f"the kind of a figure must be one of {', '.join(KINDS)}; it is {kind!r}")
     require_matplotlib()
+    if isinstance(result, Estimate):
+        if kind in OF_A_COURSE:
+            raise InputError(f"an estimate has no course, so there are no {kind} to draw; draw capacities of it")
+        return KINDS[kind](counts_summary(result))
+    if not isinstance(result, Identification):
+        raise InputError(f"figures are drawn of an Identification or an Estimate; this is a {type(result).__name__}")
     if not result.audit.steps:
         raise InputError("nothing has been sensed yet, so there is nothing to draw")
     return KINDS[kind](summarise(result))
 
 
-def save(result: Identification, kind: Kind, path: str | os.PathLike[str]) -> None:
-    """Write the figure to a .png or .svg file; the same result gives the same bytes."""
+def save(result: Identification | Estimate, kind: Kind, path: str | os.PathLike[str]) -> None:
+    """Write the figure to a .png, .svg or .pdf file; the same result gives the same bytes."""
     target = Path(path)
     with errors_naming(target):
-        if target.suffix not in (".png", ".svg"):
-            raise InputError("a figure is written as .png or .svg, and this name ends otherwise")
-        write_bytes(target, picture(draw(result, kind), "png" if target.suffix == ".png" else "svg"))
+        if (form := FORMS.get(target.suffix.lower())) is None:
+            raise InputError("a figure is written as .png, .svg or .pdf, and this name ends otherwise")
+        write_bytes(target, picture(draw(result, kind), form))
 
 
 def _capacities(summary: Summary) -> Figure:
@@ -62,8 +75,9 @@ def _capacities(summary: Summary) -> Figure:
         found, colour = channel.estimate, ACCENT if channel.ruled_out_after is None else MUTED
         assert found  # filtered above
         ax.plot([found.lower, found.upper], [row, row], "|-", color=colour, linewidth=1.2, markersize=8)
-        normal = found.asymptotic
-        ax.plot([normal.lower, normal.upper], [row, row], color=colour, alpha=0.3, linewidth=7, solid_capstyle="butt")
+        if normal := found.asymptotic:
+            ends = [normal.lower, normal.upper]
+            ax.plot(ends, [row, row], color=colour, alpha=0.3, linewidth=7, solid_capstyle="butt")
         ax.plot(found.capacity, row, "o", color=colour, markersize=5)
     ax.set_yticks(range(len(channels)), [_label(channel) for channel in channels])
     ax.invert_yaxis()

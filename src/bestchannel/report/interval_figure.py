@@ -72,9 +72,10 @@ def _row(name: str, found: ChannelEstimate | None, number: int, axis: Axis, mark
 def hint(name: str, estimate: ChannelEstimate) -> str:
     """All numbers of one row."""
     normal = estimate.asymptotic
+    ends = f"{bits(normal.lower)} … {bits(normal.upper)}" if normal else f"withheld ({estimate.withheld})"
     return (
         f"{name}: {bits(estimate.capacity)} bits; proved {bits(estimate.lower)} … {bits(estimate.upper)};"
-        f" approximate, not proved, {bits(normal.lower)} … {bits(normal.upper)}; {several(estimate.senses, 'sense')}"
+        f" approximate, not proved, {ends}; {several(estimate.senses, 'sense')}"
     )
 
 
@@ -86,14 +87,23 @@ def _hinted(content: Sequence[Html], number: int, name: str, words: str, marked:
 
 def _marks(estimate: ChannelEstimate, axis: Axis, middle: int) -> list[Html]:
     low, high = axis.place(estimate.lower), axis.place(estimate.upper)
-    normal = estimate.asymptotic
-    width = 100.0 * max(axis.share(normal.upper) - axis.share(normal.lower), 0.0)
     return [
-        lone("rect", x=axis.place(normal.lower), y=middle - 5, width=f"{width:.2f}%", height=10, rx=2, class_="normal"),
+        _bar(estimate, axis, middle),
         lone("line", x1=low, x2=high, y1=middle, y2=middle, class_="proved"),
         *(lone("line", x1=end, x2=end, y1=middle - 5, y2=middle + 5, class_="proved") for end in (low, high)),
         lone("circle", cx=axis.place(estimate.capacity), cy=middle, r=4, class_="estimate"),
     ]
+
+
+def _bar(estimate: ChannelEstimate, axis: Axis, middle: int) -> Html:
+    """The asymptotic interval; nothing where it is withheld."""
+    normal = estimate.asymptotic
+    if normal is None:
+        return joined([])
+    width = 100.0 * max(axis.share(normal.upper) - axis.share(normal.lower), 0.0)
+    return lone(
+        "rect", x=axis.place(normal.lower), y=middle - 5, width=f"{width:.2f}%", height=10, rx=2, class_="normal"
+    )
 
 
 def legend() -> Html:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.resources import files
 
-from bestchannel.counts import LabelledCounts
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Identification
 from bestchannel.report import sections
@@ -35,9 +34,9 @@ def page(result: Identification, *, origin: Provenance = UNKNOWN) -> str:
     return bare if record is None else _document(summary, origin.with_record(), findings, record)
 
 
-def counts_page(counts: Mapping[str, LabelledCounts], found: Estimate, *, origin: Provenance = UNKNOWN) -> str:
+def counts_page(found: Estimate, *, origin: Provenance = UNKNOWN) -> str:
     """The report on counts: what `estimate` has found of them, the channels, and where the senses went."""
-    summary = counts_summary(counts, found)
+    summary = counts_summary(found)
     found_order = sections.order(summary)
     shown = (sections.capacities(summary), *found_order, sections.senses(summary), sections.matrices(summary))
     return _document(summary, origin, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,8 +33,8 @@ def estimate_frame(result: Estimate) -> Frame:
             "capacity": c.capacity,
             "lower": c.lower,
             "upper": c.upper,
-            "asymptotic_lower": c.asymptotic.lower,
-            "asymptotic_upper": c.asymptotic.upper,
+            "asymptotic_lower": c.asymptotic.lower if c.asymptotic else math.nan,
+            "asymptotic_upper": c.asymptotic.upper if c.asymptotic else math.nan,
         }
         for c in result.channels
     ]

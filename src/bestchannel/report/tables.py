@@ -60,7 +60,8 @@ def capacity_table(channels: Sequence[Measured]) -> Html:
 def _capacity_row(channel: Measured) -> list[object]:
     after, found = channel.ruled_out_after, channel.estimate
     out = "–" if after is None else several(after, "sense")
-    keys = (found.capacity, found.lower, found.asymptotic.lower) if found else (-1.0, -1.0, -1.0)
+    normal = found.asymptotic if found else None
+    keys = (*((found.capacity, found.lower) if found else (-1.0, -1.0)), normal.lower if normal else -1.0)
     intervals = [Sortable(words, key) for words, key in zip(interval_cells(found), keys, strict=True)]
     last = Sortable(out, 1e300 if after is None else float(after))
     return [channel.name, *intervals, Sortable(whole(channel.senses), float(channel.senses)), last]
@@ -72,7 +73,7 @@ def interval_cells(found: ChannelEstimate | None) -> list[str]:
         return ["–"] * 3
     normal = found.asymptotic
     proved = f"{bits(found.lower)} … {bits(found.upper)}"
-    return [bits(found.capacity), proved, f"{bits(normal.lower)} … {bits(normal.upper)}"]
+    return [bits(found.capacity), proved, f"{bits(normal.lower)} … {bits(normal.upper)}" if normal else "withheld"]
 
 
 def course_table(summary: Summary) -> Html:

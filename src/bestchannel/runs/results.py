@@ -2,7 +2,7 @@
 
 {"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
  "nearly_best": {"channel", "within_bits"}, "cost", "channels": [{"name", "senses", "capacity", "lower", "upper"}],
- "audit": {"version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
+ "audit": {"revision", "version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
  "limits": [{"request", "max_senses", "recorded"}], "steps": [{"request", "senses", "stakes", "counts", "status"}],
  "seal"}}: whatever belongs to a channel stands under its name; a limit holds from its request on. The seal is the
 SHA-256 of the channels, the limits and all answers in their order.
@@ -57,6 +57,7 @@ def as_document(result: Identification) -> Document:
         "cost": result.cost,
         "channels": channel_documents(result),
         "audit": {
+            "revision": result.audit.revision,
             "version": result.audit.version,
             "channels": channels,
             "inferred_outputs": result.audit.inferred_outputs,
@@ -149,6 +150,7 @@ def _parsed(document: Any) -> Identification:
             options=dict(audit["options"]),
             steps=steps,
             limits=tuple(_parsed_limit(limit, parties) for limit in audit.get("limits", ())),
+            revision=audit.get("revision"),
             version=audit.get("version"),
             inferred_outputs=audit.get("inferred_outputs", False),
         ),

@@ -16,6 +16,7 @@ from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
+from bestchannel.policies.identify import channels_in_brief
 from bestchannel.progress import Progress
 from bestchannel.promises import several
 
@@ -79,6 +80,10 @@ class Recording:
         self.inferred_outputs = log.inferred_outputs
         self._outputs = log.outputs
         self._used = [[0] * len(rows) for rows in self._outputs]
+
+    def __repr__(self) -> str:
+        left = sum(map(sum, self.left))
+        return f"<Recording of {channels_in_brief(self.parties)}, {left:,} trials left>"
 
     @classmethod
     def from_file(

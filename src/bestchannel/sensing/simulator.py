@@ -11,6 +11,7 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.channels import as_channel
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
+from bestchannel.policies.identify import channels_in_brief
 
 
 class Simulator:
@@ -56,6 +57,9 @@ class Simulator:
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
         self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
+
+    def __repr__(self) -> str:
+        return f"<Simulator of {channels_in_brief(self.parties)}>"
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.channels import Channel
+from bestchannel.channels import as_channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.compiled import load_what_pays
 from bestchannel.errors import InputError
@@ -53,7 +53,29 @@ class Need:
 
 @dataclass(frozen=True)
 class Plan:
-    """The needs of all policies, and the lower bound: None with an accuracy ε, for which it is no bound."""
+    """The needs of all policies, and the lower bound.
+
+    Attributes
+    ----------
+    delta, epsilon
+        What the policies promise: an error probability, and an accuracy in bits.
+    best
+        The best of the channels, None where two are the best.
+    gap
+        How far the second best is behind, in bits.
+    runs
+        How many runs of Adaptive were simulated.
+    bound
+        What no policy beats on average; None with an accuracy ε, for which it is no bound.
+    needs
+        Of each policy its `senses`, what 95 % of its runs stay within (`q95`), and what that costs.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.plan({"a": bc.bsc(0.05), "b": bc.bsc(0.3)}, runs=5).best
+    'a'
+    """
 
     delta: float
     epsilon: float
@@ -65,7 +87,7 @@ class Plan:
 
 
 def plan(
-    channels: Mapping[str, Channel],
+    channels: Mapping[str, object],
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
@@ -76,14 +98,48 @@ def plan(
 ) -> Plan:
     """The senses that each policy would need if the channels were these.
 
-    With `epsilon` (bits) a channel within epsilon of the best may be named. Without it the two
-    PAC policies of the paper are given the gap between the two best channels as their accuracy.
-    `cost` is what a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
-    Simulated run i draws from child i of the seed; `progress(done, total)` counts them, and the rivals of the bound.
+    The needs of the paper's policies follow from its formulas; Adaptive is simulated.
+
+    Parameters
+    ----------
+    channels
+        A mapping from names to channels or rows of probabilities, as they are thought to be.
+    delta
+        δ, the error probability of the policies, in (0, 1).
+    epsilon
+        Within how many bits of the best the named channel may be. Without it the two PAC policies of the paper are
+        given the gap between the two best channels as their accuracy.
+    cost
+        What a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
+    runs
+        How many runs of Adaptive are simulated.
+    seed
+        Simulated run i draws from child i of it.
+    progress
+        Called with (done, total) as proofs of the bound and simulated runs are finished.
+
+    Returns
+    -------
+    Plan
+        What each policy needs, beside the lower bound.
+
+    Raises
+    ------
+    InputError
+        Where there are fewer than 2 channels, or one of them, δ, ε or a cost is refused.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> found = plan({"a": bc.bsc(0.05), "b": bc.bsc(0.3)}, runs=5)
+    >>> [need.policy for need in found.needs]
+    ['adaptive', 'best-chan-id', 'naive', 'median']
     """
-    if len(channels) < 2:
-        raise InputError(f"a plan compares channels; it requires at least 2 of them and got {len(channels)}")
-    instance = Instance.of(list(channels.values()))
+    if not isinstance(channels, Mapping) or len(channels) < 2:
+        got = f"{len(channels)}" if isinstance(channels, Mapping) else f"a {type(channels).__name__}"
+        raise InputError(f"a plan compares named channels; it requires at least 2 of them and got {got}")
+    known = {name: as_channel(channel) for name, channel in channels.items()}
+    instance = Instance.of(list(known.values()))
     costs = None if cost is None else sense_costs(cost, list(channels), [n for n, _ in instance.alphabets])
     gap = float(np.sort(instance.gaps)[1])
     tied = gap <= SAME
@@ -95,7 +151,7 @@ def plan(
         best=None if tied else list(channels)[instance.best],
         gap=gap,
         runs=runs,
-        bound=None if epsilon else lower_bound(channels, delta, cost=costs, progress=part_of(progress, 0, total)),
+        bound=None if epsilon else lower_bound(known, delta, cost=costs, progress=part_of(progress, 0, total)),
         needs=(
             _endless("adaptive")
             if tied and not epsilon

@@ -15,6 +15,7 @@ from typing import Any
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Observation, Policy
+from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.identify import outcome
 from bestchannel.release import VERSION
 from bestchannel.runs.results import as_document, from_document
@@ -34,14 +35,30 @@ ABSENT = object()
 """Stands where a document has nothing."""
 
 
+REVISION_OF_VERSION = {"0.2.0": 1}
+"""The revision of all policies in the versions whose records name none."""
+
+WORDED = ("guarantee", "channels")
+"""What a result says beyond what was decided: a sentence, and intervals, for which another version may find others."""
+
+
+def document_of(result: Any) -> Any:
+    """The JSON of an identification, of one that was made here too."""
+    return as_document(result) if isinstance(result, Identification) else result
+
+
 def taken_on_trust(record: Record) -> str | None:
     """Why the choices cannot be made again here, as one sentence; None where they can."""
-    if record.version == VERSION:
+    revision, ours = record.revision, policy_class(record.policy).revision
+    if revision is None and record.version is not None:
+        revision = REVISION_OF_VERSION.get(record.version)
+    if revision == ours:
         return None
-    made = "a version that it does not name" if record.version is None else f"version {record.version}"
+    made = "a revision that it does not name" if revision is None else f"revision {revision}"
+    wrote = "the version of bestchannel that wrote it" if record.version is None else f"bestchannel {record.version}"
     return (
-        f"that its requests and bets were fixed before their answers is taken on trust, since {made} of bestchannel"
-        f" chose them and this is version {VERSION}; verify the record with the version that made it"
+        f"that its requests and bets were fixed before their answers is taken on trust, since {made} of the policy"
+        f" {record.policy} chose them and this is revision {ours}; verify the record with {wrote}"
     )
 
 
@@ -54,7 +71,8 @@ def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
     except InputError as error:
         raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
     result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
-    for where, ours, theirs in _differences(as_document(result), document):
+    written_here = stated.audit.revision is not None and stated.audit.version == VERSION
+    for where, ours, theirs in _differences(as_document(result), document, () if written_here else WORDED):
         raise NotValidError(_sentence(stated.policy, where, ours, theirs))
 
 
@@ -96,15 +114,18 @@ def _shown(value: Any) -> str:
     return "nothing" if value is ABSENT else shortened(value)
 
 
-def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Difference]:
-    """Step by step first, so that the earliest one comes first."""
+def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Sequence[str]) -> Iterator[Difference]:
+    """Step by step first, so that the earliest one comes first; keys of the result that are `free` may be anything."""
     for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
         where = f"request {mine['request']}"
         yield from _entries(_without(mine, "status"), _without(other, "status"), where)
         yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
-    yield from _entries(_without(ours["audit"], "steps"), _without(theirs["audit"], "steps"), "the audit")
+    # who wrote the record decides nothing, and the revision has been compared
+    mine, other = (_without(document["audit"], "steps", "revision", "version") for document in (ours, theirs))
+    yield from _entries(mine, other, "the audit")
     # checks are of the recording that answered, which the record does not hold
-    yield from _entries(_without(ours, "audit"), _without(theirs, "audit", "checks", "source"), "the result")
+    rest = _without(theirs, "audit", "checks", "source", *free)
+    yield from _entries(_without(ours, "audit", *free), rest, "the result")
 
 
 def _without(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -87,7 +87,8 @@ class Record:
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
     costs: tuple[Floats, ...] | None  # [channel][x] of a sense, where the policy was given any
     steps: tuple[StatedStep, ...]
-    version: str | None  # of the library whose policy it was
+    revision: int | None  # of the policy
+    version: str | None  # of the library that wrote it
     inferred_outputs: bool  # only those that were seen
 
     def worthless(self, channel: int) -> bool:
@@ -139,6 +140,7 @@ class _Reader:
             fixed_input=None if P is None else floats(P),
             costs=None if costs is None else tuple(floats(list(each)) for each in costs),
             steps=tuple(self.step(step) for step in self.audit["steps"]),
+            revision=None if self.audit.get("revision") is None else whole(self.audit["revision"]),
             version=None if self.audit.get("version") is None else text(self.audit["version"]),
             inferred_outputs=flag(self.audit.get("inferred_outputs", False)),
         )

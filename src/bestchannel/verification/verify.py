@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bestchannel.verification.adaptive_check import check_adaptive
-from bestchannel.verification.choices import check_choices, taken_on_trust
+from bestchannel.verification.choices import check_choices, document_of, taken_on_trust
 from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
 from bestchannel.verification.record import NotValidError, Record, Watch, read
 from bestchannel.verification.structure import check_structure
@@ -27,11 +26,29 @@ REPLAYED, TRUSTED = "replayed", "trusted"
 
 @dataclass(frozen=True)
 class CheckedRecord:
-    """Whether a record holds: `checks` that were passed, and the `failure` that ended them, one sentence or None.
+    """Whether a record holds.
 
-    `claim` is what the record proves; an undecided one claims nothing. `choices` says how it is known that requests and
-    bets were not picked after their answers: "replayed" where the policy makes them again, "trusted" where it cannot be
-    asked, as that of another version; then the record is not valid, and the claim has that condition.
+    Attributes
+    ----------
+    valid
+        Whether it proves what it claims.
+    checks
+        Those that were passed.
+    failure
+        What ended them, in one sentence, or None.
+    claim
+        What the record proves; an undecided one claims how near to the best a channel is, or nothing.
+    choices
+        How it is known that requests and bets were not picked after their answers: "replayed" where the policy makes
+        them again, "trusted" where it cannot be asked, as one of another revision; then the record is not valid, and
+        the claim has that condition.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
+    >>> bc.verify(bc.identify(sensor)).claim
+    'good is the best with an error probability of at most 0.05'
     """
 
     valid: bool
@@ -41,12 +58,35 @@ class CheckedRecord:
     choices: str | None
 
 
-def verify(document: Mapping[str, Any], *, progress: Callable[[int, int], None] | None = None) -> CheckedRecord:
-    """Check the JSON of an identification again: its evidence, and who chose its bets (docs/theory/certificate.md).
+def verify(result: object, *, progress: Callable[[int, int], None] | None = None) -> CheckedRecord:
+    """Check the record of an identification again: its evidence, and who chose its bets (docs/theory/certificate.md).
 
-    A document that is no such JSON is refused with an `InputError`. `progress(done, total)` counts the steps of the
-    record twice: as their evidence is found, and as the policy is told their answers.
+    Parameters
+    ----------
+    result
+        An `Identification`, or its JSON (`bestchannel identify --json`) as a dictionary.
+    progress
+        Called with (done, total); it counts the steps of the record twice: as their evidence is found, and as the
+        policy is told their answers.
+
+    Returns
+    -------
+    CheckedRecord
+        Whether it is `valid`, and what it proves, or fails at.
+
+    Raises
+    ------
+    InputError
+        Where this is no record of an identification.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
+    >>> bc.verify(bc.identify(sensor)).valid
+    True
     """
+    document = document_of(result)
     passed: list[str] = []
     show = progress or (lambda _done, _total: None)
     try:

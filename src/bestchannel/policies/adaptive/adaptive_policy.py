@@ -253,9 +253,13 @@ class Adaptive(Policy):
     ) -> Senses | None:
         """What to sense next of what is left, and the bets on it; None where no bet could be made any more.
 
-        It may be asked again for other limits, and starts from the same `variances` then.
+        It may be asked again for other limits, and starts from the same `variances` and bets then: whatever was planned
+        for limits that no longer hold is forgotten.
         """
         state.variances = dict(variances)
+        for account in state.bets.values():
+            if account.since > self._answered:
+                account.since = 0
         can_be_bet_on = left.has(state.leader) and any(self._worthless([r]) or left.has(r) for r in state.rivals)
         senses = left.cut(self._plan(state, view, left)) if can_be_bet_on else {}
         self.stakes = self._bets(state, view, {channel: each for channel, each in senses.items() if all(each)})
