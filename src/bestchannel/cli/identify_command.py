@@ -78,6 +78,8 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
     if not isinstance(sensor, Recording):
         return None
     checks = check_order(sensor.trials.labelled_counts())
+    if sensor.trials.by_time:
+        terminal.note("the senses are taken in the order of the column time, which is not that of the rows")
     terminal.note_warnings(checks.warnings if checks else ())
     return checks
 
