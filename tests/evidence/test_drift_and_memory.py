@@ -109,7 +109,7 @@ def test_frequencies_that_are_not_paid_for_are_noticed(monkeypatch):
     fair = module._of_frequencies
 
     def summed(surprise, variance, expected):
-        return fair(surprise, variance, expected) + np.log(len(surprise) // 2)
+        return fair(surprise, variance, expected) + np.log(len(surprise) / 2)
 
     monkeypatch.setattr(module, "_of_frequencies", summed)
     assert alarms(STEADY["2×2, 500 senses"]) > most_failures(RUNS, ALPHA)
