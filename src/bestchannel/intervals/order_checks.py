@@ -69,8 +69,9 @@ def check_order(tables: Iterable[LabelledCounts]) -> OrderChecks | None:
 def _checked(content: LabelledCounts, most_senses: int) -> OrderCheck:
     assert content.order is not None
     n_inputs, n_outputs = content.counts.shape
-    *nats, period = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
-    return OrderCheck(content.name, *(value / math.log(10.0) for value in nats), period)
+    found = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
+    drift, memory, periodic = (value / math.log(10.0) for value in found[:3])
+    return OrderCheck(content.name, drift, memory, periodic, found.period)
 
 
 def _sentence(check: OrderCheck, threshold: float) -> str:
