@@ -38,7 +38,9 @@ FILES = {"2x2": counts_of(2), "3x3": counts_of(3), "trials": log_of(3)}
 def test_from_a_csv_file_to_an_estimate_data_goes_through_few_modules(tmp_path, text):
     path = tmp_path / "counts.csv"
     path.write_text(text)
-    walk = modules_visited(lambda: bc.estimate(bc.read_counts(path)))
+    walk = modules_visited(lambda: bc.estimate(bc.read_counts(path, order=False)))
+    ordered = modules_visited(lambda: bc.estimate(bc.read_counts(path)))
+    assert set(ordered) - set(walk) <= {"counts.trials", "intervals.order_checks", "evidence.drift_and_memory"}
     assert len(walk) <= MOST_MODULES, walk
     assert walk[0] == "counts.data_files"
     assert {"arrays", "counts.text_log", "intervals.estimate", "capacity.solve"} <= set(walk)

@@ -105,13 +105,13 @@ def test_bets_whose_sign_is_chosen_afterwards_are_noticed(monkeypatch):
     assert alarms(STEADY["16×16, 500 senses"]) > most_failures(RUNS, ALPHA)
 
 
-def test_a_frequency_that_is_chosen_afterwards_is_noticed(monkeypatch):
+def test_frequencies_that_are_not_paid_for_are_noticed(monkeypatch):
     fair = module._of_frequencies
 
-    def best(surprise, variance, expected):
-        return np.full(len(surprise) // 2, max(fair(surprise, variance, expected)))
+    def summed(surprise, variance, expected):
+        return fair(surprise, variance, expected) + np.log(len(surprise) / 2)
 
-    monkeypatch.setattr(module, "_of_frequencies", best)
+    monkeypatch.setattr(module, "_of_frequencies", summed)
     assert alarms(STEADY["2×2, 500 senses"]) > most_failures(RUNS, ALPHA)
 
 

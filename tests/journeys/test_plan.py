@@ -49,7 +49,7 @@ def test_counts_of_a_pilot_are_the_guess(tmp_path):
     planned = [result_of("plan", path, "--runs", 3)[1] for path in (pilot, known)]
     assert planned[0]["best"] == "a"
     assert planned[0]["policies"] == planned[1]["policies"]
-    assert "has counts: the plan is for channels" in bestchannel("plan", pilot, "--runs", 1).stderr
+    assert "has counts: the answer is for channels" in bestchannel("plan", pilot, "--runs", 1).stderr
 
 
 def test_pilot_that_left_an_input_out_is_refused(tmp_path):

@@ -82,6 +82,8 @@ def checks_of(sensor: Sensor) -> OrderChecks | None:
         return None
     with terminal.progress("looking for drift and memory"):
         checks = check_order(sensor.trials.labelled_counts())
+    if sensor.trials.by_time:
+        terminal.note("the senses are taken in the order of the column time, which is not that of the rows")
     terminal.note_warnings(checks.warnings if checks else ())
     return checks
 

@@ -63,6 +63,8 @@ class Reading:
         self._refuse(_FOR_CHANNELS, "probabilities, and these are counts")
         with terminal.progress("bytes read") as progress:
             found = read_counts(paths, **self._anyway(), **self._of_logs(), order=order, progress=progress)
+        if any(content.by_time for content in found.values()):
+            terminal.note("the senses are taken in the order of the column time, which is not that of the rows")
         for content in found.values():
             hint = hint_about_bins(content.name, content.outputs) if content.inferred_outputs else None
             if hint and self.bins is None:

@@ -39,6 +39,9 @@ MOST_CELLS = 2**22
 LAGS = (1, 2, 3, 4)
 """How many senses before a sense are looked at; half of the stake is on the first."""
 
+FEWEST_PERIODS = 4
+"""What comes again less often within the senses is drift."""
+
 MOST_SIGNALS = 4
 """Inputs, the most frequent ones, of which each is searched for a period on its own."""
 
@@ -247,9 +250,9 @@ def _repeated(senses: _Senses, lag: int, share: Floats) -> _Wager:
 def _period(senses: _Senses) -> tuple[float, float | None]:
     """Evidence that the usual output comes more and less often in turn, and with which period, in senses.
 
-    Question t is tilted by a cos(2π f t + φ), for all f = k/n, all φ alike and a few a. For each f and a, what is
-    won on average over φ is at least I0(a |S(f)|) exp(-(e^a - 1 - a) (V + |V(2f)|) / 2), where S and V are the Fourier
-    transforms of yes - chance and of chance (1 - chance).
+    Question t is tilted by a cos(2π f t + φ), for all f = k/n from k = 4 on, all φ alike and a few a. For each f and a,
+    what is won on average over φ is at least I0(a |S(f)|) exp(-(e^a - 1 - a) (V + |V(2f)|) / 2), where S and V are the
+    Fourier transforms of yes - chance and of chance (1 - chance).
     """
     n, questions = len(senses.x), senses.questions
     about = questions.letter == 0
@@ -262,18 +265,18 @@ def _period(senses: _Senses) -> tuple[float, float | None]:
     found = np.array([_of_frequencies(surprise * own, variance * own, size) for own, size in signals if size > 0.0])
     if not found.size:
         return 0.0, None
-    return float(_log_mean(found.ravel())), n / (1.0 + float(found.max(axis=0).argmax()))
+    return float(_log_mean(found.ravel())), n / float(FEWEST_PERIODS + found.max(axis=0).argmax())
 
 
 def _of_frequencies(surprise: Floats, variance: Floats, expected: float) -> Floats:
-    """What is won with each frequency 1/n, 2/n, … up to one half, the logarithm of a mean over amplitudes.
+    """What is won with each frequency 4/n, 5/n, … up to one half, the logarithm of a mean over amplitudes.
 
     `expected` is about the sum of the variances, and depends on nothing but the inputs and the counts.
     """
     from scipy.special import i0e  # deferred: as `logsumexp`
 
     n, total = len(surprise), float(variance.sum())
-    k = np.arange(1, n // 2 + 1)
+    k = np.arange(FEWEST_PERIODS, n // 2 + 1)
     size, double = np.abs(np.fft.rfft(surprise))[k], np.abs(np.fft.fft(variance))[2 * k % n]
     amplitudes = np.minimum(np.array(PERIODIC_SCALES) / np.sqrt(expected / 2.0), LARGEST_TILT)
     won = [np.log(i0e(a * size)) + a * size - (np.expm1(a) - a) * (total + double) / 2.0 for a in amplitudes.tolist()]
