@@ -244,8 +244,8 @@ def estimate(
     channel_axis
         "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
     design
-        "fixed" where no number of senses was chosen by looking at outputs, as in most recordings; "adaptive" where
-        some were, as a policy does, or where one stopped when one liked what one saw. Fixed designs prove much more.
+        "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
+        somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     progress
