@@ -64,8 +64,8 @@ class DesignChoice(StrEnum):
 Design = Annotated[
     DesignChoice | None,
     typer.Option(
-        help="fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody did,"
-        " or stopped when the result looked good. fixed proves much more, and is the default for counts."
+        help="fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody"
+        " did, or stopped when the result looked good. fixed proves much more, and is the default for counts."
     ),
 ]
 Rank = Annotated[

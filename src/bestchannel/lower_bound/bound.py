@@ -122,9 +122,10 @@ class LowerBound(Shown, Valued):
         if self.cost is None:
             return []
         per_nat = _between(self.cost.per_nat.lower, self.cost.per_nat.upper)
+        least = _number(self.cost.lower_bound)
         return [
             f"least cost: {per_nat} per nat",
-            f"every policy pays on average over many runs, δ = {self.delta:g}: at least {_number(self.cost.lower_bound)}",
+            f"every policy pays on average over many runs, δ = {self.delta:g}: at least {least}",
         ]
 
 
