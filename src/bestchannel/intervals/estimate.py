@@ -158,7 +158,7 @@ class Estimate(Shown):
             words, proof = f"{words}{right}, at all times and however the senses were chosen", "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
-            right = "".join(f", with the same probability the {claim} is right" for claim in claims)
+            right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
             words = f"{words}{right}, if senses are independent and nobody chose their numbers by looking at outputs"
             proof = "recorded-counts"
         words = f"{words} [bestchannel explain {proof}]"
