@@ -122,10 +122,10 @@ def test_the_result_is_said_before_what_it_rests_on(counts):
     assert lines[0].split() == ["channel", "size", "senses", "capacity", "proved", "approximate", "less", "bias"]
     assert lines[3] == "best: a, proved (wrong at most 5 % of the time)"
     assert lines[4].startswith("With probability at least 0.95 all capacities are between their lower and upper ends")
-    assert lines[4].endswith(
-        "Proof: bestchannel explain recorded-counts. Only the outputs that occur are supposed possible;"
-        " declare others with --outputs (outputs= in Python)."
-    )
+    assert lines[5:] == [
+        "Proof: bestchannel explain recorded-counts.",
+        "Only the outputs that occur are supposed possible; declare others with --outputs (outputs= in Python).",
+    ]
 
 
 @pytest.mark.parametrize("columns", [{}, {"COLUMNS": "40"}])

@@ -161,7 +161,8 @@ def _show(result: Estimate) -> None:
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)
-    terminal.say(in_words(result.guarantee))
+    for text in in_words(result.guarantee, between="\n").splitlines():
+        terminal.say(text)
 
 
 def _say_why_decided(result: Estimate) -> None:

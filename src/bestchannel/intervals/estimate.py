@@ -198,7 +198,8 @@ class Estimate(Shown):
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
         words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon, self.delta))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
-        return f"{text_table(heads, rows)}\n{words}\n{warnings}{in_words(self.guarantee)}"
+        promise = in_words(self.guarantee, between="\n")
+        return f"{text_table(heads, rows)}\n{words}\n{warnings}{promise}"
 
 
 def estimate(
