@@ -131,7 +131,7 @@ def wrong_at_most(delta: float) -> str:
     )
 
 
-def in_words(guarantee: str) -> str:
+def in_words(guarantee: str, between: str = " ") -> str:
     """The guarantee in sentences: what is promised, where the proof is, and what is supposed of the outputs.
 
     >>> in_words("the channel is the best [bestchannel explain adaptive], for bins")
@@ -146,7 +146,7 @@ def in_words(guarantee: str) -> str:
         sentences.append(f"Proof: {proof}.")
     if guarantee.endswith(OBSERVED):
         sentences.append(SEEN_ONLY)
-    return " ".join(sentences)
+    return between.join(sentences)
 
 
 def conditional(guarantee: str, inferred_outputs: bool, conditions: Iterable[str] = ()) -> str:

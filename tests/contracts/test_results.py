@@ -104,7 +104,7 @@ def test_text_says_what_matters():
     assert "wider than asked" in str(bc.capacity(PAIR["cable"], tol=1e-300))
     assert "2 wider than asked" in str(bc.capacities(list(PAIR.values()), tol=1e-300))
     assert str(RESULTS["undecided"]).startswith("undecided between left, right\nafter ")
-    assert "best: good" in str(RESULTS["estimate"]).splitlines()
+    assert "best: good, proved (wrong at most 5 % of the time)" in str(RESULTS["estimate"]).splitlines()
     assert str(bc.Channel(np.full((100, 30), 1 / 30))) == "Channel(100 inputs, 30 outputs)"
 
 

@@ -2,10 +2,7 @@
 
 import html
 import importlib
-import os
 import re
-import subprocess
-import sys
 import zlib
 from functools import cache
 from pathlib import Path
@@ -14,6 +11,7 @@ import pytest
 
 import bestchannel
 from tests.journeys.built_site import build, built
+from tests.journeys.page_outputs import blocks, linked, printed_by, renewed, same_line
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -22,60 +20,10 @@ RUN = ["tutorial.md"] + [
 ]
 """Pages run here; that on laboratories has tests of its own."""
 
-PREFACE = """
-import subprocess
-def _run(commands, code):
-    run = subprocess.run(["sh", "-ec", commands], stdout=subprocess.PIPE, text=True)
-    print(run.stdout, end="")
-    assert run.returncode == code, f"exit code {run.returncode} in place of {code}: {commands}"
-"""
-END_OF_BLOCK = "\x1e"
-BLOCK = re.compile(r"(?:<!-- exits with (\d) [^\n]*-->\n)?```(python|sh|text)\n(.*?)```", re.DOTALL)
-
-
-def blocks(page):
-    """[(exit code, language, text)] of what a page runs, and the output that it shows after each."""
-    run, shown = [], {}
-    for code, language, text in BLOCK.findall(page):
-        if language == "text":
-            shown[len(run) - 1] = text
-        else:
-            run.append((int(code or 0), language, text))
-    return run, shown
-
-
-def printed_by(run, folder, bin_folder):
-    """What each block prints; all Python of a page is one program."""
-    pieces = [text if language == "python" else f"_run({text!r}, {code})\n" for code, language, text in run]
-    program = PREFACE + f"print({END_OF_BLOCK!r}, flush=True)\n".join(pieces)
-    path = os.pathsep.join([str(bin_folder), str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env=os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.split(END_OF_BLOCK)
-
-
-NUMBER = re.compile(r"(?<!\w)\d[\d,]*(?:\.\d+)?")
-
-
-def same_line(shown, printed):
-    """The same words, and figures within a factor of 2: the last bit of a machine may move a request."""
-    if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
-        return False
-    pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True)
-    figures = [(float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs]
-    return all(a == b or 0.5 < a / (b or 1e-9) < 2.0 for a, b in figures)
-
 
 @pytest.mark.parametrize("name", RUN)
 def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(name, tmp_path, quick_program):
-    for part in ("data", "tests", "src"):
-        (tmp_path / part).symlink_to(ROOT / part)
+    linked(tmp_path)
     page = (DOCS / name).read_text()
     run, shown = blocks(page)
     assert len(run) > 2
@@ -90,9 +38,17 @@ def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(name, tmp_path, q
 
 def test_a_line_with_other_words_or_figures_is_noticed():
     assert same_line("best: q3 after 1,817 senses", "best: q3  after 1,820 senses")
+    assert not same_line("best: q3 after 1,817 senses", "best: q3 after 1,917 senses")
+    assert not same_line("0.5685 … 0.6955", "0.6121 … 0.6552")
     assert not same_line("best: q3 after 1,817 senses", "best: q3 after 18,170 senses")
     assert not same_line("best: q3", "best: q4")
     assert not same_line("best: q3", "undecided")
+
+
+def test_a_page_is_renewed_by_what_is_printed_now():
+    page = "```sh\ncount\n```\n\n```text\nbest: q3 after 1,817 senses\nother words\n```\n"
+    expected = page.replace("1,817", "2,010")
+    assert renewed(page, ["noise 5\nbest: q3 after 2,010 senses\n"]) == (expected, ["other words"])
 
 
 IN_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

@@ -2,10 +2,14 @@
 
 import json
 import math
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import bestchannel as bc
+from bestchannel.cli import estimate_command
 from tests.journeys.command import bestchannel
 
 DIGITS = Path(__file__).parents[2] / "data/digits/confusion.csv"
@@ -126,3 +130,37 @@ def test_intervals_that_are_withheld_are_null_in_json_and_judge_nothing(tmp_path
     shown = bestchannel("estimate", few).stdout
     assert "withheld" in shown
     assert "approximate intervals, not proved" not in shown
+
+
+def test_the_result_is_said_before_what_it_rests_on(counts):
+    lines = bestchannel("estimate", counts).stdout.splitlines()
+    assert lines[0].split() == ["channel", "size", "senses", "capacity", "proved", "approximate", "less", "bias"]
+    assert lines[3] == "best: a, proved (wrong at most 5 % of the time)"
+    assert lines[4].startswith("With probability at least 0.95 all capacities are between their lower and upper ends")
+    assert lines[5:] == [
+        "Proof: bestchannel explain recorded-counts.",
+        "Only the outputs that occur are supposed possible; declare others with --outputs (outputs= in Python).",
+    ]
+
+
+@pytest.mark.parametrize("columns", [{}, {"COLUMNS": "40"}])
+def test_no_figure_of_a_table_is_cut_off(tmp_path, columns):
+    path = tmp_path / "a_name_that_is_somewhat_longer.csv"
+    path.write_text("90,10\n20,80\n")
+    shown = bestchannel("estimate", path, env=os.environ | columns).stdout
+    whole = json.loads(bestchannel("estimate", path, "--json").stdout)["channels"][0]
+    assert "less bias" in shown
+    assert f"{whole['corrected']:.4f}" in shown
+
+
+def test_a_best_whose_interval_or_rank_overlaps_is_explained(capsys):
+    clear = bc.estimate({"a": [[950, 50], [50, 950]], "b": [[700, 300], [300, 700]]}, rank=True)
+    estimate_command._show(clear)
+    assert "overlap" not in capsys.readouterr().out
+    first, second = clear.channels
+    ranks = tuple(replace(rank, first=1, last=2) for rank in clear.order.ranks)
+    overlapping = (first, replace(second, upper=first.upper))
+    estimate_command._show(replace(clear, channels=overlapping, order=replace(clear.order, ranks=ranks)))
+    shown = capsys.readouterr().out
+    assert "intervals overlap, and yet the best is proved: comparing two channels proves more" in shown
+    assert "its rank is not settled, and yet the best is proved" in shown

@@ -135,7 +135,7 @@ def test_policy_of_another_package_runs_is_kept_resumed_and_reported(folder):
     simulated = ("identify", "--simulate", "links.json", *CHOSEN, "--seed", "4", "--json")
     whole = command(folder, *simulated)
     result = json.loads(whole.stdout)
-    assert (whole.returncode, whole.stderr) == (0, "")
+    assert whole.returncode == 0, whole.stderr
     assert (result["best"], result["policy"]) == ("cable", NAME)
     assert result["audit"]["options"] == {"first": 64, "growth": 1.5}
     assert result["guarantee"] == "the named channel is the best with probability at least 0.95 [their page]"

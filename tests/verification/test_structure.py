@@ -83,7 +83,7 @@ FAULTS = {
     undecide: "a decided record names a best channel",
     unname: "a decided record names a best channel",
     claim_less: "decided means that one candidate is left; decided is False, and the candidates number 1",
-    keep_two: "decided means that one candidate is left; decided is True with 2 candidates",
+    keep_two: "decided means that one candidate is left; decided is True, and the candidates number 2",
     keep_none: "no candidate is left after request 1",
     answer_too_little: "request 1 must be answered for the channels that it asks for, and no other",
     answer_another_size: "the counts of channel '0' in request 1 must be a table of (2, 2)",

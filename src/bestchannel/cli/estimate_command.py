@@ -18,7 +18,7 @@ from bestchannel.counts.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
-from bestchannel.intervals.verdict import sentence
+from bestchannel.intervals.verdict import sentence, statements
 from bestchannel.promises import in_words, several
 from bestchannel.runs.results import from_document
 from bestchannel.runs.sensed_channels import MOST_COUNTS, told_counts
@@ -126,7 +126,8 @@ def _show(result: Estimate) -> None:
         terminal.note(f"the {len(shown)} best of {several(len(channels), 'channel')}; --json has them all")
     for reason in sorted({c.withheld for c in channels if c.withheld}):
         terminal.note(f"approximate intervals are withheld: {reason}")
-    terminal.say(sentence(result.verdict, len(channels), result.epsilon, result.delta))
+    for text in statements(result.verdict, len(channels), result.epsilon, result.delta):
+        terminal.say(text)
     if not result.verdict.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")
@@ -138,7 +139,8 @@ def _show(result: Estimate) -> None:
     for text in terminal.fewer_warnings(result.checks.warnings if result.checks else ()):
         terminal.say(text)
     _say_binned(result)
-    terminal.say(in_words(result.guarantee))
+    for text in in_words(result.guarantee, between="\n").splitlines():
+        terminal.say(text)
 
 
 def _say_why_decided(result: Estimate) -> None:

@@ -54,11 +54,13 @@ class DesignChoice(StrEnum):
 Design = Annotated[
     DesignChoice | None,
     typer.Option(
-        help="fixed: no number of senses was chosen by looking at outputs, as in most recordings; adaptive: some were,"
-        " or one stopped when one liked what one saw. fixed proves much more, and is the default of counts."
+        help="fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody"
+        " did, or stopped when the result looked good. fixed proves much more, and is the default for counts."
     ),
 ]
-Rank = Annotated[bool, typer.Option("--rank", help="Say of all pairs of channels which one is proved to be better.")]
+Rank = Annotated[
+    bool, typer.Option("--rank", help="Rank the channels: say of which pairs it is proved that one is better.")
+]
 Cost = Annotated[
     list[str] | None,
     typer.Option(

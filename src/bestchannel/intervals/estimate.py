@@ -174,7 +174,7 @@ class Estimate(Shown):
             words, proof = f"{words}{right}, at all times and however the senses were chosen", "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
-            right = "".join(f", with the same probability the {claim} is right" for claim in claims)
+            right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
             words = f"{words}{right}, if senses are independent and nobody chose their numbers by looking at outputs"
             proof = "recorded-counts"
         words = f"{words} [bestchannel explain {proof}]"
@@ -215,7 +215,8 @@ class Estimate(Shown):
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
         words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon, self.delta))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
-        return f"{text_table(heads, rows)}\n{words}\n{warnings}{in_words(self.guarantee)}"
+        promise = in_words(self.guarantee, between="\n")
+        return f"{text_table(heads, rows)}\n{words}\n{warnings}{promise}"
 
 
 def estimate(
@@ -261,8 +262,8 @@ def estimate(
     channel_axis
         "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
     design
-        "fixed" where no number of senses was chosen by looking at outputs, as in most recordings; "adaptive" where
-        some were, as a policy does, or where one stopped when one liked what one saw. Fixed designs prove much more.
+        "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
+        somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     progress

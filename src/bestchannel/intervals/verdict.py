@@ -61,16 +61,21 @@ class Verdict:
 
 def sentence(verdict: Verdict, n_channels: int, epsilon: float = 0.0, delta: float | None = None) -> str:
     """What the verdict on so many channels says; proved at δ, or by approximate intervals where that is None."""
+    return "; ".join(statements(verdict, n_channels, epsilon, delta))
+
+
+def statements(verdict: Verdict, n_channels: int, epsilon: float = 0.0, delta: float | None = None) -> tuple[str, ...]:
+    """The same one by one: which is the best, or between which it is undecided, which is near, what would decide."""
     if n_channels == 1:
-        return "one channel: nothing to compare"
+        return ("one channel: nothing to compare",)
     how = "" if delta is None else f", proved ({wrong_at_most(delta)})"
     if verdict.decided:
         within = f" or within {epsilon:g} bit of the best" if epsilon else ""
-        return f"best: {verdict.best}{within}{how}"
+        return (f"best: {verdict.best}{within}{how}",)
     few, rest = verdict.candidates[:MOST_NAMED], len(verdict.candidates) - MOST_NAMED
     others = f" and {several(rest, 'other')}" if rest > 0 else ""
-    near = f"{verdict.leader} is the best or within {rounded_up(verdict.within_bits):g} bit of it"
-    return f"undecided between {', '.join(few)}{others}; {near}{how}; {forecast(verdict)}"
+    near = f"{verdict.leader} is the best or within {rounded_up(verdict.within_bits):g} bit of it{how}"
+    return f"undecided between {', '.join(few)}{others}", near, forecast(verdict)
 
 
 def forecast(verdict: Verdict) -> str:

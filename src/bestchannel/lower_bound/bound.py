@@ -111,7 +111,7 @@ class LowerBound(Shown, Valued):
             [
                 unknown if self.best is None else f"best: {on_one_line(str(self.best))}",
                 f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat",
-                f"every policy needs on average, δ = {self.delta:g}: at least {least} senses",
+                f"every policy needs on average over many runs, δ = {self.delta:g}: at least {least} senses",
                 f"Theorem 4: {bracket}",
                 f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat",
                 *self._cost_lines(),
@@ -122,9 +122,10 @@ class LowerBound(Shown, Valued):
         if self.cost is None:
             return []
         per_nat = _between(self.cost.per_nat.lower, self.cost.per_nat.upper)
+        least = _number(self.cost.lower_bound)
         return [
             f"least cost: {per_nat} per nat",
-            f"every policy pays on average, δ = {self.delta:g}: at least {_number(self.cost.lower_bound)}",
+            f"every policy pays on average over many runs, δ = {self.delta:g}: at least {least}",
         ]
 
 

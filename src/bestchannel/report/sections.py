@@ -117,8 +117,11 @@ def _search(summary: Summary) -> Html:
 
 def _pairs(summary: Summary) -> str:
     """Why a verdict can stand while intervals overlap."""
-    weighed = any(status.evidence_nats for status in summary.course)
-    return " The policy weighs channels in pairs, which takes fewer senses than intervals apart." if weighed else ""
+    recorded = summary.found is not None and summary.found.design == "fixed"
+    weighed = recorded or any(status.evidence_nats for status in summary.course)
+    if not (weighed and summary.result.decided and len(summary.channels) > 1):
+        return ""
+    return " They may overlap though the best is proved: comparing two channels proves more than two intervals do."
 
 
 def _other_value(summary: Summary) -> Html:
