@@ -5,13 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from bestchannel.counts.disk import MOST_BYTES, OpenFile
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, place_from, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.parquet_format import block_of_batch, long_of_table, parquet_errors, refuse_types
+from bestchannel.counts.parquet_format import block_of_batch, cells_of, long_of_table, parquet_errors, refuse_types
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
@@ -33,11 +34,13 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     """The rows of an Arrow table; a channel that it does not name is called as the file."""
     with parquet_errors("reading Arrow"):
         reader = source.parsed(_reader)
-        found = log_columns(reader.schema.names, source.hints.columns)
-        names = {role: reader.schema.names[i] for role, i in found.items()}
+        batches, titles = _batches(reader), reader.schema.names
+        first = next(batches, None)
+        found = log_columns(titles, source.hints.columns, seen, partial(cells_of, first))
+        names = {role: titles[i] for role, i in found.items()}
         refuse_types(reader.schema, names)
         done = 0
-        for batch in _batches(reader):
+        for batch in chain([] if first is None else [first], batches):
             yield block_of_batch(batch, names, seen, source.name, partial(place_from, done))
             done += batch.num_rows
         if not done:

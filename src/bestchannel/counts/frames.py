@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array
 from bestchannel.counts.labelled_counts import (
+    SHOWN,
     Columns,
     Combinations,
     LabelledCounts,
@@ -113,7 +114,7 @@ def is_frame(value: object) -> bool:
 def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
     """The rows of a frame with the columns x, y and perhaps channel."""
     frame = _flat(frame)
-    found = _log_columns(frame, columns)
+    found = _log_columns(frame, columns, seen)
     if "count" in found:
         raise InputError(NO_ORDER)
     return _rows(found, seen)
@@ -167,11 +168,15 @@ def _names(frame: Any) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def _log_columns(frame: Any, columns: Columns) -> dict[str, NDArray[Any]]:
+def _log_columns(frame: Any, columns: Columns, seen: Combinations) -> dict[str, NDArray[Any]]:
     """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
     names = _names(frame)
-    found = log_columns(list(map(str, names)), columns)
-    return {role: np.asarray(frame[names[i]].to_numpy()) for role, i in found.items()}
+    found = log_columns(list(map(str, names)), columns, seen, lambda i: _array(frame, names[i])[:SHOWN].tolist())
+    return {role: _array(frame, names[i]) for role, i in found.items()}
+
+
+def _array(frame: Any, name: Any) -> NDArray[Any]:
+    return np.asarray(frame[name].to_numpy())
 
 
 def _of_frame(frame: Any, declared: Labels, columns: Columns) -> list[LabelledCounts]:
@@ -180,7 +185,7 @@ def _of_frame(frame: Any, declared: Labels, columns: Columns) -> list[LabelledCo
     if columns is None and not _may_be_rows(frame):
         return [_matrix(UNNAMED, frame).counts(declared)]
     seen = Combinations(declared)
-    return seen.counted([_rows(_log_columns(frame, columns), seen)])
+    return seen.counted([_rows(_log_columns(frame, columns, seen), seen)])
 
 
 def _may_be_rows(frame: Any) -> bool:

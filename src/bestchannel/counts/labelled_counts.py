@@ -34,7 +34,13 @@ MOST_LETTERS = 2**27
 """The most letters of the labels of all combinations together."""
 
 Columns = Mapping[str, str] | None
-"""What the columns of rows are called, by role, where they are not called as their roles."""
+"""What the columns of rows are called, by role, where they are not called as their roles; "" where there is none."""
+
+Cells = Callable[[int], Sequence[object]]
+"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
+
+SHOWN = 2**14
+"""How many rows show what the columns of a table are."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -118,8 +124,12 @@ class Combinations:
     most_spelled = 4 * MOST_SEEN
     """The most ways in which labels may be spelled, as with quotes or spaces around them."""
 
+    rows_differ = False
+    """Whether the rows of a log are expected to be all different, as those of measured outputs."""
+
     def __init__(self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False) -> None:
         self.declared = None if outputs is None else declared_outputs(outputs)
+        self.judges_numbers = self.declared is None and not numbers_are_labels
         self._numbers_are_labels = numbers_are_labels
         self._channels: dict[str, _Seen] = {}
         self._numbers: dict[tuple[str, str, str], int] = {}
@@ -261,8 +271,19 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
     return {label: i for i, label in enumerate(labels)}
 
 
-def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel and count are; probabilities are sent to `capacity`.
+def log_columns(header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells) -> dict[str, int]:
+    """Where x, y and, if there, channel and count are, where `cells` may tell that a further column has the counts."""
+    found = named_columns(header, columns)
+    if "count" not in found and "count" not in (columns or {}) and len(found) < len(header):
+        from bestchannel.counts.count_column import count_column  # deferred: most rows have no further column
+
+        further = count_column(header, found, seen, cells, columns)
+        found |= {} if further is None else {"count": further}
+    return found
+
+
+def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where x, y and, if there, channel and count are by name; probabilities are sent to `capacity`.
 
     Points of the plane may have their second coordinate in a column that `columns` says is y2.
     """
@@ -293,7 +314,7 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
 def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the header has the column of each role, for the roles that it has.
 
-    A column is called as its role, or as `columns` renames it; capitals do not matter.
+    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
     """
     renamed = columns or {}
     for role in renamed:
@@ -303,6 +324,8 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
     found: dict[str, int] = {}
     for role in roles:
         called = renamed.get(role, role)
+        if role in renamed and not called.strip():
+            continue
         matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
         if len(matches) > 1:
             raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
 from bestchannel.counts.labelled_counts import (
+    SHOWN,
     Columns,
     Combinations,
     RowBlock,
     alphabet,
     find_columns,
     log_columns,
+    named_columns,
     refuse_too_many_cells,
     unknown_columns,
 )
@@ -170,7 +172,12 @@ def log_of_vectors(
     if columns is None and not {"x", "y"} <= vectors.keys():
         return None
     header = list(vectors)
-    found = {role: vectors[header[i]] for role, i in log_columns(header, columns).items()}
+    n_rows = len(vectors[header[named_columns(header, columns)["x"]]])
+
+    def cells(i: int) -> list[Any]:
+        return vectors[header[i]][:SHOWN].tolist() if len(vectors[header[i]]) == n_rows else []
+
+    found = {role: vectors[header[i]] for role, i in log_columns(header, columns, seen, cells).items()}
     lengths = {role: len(vector) for role, vector in found.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")

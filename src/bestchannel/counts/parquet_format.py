@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.counts.disk import MOST_BYTES, OpenFile
-from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import (
+    LONGEST,
+    MOST_CELLS,
+    MOST_SEEN,
+    SHOWN,
+    Cells,
+    Combinations,
+    RowBlock,
+    log_columns,
+)
 from bestchannel.counts.long_table import (
     NOT_A_MATRIX,
     Column,
@@ -38,6 +47,9 @@ ROWS = 2**18
 
 MOST_ROWS = 2**32
 """The most rows of a table: a run of equal values takes no room in a file, but its rows take time."""
+
+_SHOWN_LETTERS = 200
+"""How much of a text is looked at to find what its column is."""
 
 _PLACE = partial(place_from, 0)
 
@@ -75,7 +87,9 @@ def render(channels: Mapping[str, Channel]) -> bytes:
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
     """The rows of a Parquet file; a channel that it does not name is called as the file."""
     with parquet_errors("reading Parquet"):
-        file, names = _file(source.seekable(), partial(log_columns, columns=source.hints.columns))
+        content = source.seekable()
+        find = partial(log_columns, columns=source.hints.columns, seen=seen, cells=_cells(content))
+        file, names = _file(content, find)
         done, n_rows = 0, file.metadata.num_rows
         for batch in file.iter_batches(ROWS, columns=_selected(names)):
             yield block_of_batch(batch, names, seen, source.name, partial(place_from, done))
@@ -115,25 +129,23 @@ def _selected(names: Mapping[str, str]) -> list[str] | None:
 
 def refuse_types(schema: Any, names: Mapping[str, str]) -> None:
     """Refuse columns whose values are neither labels nor numbers, of which a row may be as large as a file."""
-    import pyarrow as pa
-
     for role, name in names.items():
         if len(schema.get_all_field_indices(name)) > 1:
             raise InputError(f'the column "{name}" must occur once; it occurs more often')
         kind = schema.field(name).type
-        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not any(is_kind(inner) for is_kind in _plain_kinds()):
+        if not _is_plain(kind):
             content = "numbers" if role in ("count", "p") else "labels"
             raise InputError(f'the column "{name}" must hold {content}; it holds values of type {kind}')
 
 
-def _plain_kinds() -> tuple[Callable[[Any], bool], ...]:
-    """The types of which a value takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
+def _is_plain(kind: Any) -> bool:
+    """Whether a value of the type takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
     from pyarrow import types
 
+    inner = kind.value_type if types.is_dictionary(kind) else kind
     numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal
     texts = types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary
-    return (*numbers, *texts)
+    return any(is_kind(inner) for is_kind in (*numbers, *texts))
 
 
 @contextmanager
@@ -159,6 +171,47 @@ def long_of_table(table: Any, names: Mapping[str, str], name: str) -> LongTable:
     values: Floats = _numbers(table, names["p"], _PLACE).astype(np.float64)
     refuse_not_finite(values, lambda i: f'{_PLACE(i)}, column "{names["p"]}"')
     return LongTable(sides.get("channel", constant(name, len(values))), sides["x"], sides["y"], values, _PLACE)
+
+
+def cells_of(batch: Any, i: int) -> list[Any]:
+    """The first cells of a column: numbers, or texts up to some length; nothing in place of anything else."""
+    import pyarrow as pa
+
+    if batch is None:
+        return []
+    cells = batch.column(i).slice(0, SHOWN)
+    if not pa.types.is_dictionary(cells.type):
+        return _shortened(cells, batch.schema.names[i])
+    labels = _shortened(cells.dictionary, batch.schema.names[i])
+    return [None if code is None else labels[code] for code in cells.indices.to_pylist()]
+
+
+def _shortened(cells: Any, name: str) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_plain(cells.type):
+        return [None] * len(cells)
+    cells = _copied(cells, name) if pa.types.is_string_view(cells.type) else cells
+    is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    is_binary = pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type)
+    short = pc.utf8_slice_codeunits(cells, 0, _SHOWN_LETTERS) if is_text else cells
+    return list((pc.binary_slice(cells, 0, _SHOWN_LETTERS) if is_binary else short).to_pylist())
+
+
+def _cells(content: BinaryIO) -> Cells:
+    """The first cells of a column of a file, whose pages are not too large."""
+    import pyarrow.parquet as pq
+
+    def cells(i: int) -> list[Any]:
+        file = pq.ParquetFile(content)
+        name = file.schema_arrow.names[i]
+        columns = None if "." in name else [name]
+        refuse_large_pages(content, file.metadata, set(columns or file.schema_arrow.names))
+        batch = next(file.iter_batches(SHOWN, columns=columns))
+        return cells_of(batch, batch.schema.get_field_index(name))
+
+    return cells
 
 
 def block_of_batch(batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place) -> RowBlock:

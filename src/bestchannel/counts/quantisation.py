@@ -106,6 +106,7 @@ class MeasuredOutputs(Combinations):
     """A numbering of the rows of a log that keeps their outputs as numbers, not as labels."""
 
     most_spelled = 2**28  # every row may have a number of its own
+    rows_differ = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,15 +11,15 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 
 import numpy as np
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
-from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import SHOWN, Combinations, RowBlock, log_columns, named_columns
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
 from bestchannel.counts.streamed_text import StreamedText
@@ -49,7 +49,7 @@ _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
     head = source.head(max(HEAD, SHORT + 1))
-    form, line = find_form(head[:HEAD], source.name, source.hints)
+    form, line = find_form(head[:HEAD], source.name, source.hints, seen)
     if form is None:
         return None
     if len(head) <= SHORT:
@@ -58,7 +58,7 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     return StreamedText(source, form, seen, line).blocks(progress)
 
 
-def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int]:
+def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
     text = head.removeprefix(_BOM).decode(errors="replace")
     if not text.strip():
@@ -73,7 +73,13 @@ def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int
     header, line = _header(text, delimiter)
     if hints.columns is None and hints.form is None and not _is_log(header, text, delimiter):
         return None, 1
-    return Delimited(header, delimiter, name, hints.columns), line
+    below = cache(partial(_rows_below, text, delimiter, SHOWN))
+
+    def cells(i: int) -> list[str]:
+        return [row[i] for row in below() or () if len(row) == len(header)]
+
+    found = log_columns(header, hints.columns, seen, cells)
+    return Delimited(found, len(header), delimiter, name), line
 
 
 def _is_pairs(text: str) -> bool:
@@ -93,11 +99,9 @@ def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
     """Whether there are rows under the names of their columns; refused where it may be a matrix as well."""
     if not is_long_header(header):
         return False
-    try:
-        rows = [row for row, _ in islice(split_rows(text, delimiter), 2 * max(MOST_INPUTS, len(header)))]
-    except InputError:
+    some = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
+    if some is None:
         return True  # a row that cannot be split, of which the reader of rows speaks
-    some = [row for row in rows if any(map(str.strip, row))][1:]
     titles = [title.strip() for title in header]
     small = [title.casefold() for title in titles]
     named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
@@ -107,9 +111,18 @@ def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
 
     found = two_readings.reading(header, some, partial(_are_whole, delimiter == ";"))
     if found is None:
-        columns = {role: header[i] for role, i in log_columns(header, None).items()}
+        columns = {role: header[i] for role, i in named_columns(header, None).items()}
         two_readings.refuse_either(header, columns)
     return found == "rows"
+
+
+def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
+    """The first rows below the header; None where one cannot be split."""
+    try:
+        rows = [row for row, _ in islice(split_rows(text, delimiter), most) if any(map(str.strip, row))]
+    except InputError:
+        return None
+    return rows[1:]
 
 
 def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
@@ -150,9 +163,8 @@ class Delimited:
 
     quote: str = '"'
 
-    def __init__(self, header: Sequence[str], delimiter: str, name: str, columns: Columns) -> None:
-        found = log_columns(header, columns)
-        self.delimiter, self.name, self.width = delimiter, name, len(header)
+    def __init__(self, found: Mapping[str, int], width: int, delimiter: str, name: str) -> None:
+        self.delimiter, self.name, self.width = delimiter, name, width
         self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
         self.count = found.get("count")
         self.key: Sequence[int] = sorted(place for role, place in found.items() if role != "count")
