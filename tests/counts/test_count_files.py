@@ -109,7 +109,7 @@ def test_parquet_columns_may_have_dots_and_other_kinds_of_labels(tmp_path):
     pq.write_table(pa.table(columns), tmp_path / "log.parquet")
     content = read_counts(tmp_path / "log.parquet", columns={"x": "a.sent", "count": ""})["log"]
     np.testing.assert_array_equal(content.counts, [[1, 1], [1, 0]])
-    assert content.inputs == ("true", "false")
+    assert content.inputs == ("True", "False")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,14 @@ from bestchannel.counts.disk import MOST_BYTES, OpenFile
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, place_from, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.parquet_format import block_of_batch, cells_of, long_of_table, parquet_errors, refuse_types
+from bestchannel.counts.parquet_format import (
+    block_of_batch,
+    cells_of,
+    declares_outputs,
+    long_of_table,
+    parquet_errors,
+    refuse_types,
+)
 from bestchannel.errors import InputError
 from bestchannel.progress import Progress
 
@@ -39,9 +46,10 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
         found = log_columns(titles, source.hints.columns, seen, partial(cells_of, first))
         names = {role: titles[i] for role, i in found.items()}
         refuse_types(reader.schema, names)
-        done = 0
+        done, declares = 0, declares_outputs(reader.schema, names)
         for batch in chain([] if first is None else [first], batches):
-            yield block_of_batch(batch, names, seen, source.name, partial(place_from, done))
+            place = partial(place_from, done)
+            yield block_of_batch(batch, names, seen, source.name, place, declares=declares)
             done += batch.num_rows
         if not done:
             raise InputError("the table must have rows; it has none")

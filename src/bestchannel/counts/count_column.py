@@ -53,7 +53,7 @@ def count_column(
         return None
     rows = list(zip(*([str(cell).strip() for cell in cells(i)] for i in found.values()), strict=True))
     once = len(set(rows)) == len(rows)
-    if once and len(named) == 1 and _is_word(header[named[0]]) and not _is_running(numbers[named[0]]):
+    if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
         return named[0]
     if not named and (not once or _look_measured(dict(zip(found, zip(*rows, strict=True), strict=True)), seen)):
         return None
@@ -88,10 +88,11 @@ def _look_measured(columns: Mapping[str, Sequence[str]], seen: Combinations) -> 
 def _counts(title: str) -> bool:
     """Whether a title says that something is counted, as `n`, `n_shots`, `Number of hits`."""
     words = set(re.findall(r"[a-z]+", title.casefold()))
-    return _is_word(title) or bool(words & _STRONG) or (bool(words & _WORDS) and words <= _WORDS | _BESIDE)
+    return is_count_word(title) or bool(words & _STRONG) or (bool(words & _WORDS) and words <= _WORDS | _BESIDE)
 
 
-def _is_word(title: str) -> bool:
+def is_count_word(title: str) -> bool:
+    """Whether the title is a word for counts."""
     return title.strip().casefold() in _WORDS or title.strip() == _PANDAS
 
 

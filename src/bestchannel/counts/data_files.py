@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from bestchannel.channels import Channel
 from bestchannel.counts import (
@@ -22,8 +21,8 @@ from bestchannel.counts import (
     parquet_parts,
     text_log,
 )
-from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, write_bytes
-from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
+from bestchannel.counts.disk import Hints, OpenFile, errors_naming, opened, refuse_hints, write_bytes
+from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock, by_name, refuse_text
 from bestchannel.counts.long_table import NOT_A_MATRIX
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
@@ -69,11 +68,6 @@ FORMATS = {
     ".xlsx": Format(excel_format.read_log, excel_format.read_matrices, excel_format.read_long),
 }
 """Every format by the ending of its files."""
-
-Content = TypeVar("Content", Channel, LabelledCounts)
-
-FORMS, AXES = ("rows", "matrix"), ("first", "last")
-"""What `form` and `channel_axis` may say."""
 
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
 
@@ -131,7 +125,7 @@ def read_channels(
         if format.long is None and columns is not None:
             raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
         found = format.long(source) if format.long else _matrices(format, source)
-        return _by_name([_upright(matrix, transpose).channel(normalize=normalize) for matrix in found])
+        return by_name([_upright(matrix, transpose).channel(normalize=normalize) for matrix in found])
 
 
 def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]) -> None:
@@ -151,7 +145,7 @@ def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]
         if not channels:
             raise InputError("a file must hold at least one channel; none was given")
         for name, channel in channels.items():
-            _refuse_text(name, channel.inputs, channel.outputs)
+            refuse_text(name, channel.inputs, channel.outputs)
         render = _format_of(path.suffix.lower()).render
         if render is None:
             endings = ", ".join(ending for ending, format in FORMATS.items() if format.render)
@@ -237,19 +231,19 @@ def read_counts(
     if os.path.isdir(path):
         with errors_naming(Path(path)):
             seen = Combinations(outputs, numbers_are_labels=bins is not None)
-            return _by_name(seen.counted(parquet_parts.read_log(Path(path), seen, hints, progress)))
+            return by_name(seen.counted(parquet_parts.read_log(Path(path), seen, hints, progress)))
     with _opened(path, hints) as (source, format):
         seen = Combinations(outputs, numbers_are_labels=bins is not None)
         log = _log(format, source, seen, progress)
         if log is None:
             matrices = _matrices(format, source)
-            return _by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
+            return by_name([_upright(matrix, transpose).counts(seen.declared) for matrix in matrices])
         if transpose:
             raise InputError(NOT_A_MATRIX)
         counted = counted_in_order(seen, log) if order else seen.counted(log)
         if not counted:
             raise InputError("there must be lines after the header; there is none")
-        return _by_name(counted)
+        return by_name(counted)
 
 
 def read_trials(
@@ -329,17 +323,9 @@ def _opened(path: str | os.PathLike[str], hints: Hints) -> Iterator[tuple[OpenFi
     """The file and its format; what is refused inside names the file."""
     path = Path(path)
     with errors_naming(path):
-        _refuse_hints(hints)
+        refuse_hints(hints)
         with opened(path, hints) as source:
             yield source, _format_of(source.ending)
-
-
-def _refuse_hints(hints: Hints) -> None:
-    for name, value, known in (("form", hints.form, FORMS), ("channel_axis", hints.channel_axis, AXES)):
-        if value is not None and value not in known:
-            raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
-    if hints.columns is not None and hints.form == "matrix":
-        raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
 
 
 def _format_of(ending: str) -> Format:
@@ -367,30 +353,3 @@ def _matrices(format: Format, source: OpenFile) -> list[NamedMatrix]:
 
 def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:
     return matrix.transposed() if transpose else matrix
-
-
-def _by_name(found: Sequence[Content]) -> dict[str, Content]:
-    by_name: dict[str, Content] = {}
-    for content in found:
-        if content.name in by_name:
-            raise InputError(f'the channel "{content.name}" must occur once; it occurs twice')
-        _refuse_text(content.name, content.inputs, content.outputs)
-        by_name[content.name] = content
-    if not by_name:
-        raise InputError("a file must hold at least one channel; this one holds none")
-    return by_name
-
-
-def _refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Refuse a name or label that not every format and terminal can hold."""
-    for text in (name, *inputs, *outputs):
-        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
-            raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
-        return False
-    return True

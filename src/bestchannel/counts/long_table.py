@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from bestchannel.counts.labelled_counts import (
     RowBlock,
     alphabet,
     find_columns,
+    label_of,
     log_columns,
     named_columns,
     refuse_too_many_cells,
@@ -73,7 +73,10 @@ def column(values: NDArray[Any], role: str, place: Place) -> Column:
     if values.dtype.kind in "iu":
         distinct, codes = _distinct_integers(values)
         return Column(list(map(str, distinct)), codes)
-    return _column_of_objects(values.tolist(), role, place)
+    objects = (values.astype(str) if values.dtype.kind in "bmM" else values).tolist()
+    if bool in set(map(type, objects)):  # as keys True is 1
+        objects = [str(value) if isinstance(value, bool) else value for value in objects]
+    return _column_of_objects(objects, role, place)
 
 
 def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
@@ -90,22 +93,13 @@ def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
 def _column_of_objects(values: list[Any], role: str, place: Place) -> Column:
     try:
         distinct = coded(values)
-        labels = [label for label in map(_label, distinct.labels) if label is not None]
+        labels = [label for label in map(label_of, distinct.labels) if label is not None]
         if len(labels) == len(distinct.labels):
             return Column(labels, distinct.codes)
     except TypeError:
         pass  # something without a hash, which is no label
-    row = next(i for i, value in enumerate(values) if _label(value) is None)
+    row = next(i for i, value in enumerate(values) if label_of(value) is None)
     raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(values[row])}")
-
-
-def _label(value: object) -> str | None:
-    """The value as text; 2.0 is 2, as in a column of whole numbers that became floats because one is missing."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return str(int(value)) if value.is_integer() else repr(value)
-    return str(value) if isinstance(value, int | np.integer | complex) else None
 
 
 def whole_counts(values: NDArray[Any], place: Place) -> Floats:

@@ -104,8 +104,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) -> NamedMatrix:
-    """The matrix as it stands in the file.
+def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
+    """The matrix as it stands in the file; `titled` says that the first line is labels.
 
     The first line is labels if its first cell is a blank corner, or if it has text and
     whole numbers only. The first column is labels if it stands below a corner, if it is
@@ -113,7 +113,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
     """
     if table.gap is not None:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
-    start = 1 if _starts_with_labels(table) else 0
+    start = 1 if titled or _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
@@ -124,12 +124,28 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
         _has_corner(table, above, column, width) or _is_labels(table, column, rest, hints.transpose)
     )
     rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
+    corner = above[0] if above is not None and beside is not None and len(above) == width else ""
+    if hints.form is None and above is not None:
+        refuse_channels(above[0], beside or (), above[1:])
     if hints.form is None:
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
     _refuse_blank([*(above or ()), *(beside or ())])
-    return NamedMatrix(name, rows, above, beside) if hints.transpose else NamedMatrix(name, rows, beside, above)
+    first, _, second = re.sub(r"[\\/|]", "\n", corner).partition("\n")
+    if hints.transpose:
+        return NamedMatrix(name, rows, above, beside, titles=(second, first), doubtful=hints.form is None)
+    return NamedMatrix(name, rows, beside, above, titles=(first, second), doubtful=hints.form is None)
+
+
+def refuse_channels(corner: str, beside: Sequence[str], above: Sequence[str]) -> None:
+    """Refuse lines of counts that are channels by the title of their labels, as below channel,n00,n01,n10,n11."""
+    if role_of(corner) == "channel" and sorted(beside) != sorted(above):
+        raise InputError(
+            f"the first column is called {corner.strip()}, so that each line may be the counts of one channel; write"
+            " these as rows channel,x,y,count, or, if the lines are the inputs of one channel, --form matrix"
+            " (form='matrix')"
+        )
 
 
 def _refuse_blank(labels: Sequence[str]) -> None:

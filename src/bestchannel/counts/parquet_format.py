@@ -22,6 +22,7 @@ from bestchannel.counts.labelled_counts import (
     Cells,
     Combinations,
     RowBlock,
+    label_of,
     log_columns,
 )
 from bestchannel.counts.long_table import (
@@ -59,7 +60,7 @@ def read_long(source: OpenFile) -> list[NamedMatrix]:
     if source.hints.transpose:
         raise InputError(NOT_A_MATRIX)
     with parquet_errors("reading Parquet"):
-        file, names = _file(source.seekable(), partial(probability_columns, columns=source.hints.columns))
+        file, names, _ = _file(source.seekable(), partial(probability_columns, columns=source.hints.columns))
         if file.metadata.num_rows > MOST_CELLS:
             raise InputError(f"the channels of a file must have at most {MOST_CELLS:,} cells; there are more rows")
         table = file.read(columns=_selected(names))
@@ -89,10 +90,11 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     with parquet_errors("reading Parquet"):
         content = source.seekable()
         find = partial(log_columns, columns=source.hints.columns, seen=seen, cells=_cells(content))
-        file, names = _file(content, find)
+        file, names, schema = _file(content, find)
         done, n_rows = 0, file.metadata.num_rows
         for batch in file.iter_batches(ROWS, columns=_selected(names)):
-            yield block_of_batch(batch, names, seen, source.name, partial(place_from, done))
+            place = partial(place_from, done)
+            yield block_of_batch(batch, names, seen, source.name, place, declares=declares_outputs(schema, names))
             done += batch.num_rows
             if progress and source.size is not None:
                 progress(source.size * done // n_rows, source.size)
@@ -106,8 +108,8 @@ def has_rows(source: OpenFile) -> bool:
         return bool(pq.ParquetFile(source.seekable()).metadata.num_rows)
 
 
-def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) -> tuple[Any, dict[str, str]]:
-    """The file, which has rows in pages that are not too large, and what its columns are called by role."""
+def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) -> tuple[Any, dict[str, str], Any]:
+    """The file, which has rows in pages that are not too large, what its columns are called by role, and its schema."""
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(content)
@@ -119,7 +121,14 @@ def _file(content: BinaryIO, find: Callable[[Sequence[str]], dict[str, int]]) ->
     selected = _selected(names) or schema.names
     refuse_large_pages(content, file.metadata, set(selected))
     texts = [name for role, name in names.items() if role not in ("count", "p")]
-    return pq.ParquetFile(content, metadata=file.metadata, read_dictionary=texts), names
+    return pq.ParquetFile(content, metadata=file.metadata, read_dictionary=texts), names, schema
+
+
+def declares_outputs(schema: Any, names: Mapping[str, str]) -> bool:
+    """Whether the type of the column y says which outputs there are, as that of pandas' Categorical does."""
+    import pyarrow as pa
+
+    return pa.types.is_dictionary(schema.field(names["y"]).type) and "y2" not in names
 
 
 def _selected(names: Mapping[str, str]) -> list[str] | None:
@@ -214,9 +223,14 @@ def _cells(content: BinaryIO) -> Cells:
     return cells
 
 
-def block_of_batch(batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place) -> RowBlock:
-    """The rows of a batch of Arrow."""
+def block_of_batch(
+    batch: Any, names: Mapping[str, str], seen: Combinations, name: str, place: Place, *, declares: bool
+) -> RowBlock:
+    """The rows of a batch of Arrow; `declares` says that the dictionary of y has all outputs."""
     sides = {role: _column(batch, title, place) for role, title in names.items() if role != "count"}
+    if declares:
+        dictionary = batch.column(batch.schema.get_field_index(names["y"])).dictionary
+        seen.expect(label for label in _texts(dictionary) if label is not None)
     channel = sides.get("channel", constant(name, batch.num_rows))
     y = points(sides["y"], sides["y2"]) if "y2" in sides else sides["y"]
     rows = numbers(seen, channel, sides["x"], y, place)
@@ -235,7 +249,7 @@ def _column(table: Any, name: str, place: Place) -> Column:
     try:
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         _refuse_labels(encoded.dictionary, name)
-        labels = encoded.dictionary.cast("string").to_pylist()
+        labels = _texts(encoded.dictionary)
     except (pa.ArrowException, UnicodeDecodeError):
         raise InputError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
     used, first, codes = np.unique(encoded.indices.to_numpy(), return_index=True, return_inverse=True)
@@ -244,6 +258,16 @@ def _column(table: Any, name: str, place: Place) -> Column:
         raise InputError(f'the column "{name}" must have a value in every row; it has none in some')
     index = {label: i for i, label in enumerate(dict.fromkeys(found[k] for k in np.argsort(first).tolist()))}
     return Column(list(index), np.array([index[label] for label in found], np.int64)[codes])
+
+
+def _texts(values: Any) -> list[str | None]:
+    """Values as labels; numbers as they are in any other table."""
+    import pyarrow as pa
+
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal
+    if any(is_kind(values.type) for is_kind in kinds):
+        return list(map(label_of, values.to_pylist()))
+    return list(values.cast("string").to_pylist())
 
 
 def _copied(views: Any, name: str) -> Any:

@@ -71,7 +71,13 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
         return Pairs(name), 1
     delimiter = delimiter_of(text)
     header, line = _header(text, delimiter)
-    if hints.columns is None and hints.form is None and not _is_log(header, text, delimiter):
+    if (
+        hints.columns is None
+        and hints.form is None
+        and not is_log(
+            header, _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header))), decimal_comma=delimiter == ";"
+        )
+    ):
         return None, 1
     below = cache(partial(_rows_below, text, delimiter, SHOWN))
 
@@ -79,7 +85,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
         return [row[i] for row in below() or () if len(row) == len(header)]
 
     found = log_columns(header, hints.columns, seen, cells)
-    return Delimited(found, len(header), delimiter, name), line
+    return Delimited(header, found, delimiter, name), line
 
 
 def _is_pairs(text: str) -> bool:
@@ -95,13 +101,15 @@ def is_long_header(header: Sequence[str]) -> bool:
     return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
 
-def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
-    """Whether there are rows under the names of their columns; refused where it may be a matrix as well."""
+def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
+
+    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks.
+    """
     if not is_long_header(header):
         return False
-    some = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
     if some is None:
-        return True  # a row that cannot be split, of which the reader of rows speaks
+        return True
     titles = [title.strip() for title in header]
     small = [title.casefold() for title in titles]
     named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
@@ -109,7 +117,7 @@ def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
         return True  # nothing but rows, which is most logs
     from bestchannel.counts import two_readings
 
-    found = two_readings.reading(header, some, partial(_are_whole, delimiter == ";"))
+    found = two_readings.reading(header, some, partial(_are_whole, decimal_comma))
     if found is None:
         columns = {role: header[i] for role, i in named_columns(header, None).items()}
         two_readings.refuse_either(header, columns)
@@ -163,8 +171,8 @@ class Delimited:
 
     quote: str = '"'
 
-    def __init__(self, found: Mapping[str, int], width: int, delimiter: str, name: str) -> None:
-        self.delimiter, self.name, self.width = delimiter, name, width
+    def __init__(self, header: Sequence[str], found: Mapping[str, int], delimiter: str, name: str) -> None:
+        self._header, self.delimiter, self.name, self.width = header, delimiter, name, len(header)
         self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
         self.count = found.get("count")
         self.key: Sequence[int] = sorted(place for role, place in found.items() if role != "count")
@@ -182,6 +190,8 @@ class Delimited:
 
     def labels(self, row: Sequence[str], place: str) -> Labels:
         """The fields of the three columns; without one for the channel, the name of the file."""
+        if all(row[i].strip() == self._header[i].strip() for i in self.key):
+            raise InputError(f"{place} must be a row; it is the header once more (remove it)")
         channel = self.name if self._channel is None else row[self._channel]
         return channel, row[self._x], row[self._y] if self._y2 is None else point(row[self._y], row[self._y2])
 

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
 from bestchannel.counts.column_names import proposal, stated
+from bestchannel.counts.count_column import is_count_word
 from bestchannel.counts.disk import Hints
 from bestchannel.counts.text_log import MOST_INPUTS
 from bestchannel.errors import InputError
 
 _FEW = 8
 """Up to so many rows, equal labels do not tell a log from a matrix with an index beside it."""
+
+_MANY = 32
+"""From so many columns on, two rows that come again and again are looked at as the inputs and outputs of trials."""
 
 _LONGEST_LOG_ROW = 4
 """channel, x, y, count."""
@@ -54,7 +58,7 @@ def _fit(rows: Sequence[Cells], width: int, first: int, fits: Callable[[Cells], 
 
 
 def _is_role(title: str) -> bool:
-    return title.casefold() in ("channel", "x", "y", "count", "p")
+    return title.casefold() in ("channel", "x", "y", "p") or (len(title) > 1 and is_count_word(title))
 
 
 def _is_index_of_log(header: Cells, rows: Sequence[Cells], labels: Cells) -> bool:
@@ -93,12 +97,37 @@ def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
 
 
 def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
-    """Refuse an array without labels that looks like the trials of a log."""
-    if hints.form is None and array.ndim == 2 and array.dtype.kind in "iu" and _looks_like_trials(array):
+    """Refuse an array without labels that looks like the trials of a log, one a row or one a column."""
+    if hints.form is not None or array.ndim != 2 or array.dtype.kind not in "iu":
+        return
+    if _looks_like_trials(array) or (len(array) == 2 and array.shape[1] >= _MANY and _come_again(array.T)):
         raise InputError(
-            f"the array of shape {array.shape} may be trials, one a row, or a matrix with {len(array)} inputs; store"
-            " trials as vectors x and y (numpy.savez(path, x=…, y=…)), or write --form matrix (form='matrix')"
+            f"the array of shape {array.shape} may be trials, one a {'row' if _looks_like_trials(array) else 'column'},"
+            f" or a matrix with {len(array)} inputs; give trials as vectors x and y (numpy.savez(path, x=…, y=…), or"
+            " {'x': …, 'y': …}), or write --form matrix (form='matrix')"
         )
+
+
+def refuse_pair_in_doubt(name: str, x: NDArray[Any], y: NDArray[Any]) -> None:
+    """Refuse a pair (x, y) of numbers that may be the two rows of a matrix of counts."""
+    if len(x) != len(y):
+        raise InputError(
+            f'the senses of channel "{name}" must have one output per input; they have {len(x)} inputs and'
+            f" {len(y)} outputs"
+        )
+    values = [*x.tolist(), *y.tolist()]
+    are_counts = all(isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 and v % 1 == 0 for v in values)
+    if are_counts and not (len(x) > _FEW and _come_again(np.array(values, np.float64).reshape(2, -1).T)):
+        raise InputError(
+            f'the pair of channel "{name}" may be the inputs and outputs of {len(x)} senses, or the two rows of a'
+            " matrix; say form='rows' or form='matrix'"
+        )
+
+
+def _come_again(lines: NDArray[Any]) -> bool:
+    """Whether lines come again and again, also without the one that comes most often, as zeros do in a table."""
+    _, times = np.unique(lines, axis=0, return_counts=True)
+    return len(times) > 1 and 2 * (len(times) - 1) <= len(lines) - int(times.max())
 
 
 def _looks_like_trials(cells: NDArray[Any]) -> bool:
