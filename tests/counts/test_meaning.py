@@ -42,13 +42,14 @@ def test_cross_table_with_its_index_as_a_column_keeps_its_labels_as_inputs():
     assert (content.counts.tolist(), content.inputs) == (A[::-1], ("hi", "lo"))
 
 
-def test_pivot_of_polars_is_a_matrix_with_labels_beside_it_or_refused():
+def test_pivot_of_polars_is_a_matrix_with_labels_beside_it():
     sizes = pl.from_pandas(LOG).group_by("tx", "rx").len()
     pivot = sizes.sort("tx", "rx").pivot(on="rx", index="tx", values="len")
     content = only(labelled_counts(pivot))
     assert (content.counts.tolist(), content.inputs, content.outputs) == (A, ("0", "1"), ("0", "1"))
+    assert only(labelled_counts(pivot.rename({"0": "lo", "1": "hi"}))).outputs == ("lo", "hi")
     with pytest.raises(InputError, match="may be labels or counts"):
-        bc.estimate(pivot.rename({"0": "lo", "1": "hi"}))
+        bc.estimate(pivot.rename({"tx": "foo", "0": "lo", "1": "hi"}))
 
 
 def test_index_of_a_frame_of_rows_is_a_column():
@@ -172,6 +173,23 @@ def test_numbers_of_equal_value_are_one_label_and_strings_of_bits_are_not(tmp_pa
     assert read(tmp_path, "x,y\na,01\na,1\na,0\nb,00\na,01\n").outputs == ("0", "00", "01", "1")
     (tmp_path / "log.jsonl").write_text('{"x": 0, "y": true}\n{"x": 0, "y": 1}\n')
     assert only(read_counts(tmp_path / "log.jsonl")).outputs == ("True", "1")
+
+
+@pytest.mark.parametrize("title", ["link", "qubit", "Device", "subject_id"])
+def test_column_that_may_name_channels_is_not_passed_over(tmp_path, title):
+    text = f"{title},x,y\n" + "a,0,0\nb,0,1\na,1,1\n" * 5
+    with pytest.raises(InputError, match=rf"'{title}' may name channels; write --columns channel={title} "):
+        read(tmp_path, text)
+    assert [*read_counts(tmp_path / "file.csv", columns={"channel": title})] == ["a", "b"]
+    assert read(tmp_path, text, columns={"channel": ""}).counts.sum() == 15
+    with pytest.raises(InputError, match="may name channels"):
+        bc.estimate(pd.read_csv(tmp_path / "file.csv"))
+
+
+def test_column_that_alone_tells_the_rows_of_counts_apart_may_name_channels(tmp_path):
+    rows = "".join(f"{k},{x},{y},{3 + x + y}\n" for k in "ab" for x in (0, 1) for y in (0, 1))
+    with pytest.raises(InputError, match="'kanal' may name channels"):
+        read(tmp_path, f"kanal,x,y,count\n{rows}")
 
 
 def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.column_names import stated
+from bestchannel.counts.column_names import role_of, stated
 from bestchannel.counts.labelled_counts import Cells, Columns, Combinations
 from bestchannel.counts.soft_outputs import looks_measured
 from bestchannel.errors import InputError
@@ -46,7 +46,7 @@ def count_column(
 ) -> int | None:
     """The further column that has the counts, None where a row is one sense; refused where either may be."""
     others = [i for i in range(len(header)) if i not in found.values()]
-    numbers = {i: values for i in others if (values := [_number(cell) for cell in cells(i)])}
+    numbers = {i: values for i in others if (values := [_number(cell) for cell in cells(i) if _is_there(cell)])}
     named = [i for i in numbers if _counts(header[i]) and any(v is not None for v in numbers[i])]
     whole = [i for i in numbers if _is_whole(numbers[i]) and not _is_index(header[i], numbers[i])]
     if not named and (not whole or seen.rows_differ):
@@ -60,9 +60,39 @@ def count_column(
     raise _refusal([header[i] for i in named or whole], columns)
 
 
+def refuse_channel_column(header: Sequence[str], found: Mapping[str, int], cells: Cells, columns: Columns) -> None:
+    """Refuse a further column that may name channels: by its name, or as it alone tells the rows of counts apart."""
+    others = [i for i in range(len(header)) if i not in found.values()]
+    for i in others:
+        if role_of(header[i]) == "channel" and len({str(cell).strip() for cell in cells(i)}) > 1:
+            raise _channel_refusal(header[i], columns)
+    if "count" not in found:
+        return
+    rows = list(zip(*([str(cell).strip() for cell in cells(found[role])] for role in ("x", "y")), strict=True))
+    if len(set(rows)) == len(rows):
+        return
+    for i in others:
+        labels = [str(cell).strip() for cell in cells(i)]
+        if 2 * len(set(labels)) <= len(labels) and len({*zip(labels, rows, strict=True)}) == len(rows):
+            raise _channel_refusal(header[i], columns)
+
+
+def _channel_refusal(title: str, columns: Columns) -> InputError:
+    way, none = {**(columns or {}), "channel": title}, {**(columns or {}), "channel": ""}
+    return InputError(
+        f"the column {title!r} may name channels; write --columns {stated(way)} (columns={way} in Python) if it does,"
+        f" or --columns {stated(none)} (columns={none}) if all rows are of one channel"
+    )
+
+
+def _is_there(cell: object) -> bool:
+    """Whether a cell has a value: where some have none, the others may count all the same."""
+    return cell is not None and cell == cell and str(cell).strip() != ""
+
+
 def _number(cell: object) -> float | None:
     """The number that a cell holds; a number that may be two, as 1,000, is none of both and yet a number."""
-    if isinstance(cell, bool) or cell is None:
+    if isinstance(cell, bool):
         return None
     try:
         return float(re.sub(r"(?<=\d),(?=\d)", ".", cell) if isinstance(cell, str) else cell)  # type: ignore[arg-type]

@@ -122,8 +122,8 @@ def _is_column(values: object) -> bool:
 
 def _vector(values: Any) -> NDArray[Any]:
     refuse_masked(values, "a column of labels")
-    if isinstance(values, list | tuple):
-        return np.fromiter(values, object, len(values))
+    if isinstance(values, list | tuple) and not {int, float}.issuperset(map(type, values)):
+        return np.fromiter(values, object, len(values))  # an array of texts and numbers would have texts
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
 
@@ -321,18 +321,36 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
         array = np.column_stack([_array(frame, title) for title in _names(frame)])
         refuse_trials(array, hints)
         return NamedMatrix(name, array)
+    if len(titles) > 1 and _are_texts(_array(frame, _names(frame)[0])):
+        beside, *columns = (_array(frame, column) for column in _names(frame))
+        if all(column.dtype.kind in "iuf" for column in columns) and len(set(beside)) == len(beside):
+            return _labelled(name, columns, beside.tolist(), titles[1:], (titles[0], ""), hints)
     rows = [titles, *_texts(frame, len(frame))]
     return bare_matrix(Table(rows, list(range(len(rows))), False, None), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A frame of counts with the inputs as its index."""
-    beside, above = [_title(label) for label in frame.index], _titles(frame)
-    titles = _title(frame.index.name), _title(frame.columns.name)
+    beside, titles = [_title(label) for label in frame.index], (_title(frame.index.name), _title(frame.columns.name))
+    return _labelled(name, [_array(frame, title) for title in _names(frame)], beside, _titles(frame), titles, hints)
+
+
+def _labelled(
+    name: str,
+    columns: Sequence[Any],
+    beside: Sequence[str],
+    above: Sequence[str],
+    titles: tuple[str, str],
+    hints: Hints,
+) -> NamedMatrix:
     if hints.form is None:
         refuse_channels(titles[0], beside, above)
-    array = np.column_stack([_array(frame, title) for title in _names(frame)])
+    array = np.column_stack(columns)
     return NamedMatrix(name, array, beside, above, titles=titles, doubtful=hints.form is None)
+
+
+def _are_texts(values: NDArray[Any]) -> bool:
+    return all(isinstance(value, str) for value in values.tolist())
 
 
 def _is_labelled_array(value: object) -> bool:

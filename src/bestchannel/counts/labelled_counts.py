@@ -382,12 +382,16 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
 
 def log_columns(header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells) -> dict[str, int]:
     """Where x, y and, if there, channel and count are, where `cells` may tell that a further column has the counts."""
-    found = named_columns(header, columns)
-    if "count" not in found and "count" not in (columns or {}) and len(found) < len(header):
-        from bestchannel.counts.count_column import count_column  # deferred: most rows have no further column
+    found, said = named_columns(header, columns), columns or {}
+    if len(found) == len(header):
+        return found
+    from bestchannel.counts import count_column  # deferred: most rows have no further column
 
-        further = count_column(header, found, seen, cells, columns)
+    if "count" not in found and "count" not in said:
+        further = count_column.count_column(header, found, seen, cells, columns)
         found |= {} if further is None else {"count": further}
+    if "channel" not in found and "channel" not in said:
+        count_column.refuse_channel_column(header, found, cells, columns)
     return found
 
 

@@ -10,18 +10,21 @@ import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.column_names import role_of
+from bestchannel.counts.column_names import proposal, role_of
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, constant, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.text_log import is_long_header
+from bestchannel.counts.text_log import as_number, is_long_header
 from bestchannel.counts.text_table import Table, read_table
 from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
+
+_BESIDE = ("x", "y", "channel")
+"""What the title of labels beside a matrix may say that these are."""
 
 _ROUNDING = 0.02
 """How far from 1 rounded probabilities may sum and still look like a distribution."""
@@ -169,13 +172,13 @@ def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[st
     """Refuse what may be a log, or labels where numbers are."""
     if above is None:
         _refuse_counting(rows)
-    if counts and beside is not None and above is None and (_may_be_labels(rows.T) or role_of(beside[0]) == "x"):
+    if counts and beside is not None and above is None and (_rises(rows[0]) or role_of(beside[0]) == "x"):
         raise InputError(_labels_or_counts("line", rows[0]))
     if counts and beside is None:
         refuse_rows_in_doubt(above, rows)
         if above is None:
             _refuse_numbered(rows)
-        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) == "x"):
+        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
             raise InputError(_labels_or_counts("column", rows[:, 0]))
 
 
@@ -193,7 +196,11 @@ def _may_be_labels(rows: Floats) -> bool:
     if min(rows.shape) < 2:
         return False
     numbered = any(np.array_equal(first, np.arange(len(first)) + start) for start in (0, 1))
-    return numbered or (rows.shape[1] == len(rows) + 1 and bool(np.all(np.diff(first) > 0)))
+    return numbered or (rows.shape[1] == len(rows) + 1 and _rises(first))
+
+
+def _rises(line: Floats) -> bool:
+    return len(line) > 1 and bool(np.all(np.diff(line) > 0))
 
 
 def _labels_or_counts(side: str, line: Floats) -> str:
@@ -221,7 +228,9 @@ def _starts_with_labels(table: Table) -> bool:
 def _is_corner(line: Sequence[str]) -> bool:
     """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
     cells = [cell.strip().casefold() for cell in line]
-    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
+    if cells[0] in _CORNERS:
+        return not (cells[0] == "x" and "y" in cells)
+    return role_of(cells[0]) in _BESIDE and all(as_number(cell, False) is not None for cell in cells[1:])
 
 
 def _refuse_ragged(table: Table, above: Sequence[str] | None, column: Sequence[str]) -> int:
@@ -243,6 +252,8 @@ def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str]
         return False
     if len(above) < width or _is_corner(above):
         return True
+    if width > 2 and role_of(above[0]) in _BESIDE and proposal(above, strict=True) is None:
+        return len(set(column)) == len(column) and not _has_fractions(table, column)
     only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
     return only_text and not _has_fractions(table, column)
 

@@ -45,7 +45,7 @@ def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool])
         return "rows"
     if len(set(map(str.casefold, titles))) < len(titles):
         return None if beside else "rows"
-    is_corner = titles[0].casefold() == "x" or not _is_role(titles[0])
+    is_corner = titles[0].casefold() in ("x", "y") or not _is_role(titles[0])
     named = len(titles) > 2 and all(map(_is_role, titles))
     if beside and is_corner and not named and not _is_index_of_log(header, rows, labels):
         return None
