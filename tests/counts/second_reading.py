@@ -310,8 +310,8 @@ def write_matrix(draw, table, folder):
             table.options["prefix"] = ("tx ", "rx ")
         elif corner in ("predicted", "rx", "y", "channel"):
             table.options["form"] = "matrix"
-        if corner == "foo" and all(not isinstance(v, str) for v in above):
-            corner = "x"  # numbers above labels may be the counts of one more input
+        if corner == "foo" and any(not isinstance(v, str) or v.isdigit() for v in (*above, *beside)):
+            corner = "x"  # nothing else says that numbers above or beside are not counts
         table.plain &= not turned and corner in ("", "x", "x\\y") and min(counts.shape) > 1
         table.plain &= not any(str(v).strip() in ("x", "y", "count", "Total", "#1") for v in (*above, *beside))
         rows = [[corner, *map(text, above)], *([text(a), *map(int, row)] for a, row in zip(beside, cells, strict=True))]
@@ -388,6 +388,8 @@ def frame_of(draw, table, way):
     table.plain &= not {"x", "y", "count", "Total"} & {str(v) for v in (*inputs, *outputs)}
     if way in ("pandas", "crosstab"):
         return frame
+    if titles[0] == "foo" and any(not isinstance(v, str) for v in inputs):
+        frame.index.name = "sent"  # nothing else says that numbers beside are not counts
     flat = frame.rename_axis(index=frame.index.name or draw.choice(["input", "x"])).reset_index()
     table.plain &= way == "reset_index" and titles[1] is not None
     if way == "reset_index":

@@ -55,7 +55,12 @@ def count_column(
     once = len(set(rows)) == len(rows)
     if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
         return named[0]
-    if not named and (not once or _look_measured(dict(zip(found, zip(*rows, strict=True), strict=True)), seen)):
+    if not named and not once:  # or with a further column that may name channels
+        apart = [i for i in others if _tells_apart([str(cell).strip() for cell in cells(i)], rows)]
+        whole, once = [i for i in whole if i not in apart], bool(apart)
+    if not named and (
+        not whole or not once or _look_measured(dict(zip(found, zip(*rows, strict=True), strict=True)), seen)
+    ):
         return None
     raise _refusal([header[i] for i in named or whole], columns)
 
@@ -72,9 +77,13 @@ def refuse_channel_column(header: Sequence[str], found: Mapping[str, int], cells
     if len(set(rows)) == len(rows):
         return
     for i in others:
-        labels = [str(cell).strip() for cell in cells(i)]
-        if 2 * len(set(labels)) <= len(labels) and len({*zip(labels, rows, strict=True)}) == len(rows):
+        if _tells_apart([str(cell).strip() for cell in cells(i)], rows):
             raise _channel_refusal(header[i], columns)
+
+
+def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
+    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts."""
+    return 2 * len(set(labels)) <= len(labels) == len(rows) == len({*zip(labels, rows, strict=True)})
 
 
 def _channel_refusal(title: str, columns: Columns) -> InputError:

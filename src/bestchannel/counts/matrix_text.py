@@ -124,7 +124,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)
     labelled = width > 1 and (
-        _has_corner(table, above, column, width) or _is_labels(table, column, rest, hints.transpose)
+        _has_corner(table, above, column, width, hints) or _is_labels(table, column, rest, hints.transpose)
     )
     rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
     corner = above[0] if above is not None and beside is not None and len(above) == width else ""
@@ -247,12 +247,13 @@ def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
     return any(number is not None and not number.is_integer() for number in map(table.number, cells))
 
 
-def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int) -> bool:
+def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int, hints: Hints) -> bool:
     if above is None:
         return False
     if len(above) < width or _is_corner(above):
         return True
-    if width > 2 and role_of(above[0]) in _BESIDE and proposal(above, strict=True) is None:
+    is_matrix = hints.form is not None or proposal(above, strict=True) is None
+    if width > 2 and role_of(above[0]) in _BESIDE and is_matrix:
         return len(set(column)) == len(column) and not _has_fractions(table, column)
     only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
     return only_text and not _has_fractions(table, column)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
-from bestchannel.counts.column_names import proposal, stated
+from bestchannel.counts.column_names import proposal, role_of, stated
 from bestchannel.counts.count_column import is_count_word
 from bestchannel.counts.disk import Hints
 from bestchannel.counts.text_log import MOST_INPUTS
@@ -85,15 +85,21 @@ def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     """Refuse a matrix without labels beside it that looks like rows of a log."""
     if np.any(cells % 1):
         return
-    known = proposal(header, strict=True) if header is not None else None
-    if known is None and not (_looks_like_trials(cells) or (header is not None and _looks_like_counts(cells))):
+    named = header is not None and (_say_roles(header) or _looks_like_counts(cells))
+    if not named and not _looks_like_trials(cells):
         return
-    found = known or (proposal(header) if header is not None else None)
+    found = proposal(header) if header is not None else None
     way = f"write --columns {stated(found)} (columns={found} in Python)" if found else "write a line x,y above them"
     raise InputError(
         f"the {len(cells)} lines may be rows of a log or of counts, or a matrix with {len(cells)} inputs; {way} for"
         " rows, or --form matrix (form='matrix')"
     )
+
+
+def _say_roles(header: Cells) -> bool:
+    """Whether titles are those of columns: one is x, y or channel, or two have different roles."""
+    small = [title.strip().casefold() for title in header]
+    return not {"x", "y", "channel"}.isdisjoint(small) or len({role_of(title) for title in small} - {None}) > 1
 
 
 def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
