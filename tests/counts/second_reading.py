@@ -184,6 +184,8 @@ def rows_of(draw, table):
     order = list(named)
     if draw.random() < 0.5:
         draw.shuffle(order)
+    if {"x", "y"} <= {str(v) for v in (*table.inputs, *table.outputs)}:
+        table.plain = False
     if len(cells) < 9:  # few rows of numbers may be a matrix as well
         table.plain = False
     return {name: named[name] for name in order}
@@ -386,6 +388,8 @@ def frame_of(draw, table, way):
     if draw.random() < 0.15 and titles == ("tx", "rx"):
         frame, table.plain = frame.T, False  # and its titles say so
     table.plain &= not {"x", "y", "count", "Total"} & {str(v) for v in (*inputs, *outputs)}
+    if titles[0] is None and outputs[0] == "x":
+        frame.index.name = "sent"  # nothing else says that x is not the title of labels
     if way in ("pandas", "crosstab"):
         return frame
     if titles[0] == "foo" and any(not isinstance(v, str) for v in inputs):

@@ -34,7 +34,7 @@ from bestchannel.counts.stacks import matrices_in
 from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.text_table import Table
 from bestchannel.counts.trials import NO_ORDER, Trials
-from bestchannel.counts.two_readings import refuse_pair_in_doubt, refuse_trials
+from bestchannel.counts.two_readings import refuse_numbered_rows, refuse_pair_in_doubt, refuse_trials
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"
@@ -345,6 +345,7 @@ def _labelled(
 ) -> NamedMatrix:
     if hints.form is None:
         refuse_channels(titles[0], beside, above)
+        refuse_numbered_rows(beside, above)
     array = np.column_stack(columns)
     return NamedMatrix(name, array, beside, above, titles=titles, doubtful=hints.form is None)
 

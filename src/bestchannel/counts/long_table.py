@@ -163,9 +163,10 @@ def log_of_vectors(
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
     vectors = {key: array.ravel() for key, array in arrays.items() if _is_vector(array)}
-    if columns is None and not {"x", "y"} <= vectors.keys():
-        return None
     header = list(vectors)
+    if columns is None and not {"x", "y"} <= vectors.keys():
+        _refuse_other_vectors(header, [len(vector) for vector in vectors.values()], len(arrays))
+        return None
     n_rows = len(vectors[header[named_columns(header, columns)["x"]]])
 
     def cells(i: int) -> list[Any]:
@@ -176,6 +177,14 @@ def log_of_vectors(
     if len(set(lengths.values())) > 1:
         raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")
     return _blocks(found, seen, name)
+
+
+def _refuse_other_vectors(header: list[str], lengths: list[int], n_arrays: int) -> None:
+    """Refuse vectors of one length that are called as columns are, and would be channels of one input each."""
+    from bestchannel.counts.column_names import say_roles  # deferred: what is refused is not on the way of data
+
+    if len(header) == n_arrays > 1 == len(set(lengths)) and lengths[0] > 1 and say_roles(header):
+        raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
 
 
 def _is_vector(array: NDArray[Any]) -> bool:

@@ -17,7 +17,7 @@ from bestchannel.counts.long_table import NOT_A_MATRIX, LongTable, coded, consta
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.text_log import as_number, is_long_header
 from bestchannel.counts.text_table import Table, read_table
-from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt
+from bestchannel.counts.two_readings import reading, refuse_either, refuse_numbered_rows, refuse_rows_in_doubt
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
@@ -130,6 +130,8 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     corner = above[0] if above is not None and beside is not None and len(above) == width else ""
     if hints.form is None and above is not None:
         refuse_channels(above[0], beside or (), above[1:])
+        if beside is not None and counts:
+            refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:

@@ -6,6 +6,7 @@ nobody knows, looks like a matrix. The whole shape decides, and where two readin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
-from bestchannel.counts.column_names import proposal, role_of, stated
+from bestchannel.counts.column_names import proposal, say_roles, stated
 from bestchannel.counts.count_column import is_count_word
 from bestchannel.counts.disk import Hints
 from bestchannel.counts.text_log import MOST_INPUTS
@@ -27,6 +28,8 @@ _MANY = 32
 
 _LONGEST_LOG_ROW = 4
 """channel, x, y, count."""
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 
 Cells = Sequence[str]
 
@@ -85,7 +88,7 @@ def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     """Refuse a matrix without labels beside it that looks like rows of a log."""
     if np.any(cells % 1):
         return
-    named = header is not None and (_say_roles(header) or _looks_like_counts(cells))
+    named = header is not None and (say_roles(header) or _looks_like_counts(cells))
     if not named and not _looks_like_trials(cells):
         return
     found = proposal(header) if header is not None else None
@@ -96,19 +99,25 @@ def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     )
 
 
-def _say_roles(header: Cells) -> bool:
-    """Whether titles are those of columns: one is x, y or channel, or two have different roles."""
-    small = [title.strip().casefold() for title in header]
-    return not {"x", "y", "channel"}.isdisjoint(small) or len({role_of(title) for title in small} - {None}) > 1
+def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
+    """Refuse a matrix whose outputs are called as columns of rows are, beside numbers that may number these."""
+    if say_roles(above) and all(_WHOLE.fullmatch(label.strip()) for label in beside):
+        found = proposal(above)
+        way = f"write --columns {stated(found)} (columns={found} in Python)" if found else "rename x and y"
+        raise InputError(
+            f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs; {way}"
+            " for rows, or --form matrix (form='matrix')"
+        )
 
 
 def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
     """Refuse an array without labels that looks like the trials of a log, one a row or one a column."""
     if hints.form is not None or array.ndim != 2 or array.dtype.kind not in "iu":
         return
-    if _looks_like_trials(array) or (len(array) == 2 and array.shape[1] >= _MANY and _come_again(array.T)):
+    one_a_row = 1 < array.shape[1] <= _LONGEST_LOG_ROW and len(array) > _FEW and _come_again(array)
+    if one_a_row or (len(array) == 2 and array.shape[1] >= _MANY and _come_again(array.T)):
         raise InputError(
-            f"the array of shape {array.shape} may be trials, one a {'row' if _looks_like_trials(array) else 'column'},"
+            f"the array of shape {array.shape} may be trials, one a {'row' if one_a_row else 'column'},"
             f" or a matrix with {len(array)} inputs; give trials as vectors x and y (numpy.savez(path, x=…, y=…), or"
             " {'x': …, 'y': …}), or write --form matrix (form='matrix')"
         )
