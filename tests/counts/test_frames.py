@@ -105,7 +105,7 @@ def test_whole_numbers_that_became_floats_keep_their_labels():
     ],
 )
 def test_whole_numbers_of_any_size_are_labels(values, dtype):
-    content = labelled_counts(pd.DataFrame({"x": np.array(values, dtype), "y": [0, 1]}))["channel"]
+    content = labelled_counts(pd.DataFrame({"x": np.array(values, dtype), "y": [0, 1]}), form="rows")["channel"]
     assert set(content.inputs) == set(map(str, values))
     assert content.counts.sum(axis=1).tolist() == [1, 1]
 
@@ -146,7 +146,7 @@ def test_counts_of_a_file_go_into_estimate_with_labels_and_condition(tmp_path):
         (pd.crosstab([pd.Series(LOG[k]) for k in ("channel", "x", "y")], pd.Series(LOG["y"])), r"call its reset_index\(\)"),
         (pd.Series([0, 1, 1]).value_counts(), "rows must have the columns x and y, and may have channel and count"),
         ({"a": pd.DataFrame(LINES)}, 'the frame of channel "a" must hold one channel; it holds 2'),
-        (xr.DataArray([[[1]], [[1]]], dims=("channel", "x", "y"), coords={"channel": ["a", "a"]}), "each once"),
+        (xr.DataArray([[[1]], [[1]]], dims=("channel", "x", "y"), coords={"channel": ["a", "a"]}), "must occur once"),
         (xr.DataArray([[1, 2]], dims=("sent", "got")), "the dimensions must be x, y; they are sent, got"),
         ({}, "at least one channel"),
         ({3: GOOD}, "the name of a channel must be a text; it is 3"),

@@ -63,8 +63,8 @@ def test_two_readings_are_refused_and_either_can_be_written(tmp_path, text):
     matrix = read(tmp_path, text, form="matrix")
     assert len(matrix.counts) == n_rows
     rows = [
-        read_counts(tmp_path / "file.csv", columns={"x": "x", "y": "y"}),
-        read_counts(tmp_path / "file.csv", form="rows"),
+        read_counts(tmp_path / "file.csv", columns={"x": "x", "y": "y", "count": ""}),
+        read_counts(tmp_path / "file.csv", form="rows", columns={"count": ""}),
     ]
     assert {sum(int(c.counts.sum()) for c in found.values()) for found in rows} == {n_rows}
 

@@ -179,8 +179,8 @@ def parse_columns(text: str | None) -> dict[str, str] | list[str] | None:
     if "=" not in text:
         return [part.strip() for part in text.split(",")]
     pairs = [part.partition("=") for part in text.split(",")]
-    for ours, sign, theirs in pairs:
-        if not sign or not ours.strip() or not theirs.strip():
+    for ours, sign, _ in pairs:
+        if not sign or not ours.strip():
             raise InputError(f"--columns must look like channel=link,x=sent,y=got; it is {text!r}")
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 

@@ -44,6 +44,12 @@ def role_of(title: str) -> str | None:
     return next((_WORDS[word] for word in words if word in _WORDS), None)
 
 
+def say_roles(header: Sequence[str]) -> bool:
+    """Whether titles are those of columns: one is x, y or channel, or two have different roles."""
+    small = [title.strip().casefold() for title in header]
+    return not {"x", "y", "channel"}.isdisjoint(small) or len({role_of(title) for title in small} - {None}) > 1
+
+
 def _by_order(found: Mapping[str, str], others: Sequence[str], value: str) -> dict[str, str]:
     """The roles of columns whose names say nothing, if there are as many of them as roles to be had."""
     missing = [role for role in ("x", "y") if role not in found]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -26,8 +25,8 @@ from bestchannel.counts import (
     parquet_parts,
     text_log,
 )
-from bestchannel.counts.disk import PACKED, Hints, OpenFile, errors_naming, name_of, opened, write_bytes
-from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock
+from bestchannel.counts.disk import PACKED, Hints, OpenFile, errors_naming, name_of, opened, refuse_hints, write_bytes
+from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock, by_name, refuse_text
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
@@ -73,13 +72,8 @@ FORMATS = {
 }
 """Every format by the ending of its files."""
 
-Content = TypeVar("Content", Channel, LabelledCounts)
-
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file, a folder, or several of them."""
-
-FORMS, AXES = ("rows", "matrix"), ("first", "last")
-"""What `form` and `channel_axis` may say."""
 
 _PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
 """How a text begins that is an array of two or more dimensions as NumPy prints it."""
@@ -141,7 +135,7 @@ def read_channels(
     hints = Hints(columns, transpose, form, channel_axis)
     files = files_of(path)
     with _naming(files[0], len(files) == 1):
-        return _by_name([channel for file in files for channel in _channels(file, hints, normalize, len(files) > 1)])
+        return by_name([channel for file in files for channel in _channels(file, hints, normalize, len(files) > 1)])
 
 
 def _channels(file: Path, hints: Hints, normalize: bool, several: bool) -> list[Channel]:
@@ -169,7 +163,7 @@ def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]
         if not channels:
             raise InputError("a file must hold at least one channel; none was given")
         for name, channel in channels.items():
-            _refuse_text(name, channel.inputs, channel.outputs)
+            refuse_text(name, channel.inputs, channel.outputs)
         render = _format_of(path.suffix.lower()).render
         if render is None:
             endings = ", ".join(ending for ending, format in FORMATS.items() if format.render)
@@ -258,7 +252,7 @@ def read_counts(
         counted += [_upright(matrix, transpose).counts(seen.declared) for matrix in contents.matrices]
         if not counted and contents.has_log:
             raise InputError("there must be lines after the header; there is none")
-        return _by_name(counted)
+        return by_name(counted)
 
 
 def read_trials(
@@ -439,7 +433,7 @@ def _to_be_cut(bins: Bins) -> bool:
 @contextmanager
 def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
     """The file and its format."""
-    _refuse_hints(hints)
+    refuse_hints(hints)
     with opened(path, hints) as source:
         format = _format_of(source.ending)
         printed = format.log is text_log.read_log and _PRINTED.match(text_log.start_of_content(source))
@@ -449,14 +443,6 @@ def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
 def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
     """Let every refusal inside begin with the file, if that is wanted."""
     return errors_naming(file) if wanted else nullcontext()
-
-
-def _refuse_hints(hints: Hints) -> None:
-    for name, value, known in (("form", hints.form, FORMS), ("channel_axis", hints.channel_axis, AXES)):
-        if value is not None and value not in known:
-            raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
-    if hints.columns is not None and hints.form == "matrix":
-        raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
 
 
 def _format_of(ending: str) -> Format:
@@ -484,30 +470,3 @@ def _matrices(format: Format, source: OpenFile) -> list[NamedMatrix]:
 
 def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:
     return matrix.transposed() if transpose else matrix
-
-
-def _by_name(found: Sequence[Content]) -> dict[str, Content]:
-    by_name: dict[str, Content] = {}
-    for content in found:
-        if content.name in by_name:
-            raise InputError(f'the channel "{content.name}" must occur once; it occurs twice')
-        _refuse_text(content.name, content.inputs, content.outputs)
-        by_name[content.name] = content
-    if not by_name:
-        raise InputError("a file must hold at least one channel; this one holds none")
-    return by_name
-
-
-def _refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Refuse a name or label that not every format and terminal can hold."""
-    for text in (name, *inputs, *outputs):
-        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
-            raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
-        return False
-    return True

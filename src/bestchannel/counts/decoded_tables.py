@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bestchannel.counts import table_decoder
 from bestchannel.counts.disk import MOST_FIELDS, OpenFile
-from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN
+from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN, SHOWN
 from bestchannel.counts.long_table import Column
 from bestchannel.errors import InputError, MissingExtraError
 
@@ -84,6 +84,14 @@ class DecodedTable:
             )
         if not done:
             raise InputError("the table must have rows; it has none")
+
+    def cells(self, i: int) -> list[Any]:
+        """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
+        if self.names.count(self.names[i]) > 1 or not self._plain[i]:
+            return []
+        self._decoder.send({"shown": self.names[i], "most": SHOWN})
+        cells: list[Any] = self._decoder.received()["cells"]
+        return cells
 
     def _names(self, columns: Mapping[str, int]) -> list[str]:
         return [self.names[i] for i in columns.values()]
@@ -180,7 +188,7 @@ class _Decoder:
         message = json.loads(self._exactly(length))
         if not message.keys().isdisjoint(("refused", "missing", "sheets")):
             self._waits_for = "file"
-        elif "names" in message or "end" in message:
+        elif not message.keys().isdisjoint(("names", "cells", "end")):
             self._waits_for = "question"
         if "refused" in message:
             raise InputError(message["refused"])

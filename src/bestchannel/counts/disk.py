@@ -63,6 +63,19 @@ class Hints:
     channel_axis: str | None = None
 
 
+FORMS, AXES = ("rows", "matrix"), ("first", "last")
+"""What `form` and `channel_axis` may say."""
+
+
+def refuse_hints(hints: Hints) -> None:
+    """Refuse what cannot be said, or not together."""
+    for name, value, known in (("form", hints.form, FORMS), ("channel_axis", hints.channel_axis, AXES)):
+        if value is not None and value not in known:
+            raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
+    if hints.columns is not None and hints.form == "matrix":
+        raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
+
+
 _NO_HINTS = Hints()
 
 

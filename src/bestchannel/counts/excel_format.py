@@ -22,7 +22,7 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     if len(sheets) == 1:
         return text_log.read_log(sheets[0], seen, progress)
     for sheet in sheets:
-        form, _ = text_log.find_form(sheet.head(text_log.HEAD), sheet.name, source.hints)
+        form, _ = text_log.find_form(sheet.head(text_log.HEAD), sheet.name, source.hints, seen)
         if form is not None:
             raise InputError(f'rows must be on one sheet; {len(sheets)} have content, and "{sheet.name}" has rows')
     return None

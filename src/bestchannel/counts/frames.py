@@ -13,22 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import numeric_array
+from bestchannel.arrays import numeric_array, refuse_masked
+from bestchannel.counts.disk import Hints, refuse_hints
 from bestchannel.counts.labelled_counts import (
+    SHOWN,
     Columns,
     Combinations,
     LabelledCounts,
     RowBlock,
+    by_name,
     declared_outputs,
+    label_of,
     log_columns,
 )
-from bestchannel.counts.long_table import block_of_arrays
+from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
+from bestchannel.counts.matrix_text import bare_matrix, refuse_channels
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.nested import is_nested, matrices_of, matrix_of
 from bestchannel.counts.stacks import matrices_in
-from bestchannel.counts.text_log import is_long_header
+from bestchannel.counts.text_log import MOST_INPUTS, is_log
+from bestchannel.counts.text_table import Table
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
-from bestchannel.counts.two_readings import refuse_rows_in_doubt
+from bestchannel.counts.two_readings import refuse_numbered_rows, refuse_pair_in_doubt, refuse_trials
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"
@@ -43,34 +49,35 @@ def labelled_counts(
     *,
     columns: Columns = None,
     channel_axis: str | None = None,
+    form: str | None = None,
 ) -> dict[str, LabelledCounts]:
     """The counts of every channel with their labels, whatever they came in; `outputs` declares the outputs of all.
 
-    `columns` renames the columns of frames, `channel_axis` ("first" or "last") says where the channels of a stack are.
+    `columns` renames the columns of frames, `channel_axis` ("first" or "last") says where the channels of a stack are,
+    `form` ("rows" or "matrix") what an object is that may be either.
     """
     declared = None if outputs is None else declared_outputs(outputs)
+    hints = Hints(columns, form=form, channel_axis=channel_axis)
+    refuse_hints(hints)
     if isinstance(counts, Trials):
-        found = [_of_value(content.name, content, declared) for content in counts.labelled_counts()]
+        found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
-        found = _of_mapping(counts, declared, columns)
+        found = _of_mapping(counts, declared, hints)
     elif _is_labelled_array(counts):
-        found = _of_labelled_array(counts, declared)
+        found = _of_labelled_array(counts, declared, hints)
     elif is_frame(counts):
-        found = _of_frame(_flat(counts), declared, columns)
+        found = _of_frame(counts, declared, hints)
     elif isinstance(counts, np.ndarray | list | tuple):
-        found = [matrix.counts(declared) for matrix in _unnamed(counts, channel_axis)]
+        found = _unnamed(counts, declared, hints)
     else:
         raise InputError(
             "counts must be matrices of counts, by name, in a list or alone, {sent: {got: n}}, a data frame or an array"
             f" with the dimensions channel, x and y; it is a {type(counts).__name__}"
         )
-    named = {content.name: content for content in found}
-    if not named or len(named) < len(found):
-        raise InputError(f"counts must hold at least one channel, each once; they hold {len(found)}, called {[*named]}")
-    return named
+    return by_name(found)
 
 
-def _of_mapping(counts: Mapping[Any, object], declared: Labels, columns: Columns) -> list[LabelledCounts]:
+def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) -> list[LabelledCounts]:
     nested = matrices_of(counts, UNNAMED)
     if nested is not None:
         return [matrix.counts(declared) for matrix in nested]
@@ -79,19 +86,24 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, columns: Columns
             "counts must say what was sent; these say only what was received, as counts of one circuit do, and are to"
             " be given as {sent: {received: n}}"
         )
-    return [_of_value(name, value, declared, columns) for name, value in counts.items()]
+    if counts and all(_is_column(value) for value in counts.values()):
+        seen = Combinations(declared)
+        log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
+        if log is not None:
+            return seen.counted(log)
+    return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
 
-def _unnamed(counts: Any, channel_axis: str | None) -> list[NamedMatrix]:
-    """A matrix, or a stack or list of them, called 0, 1, 2, ..."""
-    if isinstance(counts, list | tuple):
-        if counts and all(is_frame(rows) or _is_table(rows) for rows in counts):  # perhaps of different shapes
-            return [_matrix_of_rows(str(k), rows) for k, rows in enumerate(counts)]
+def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
+    """A matrix or a log, or a stack or list of them, called 0, 1, 2, ..."""
+    if isinstance(counts, list | tuple) and not _is_pair(counts):
+        if counts and all(is_frame(rows) or _is_table(rows) or _is_pair(rows) for rows in counts):
+            return [_of_value(str(k), rows, declared, hints) for k, rows in enumerate(counts)]
         counts = numeric_array(counts, "the counts")
-    if counts.ndim != 3:
-        return [NamedMatrix(UNNAMED, counts)]
-    found = matrices_in(counts, "the array of counts", channel_axis, "first")
-    return [NamedMatrix(str(k), rows) for k, rows in enumerate(found)]
+    if isinstance(counts, tuple) or counts.ndim != 3:
+        return [_of_value(UNNAMED, counts, declared, hints)]
+    found = matrices_in(counts, "the array of counts", hints.channel_axis, "first")
+    return [NamedMatrix(str(k), rows).counts(declared) for k, rows in enumerate(found)]
 
 
 def _is_table(rows: object) -> bool:
@@ -101,8 +113,34 @@ def _is_table(rows: object) -> bool:
         return False
 
 
-def _matrix_of_rows(name: str, rows: Any) -> NamedMatrix:
-    return _matrix(name, _flat(rows)) if is_frame(rows) else NamedMatrix(name, rows)
+def _is_column(values: object) -> bool:
+    """Whether the values may be the labels of one column."""
+    if isinstance(values, np.ndarray) or _is_series(values):
+        return getattr(values, "ndim", 0) == 1
+    return isinstance(values, list | tuple) and not any(isinstance(v, list | tuple | np.ndarray) for v in values)
+
+
+def _vector(values: Any) -> NDArray[Any]:
+    refuse_masked(values, "a column of labels")
+    if isinstance(values, list | tuple) and not {int, float}.issuperset(map(type, values)):
+        return np.fromiter(values, object, len(values))  # an array of texts and numbers would have texts
+    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+
+
+def _is_pair(value: object) -> bool:
+    """Whether the value is a tuple (x, y) of two columns, as `quantise` takes it."""
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_is_column, value))
+
+
+def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCounts:
+    """The senses x[i], y[i] of a channel; refused where these may be the two rows of a matrix."""
+    seen, (x, y) = Combinations(declared), map(_vector, pair)
+    if hints.form is None:
+        refuse_pair_in_doubt(name, x, y)
+    log = log_of_vectors({"x": x, "y": y}, seen, name, None)
+    assert log is not None
+    (content,) = seen.counted(log)
+    return content
 
 
 def is_frame(value: object) -> bool:
@@ -112,14 +150,13 @@ def is_frame(value: object) -> bool:
 
 def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
     """The rows of a frame with the columns x, y and perhaps channel."""
-    frame = _flat(frame)
-    found = _log_columns(frame, columns)
-    if "count" in found:
+    block = _rows(_with_index(_checked(frame)), seen, columns)
+    if block.counts is not None:
         raise InputError(NO_ORDER)
-    return _rows(found, seen)
+    return block
 
 
-def _of_value(name: object, value: object, declared: Labels, columns: Columns = None) -> LabelledCounts:
+def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> LabelledCounts:
     """The counts of one channel of a mapping."""
     if not isinstance(name, str):
         raise InputError(f"the name of a channel must be a text; it is {name!r}")
@@ -134,10 +171,15 @@ def _of_value(name: object, value: object, declared: Labels, columns: Columns = 
         matrix = _reordered(value, ("x", "y"))
         return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
     if is_frame(value):
-        content, *others = _of_frame(_flat(value), declared, columns)
+        content, *others = _of_frame(value, declared, hints)
         if others:
             raise InputError(f'the frame of channel "{name}" must hold one channel; it holds {1 + len(others)}')
         return replace(content, name=name)
+    if _is_pair(value) and hints.form != "matrix":
+        return _of_pair(name, value, declared, hints)
+    if isinstance(value, np.ndarray | list | tuple):
+        value = numeric_array(value, f'the counts of channel "{name}"')
+        refuse_trials(value, hints)
     return NamedMatrix(name, value).counts(declared)
 
 
@@ -157,13 +199,11 @@ def _is_series(value: object) -> bool:
     return hasattr(value, "reset_index") and hasattr(value, "index") and not hasattr(value, "columns")
 
 
-def _flat(frame: Any) -> Any:
+def _checked(frame: Any) -> Any:
     """The frame; a series of pandas, as `groupby([...]).size()` gives it, with its index as columns."""
     if _is_lazy(frame):
         raise InputError("a lazy frame has no rows yet; call its collect() first")
-    if _is_series(frame):
-        frame = frame.reset_index(name="count")
-    return frame
+    return frame.reset_index(name="count") if _is_series(frame) else frame
 
 
 def _levels(frame: Any, side: str) -> int:
@@ -175,46 +215,66 @@ def _names(frame: Any) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def _log_columns(frame: Any, columns: Columns) -> dict[str, NDArray[Any]]:
-    """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
-    names = _names(frame)
-    found = log_columns(list(map(str, names)), columns)
-    return {role: np.asarray(frame[names[i]].to_numpy()) for role, i in found.items()}
+def _titles(frame: Any) -> list[str]:
+    return [_title(name) for name in _names(frame)]
 
 
-def _of_frame(frame: Any, declared: Labels, columns: Columns) -> list[LabelledCounts]:
-    if _levels(frame, "index") > 1 or _levels(frame, "columns") > 1:
-        return [matrix.counts(declared) for matrix in _of_two_keys(frame)]
-    if columns is None and not _may_be_rows(frame):
-        return [_matrix(UNNAMED, frame).counts(declared)]
+def _title(name: object) -> str:
+    """What a row or a column is called; one that is called by a missing value is called nothing."""
+    return "" if name is None else label_of(name) or str(name)
+
+
+def _array(frame: Any, name: Any) -> NDArray[Any]:
+    return np.asarray(frame[name].to_numpy())
+
+
+def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
+    """The channels of a frame, which is understood as the text that it would be saved as."""
+    is_rows, frame = _is_series(frame) or hints.columns is not None or hints.form == "rows", _checked(frame)
+    is_rows = is_rows or _are_cells(frame)
+    if _levels(frame, "columns") > 1 or (_levels(frame, "index") > 1 and not is_rows):
+        return [matrix.counts(declared) for matrix in _of_two_keys(frame, hints)]
+    table = _with_index(frame)
+    if not is_rows and (hints.form == "matrix" or not _is_log(frame, table)):
+        return [_matrix(UNNAMED, frame, hints).counts(declared)]
     seen = Combinations(declared)
-    return counted_in_order(seen, iter([_rows(_log_columns(frame, columns), seen)]))
+    return counted_in_order(seen, iter([_rows(table, seen, hints.columns)]))
 
 
-def _may_be_rows(frame: Any) -> bool:
-    """Whether the columns are those of rows, and the frame is no matrix with the same labels on both sides."""
-    titles = [str(name).strip() for name in _names(frame)]
-    if hasattr(frame, "index") and sorted(map(str, frame.index)) == sorted(titles):
-        return False
-    if is_long_header(titles) or "count" in map(str.casefold, titles):
-        return True
-    columns = [frame[name].to_numpy() for name in _names(frame)]
-    texts = [column for column in columns if column.dtype.kind in "OUT"]
-    # labels stand beside a matrix in its index or in one column, and none comes again
-    if len(texts) > 1 or (texts and (hasattr(frame, "index") or len(set(texts[0].tolist())) < len(texts[0]))):
-        return True
-    if not texts and _is_numbered(frame) and columns and columns[0].dtype.kind in "iuf":
-        refuse_rows_in_doubt(titles, np.column_stack(columns))
-    return False
+def _are_cells(frame: Any) -> bool:
+    """Whether the keys beside the rows are x and y, so that a row is a cell and not a row of a matrix."""
+    names = frame.index.names if hasattr(frame, "index") else ()
+    return {"x", "y"} <= {_title(name).strip().casefold() for name in names}
 
 
-def _is_numbered(frame: Any) -> bool:
-    """Whether nothing but numbers 0, 1, 2, ... stands beside the rows."""
+def _with_index(frame: Any) -> Any:
+    """The frame with its index as columns, unless that only numbers the rows."""
     index = getattr(frame, "index", None)
-    return index is None or (getattr(index, "name", None) is None and list(index) == list(range(len(index))))
+    if index is None or (_levels(frame, "index") == 1 and index.name is None and index.dtype.kind in "iu"):
+        return frame
+    try:
+        return frame.reset_index()
+    except ValueError as error:  # a column is called as the index
+        raise InputError(f"the index of the frame must have a name of its own ({error})") from None
 
 
-def _of_two_keys(frame: Any) -> list[NamedMatrix]:
+def _is_log(frame: Any, table: Any) -> bool:
+    """Whether there are rows below the columns of the table, which is the frame with its index."""
+    titles, index = _titles(table), getattr(frame, "index", None)
+    if index is not None and sorted(map(_title, index)) == sorted(map(_title, frame.columns)):
+        return False  # a matrix with the same labels on both sides
+    if len(titles) > len(_names(frame)) and frame.index.names == [None]:
+        titles[0] = ""  # as it would be written
+    return is_log(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), decimal_comma=False)
+
+
+def _texts(table: Any, most: int) -> list[list[str]]:
+    """The first rows as they would be written."""
+    columns = [[_title(value) for value in _array(table, name)[:most].tolist()] for name in _names(table)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _of_two_keys(frame: Any, hints: Hints) -> list[NamedMatrix]:
     """Confusion matrices below or beside each other, as pandas' `crosstab` makes them of two keys, channel first."""
     side = "index" if _levels(frame, "index") > 1 else "columns"
     if _levels(frame, "index") + _levels(frame, "columns") != 3:
@@ -224,41 +284,91 @@ def _of_two_keys(frame: Any) -> list[NamedMatrix]:
         )
     names = list(dict.fromkeys(getattr(frame, side).get_level_values(0)))
     parts = (frame.xs(name, axis=side, level=0) for name in names)
-    return [_matrix(str(name), part) for name, part in zip(names, parts, strict=True)]
+    return [_labelled_matrix(_title(name), part, hints) for name, part in zip(names, parts, strict=True)]
 
 
-def _rows(columns: Mapping[str, NDArray[Any]], seen: Combinations) -> RowBlock:
-    if not len(columns["x"]):
+def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
+    """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
+    names = _names(table)
+    found = log_columns(_titles(table), columns, seen, lambda i: _array(table, names[i])[:SHOWN].tolist())
+    arrays = {role: _array(table, names[i]) for role, i in found.items()}
+    if not len(arrays["x"]):
         raise InputError("the frame must have rows; it has none")
-    return block_of_arrays(columns, seen, UNNAMED, _place)
+    seen.expect(_categories(table[names[found["y"]]]))
+    return block_of_arrays(arrays, seen, UNNAMED, _place)
+
+
+def _categories(column: Any) -> list[str]:
+    """The labels that a column may have, where its type says it: a Categorical, an Enum or a dictionary."""
+    kind: Any = getattr(column, "dtype", None)
+    if hasattr(column, "unify_dictionaries") and hasattr(column.type, "index_type"):
+        chunks = column.unify_dictionaries().chunks
+        found = chunks[0].dictionary.to_pylist() if chunks else []
+    elif hasattr(kind, "ordered") or type(kind).__name__ == "Enum":
+        found = list(kind.categories)
+    else:
+        return []
+    return [label for label in map(label_of, found) if label is not None]
 
 
 def _place(row: int) -> str:
     return f"row {row} of the frame"
 
 
-def _matrix(name: str, frame: Any) -> NamedMatrix:
-    """A confusion matrix: inputs beside it, as its index or in a first column of texts, and outputs above it."""
-    names = _names(frame)
-    arrays = [np.asarray(frame[title].to_numpy()) for title in names]
-    inputs: Sequence[object] | None = None
-    if hasattr(frame, "index"):
-        inputs = list(frame.index)
-    elif arrays and arrays[0].dtype.kind in "OUT":
-        inputs, arrays, names = arrays[0].tolist(), arrays[1:], names[1:]
-    if not arrays or not len(arrays[0]):
+def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
+    """A confusion matrix: outputs above it, inputs beside it as its index or in its first column."""
+    index, titles = getattr(frame, "index", None), _titles(frame)
+    if not len(titles) or not len(frame):
         raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {_names(frame)}')
-    labels = None if inputs is None else list(map(str, inputs))
-    return NamedMatrix(name, np.column_stack(arrays), labels, list(map(str, names)))
+    numbered = index is None or (index.name is None and list(index) == list(range(len(index))))
+    if numbered and getattr(frame.columns, "name", None) is not None and len(titles) > 1:
+        return _labelled_matrix(name, frame.set_index(_names(frame)[0]), hints)  # crosstab(...).reset_index()
+    if not numbered:
+        return _labelled_matrix(name, frame, hints)
+    if titles == list(map(str, range(len(titles)))) and index is not None:
+        array = np.column_stack([_array(frame, title) for title in _names(frame)])
+        refuse_trials(array, hints)
+        return NamedMatrix(name, array)
+    if len(titles) > 1 and _are_texts(_array(frame, _names(frame)[0])):
+        beside, *columns = (_array(frame, column) for column in _names(frame))
+        if all(column.dtype.kind in "iuf" for column in columns) and len(set(beside)) == len(beside):
+            return _labelled(name, columns, beside.tolist(), titles[1:], (titles[0], ""), hints)
+    rows = [titles, *_texts(frame, len(frame))]
+    return bare_matrix(Table(rows, list(range(len(rows))), False, None), name, hints, counts=True, titled=True)
+
+
+def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
+    """A frame of counts with the inputs as its index."""
+    beside, titles = [_title(label) for label in frame.index], (_title(frame.index.name), _title(frame.columns.name))
+    return _labelled(name, [_array(frame, title) for title in _names(frame)], beside, _titles(frame), titles, hints)
+
+
+def _labelled(
+    name: str,
+    columns: Sequence[Any],
+    beside: Sequence[str],
+    above: Sequence[str],
+    titles: tuple[str, str],
+    hints: Hints,
+) -> NamedMatrix:
+    if hints.form is None:
+        refuse_channels(titles[0], beside, above)
+        refuse_numbered_rows(beside, above)
+    array = np.column_stack(columns)
+    return NamedMatrix(name, array, beside, above, titles=titles, doubtful=hints.form is None)
+
+
+def _are_texts(values: NDArray[Any]) -> bool:
+    return all(isinstance(value, str) for value in values.tolist())
 
 
 def _is_labelled_array(value: object) -> bool:
     return hasattr(value, "dims") and hasattr(value, "coords") and hasattr(value, "values")
 
 
-def _of_labelled_array(array: Any, declared: Labels) -> list[LabelledCounts]:
+def _of_labelled_array(array: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
     if "channel" not in array.dims:
-        return [_of_value(str(getattr(array, "name", None) or UNNAMED), array, declared)]
+        return [_of_value(str(getattr(array, "name", None) or UNNAMED), array, declared, hints)]
     array = _reordered(array, ("channel", "x", "y"))
     x, y = _coordinate(array, "x"), _coordinate(array, "y")
     names = _coordinate(array, "channel") or [str(j) for j in range(len(array.values))]
@@ -274,4 +384,4 @@ def _reordered(array: Any, dims: tuple[str, ...]) -> Any:
 
 
 def _coordinate(array: Any, dim: str) -> list[str] | None:
-    return [str(label) for label in array.coords[dim].values.tolist()] if dim in array.coords else None
+    return [_title(label) for label in array.coords[dim].values.tolist()] if dim in array.coords else None

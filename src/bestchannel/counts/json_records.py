@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.json_text import json_of
-from bestchannel.counts.labelled_counts import Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import SHOWN, Columns, Combinations, RowBlock, log_columns, named_columns
 from bestchannel.counts.long_table import (
     LongTable,
     block_of_arrays,
@@ -58,16 +58,29 @@ def are_records(document: object) -> bool:
 
 def log_of_records(records: Iterator[Record], seen: Combinations, source: OpenFile) -> Iterator[RowBlock]:
     """The rows of records with the keys x and y, and perhaps channel and count."""
-    first = next(records, None)
-    if first is None:
+    first, columns, done = list(islice(records, ROWS)), source.hints.columns, 0
+    if not first:
         raise InputError(_NO_RECORDS)
-    header = list(first)
-    names = {role: header[i] for role, i in log_columns(header, source.hints.columns).items()}
-    every, done = chain([first], records), 0
-    while some := list(islice(every, ROWS)):
+    header, shown = _keys(first), first[:SHOWN]
+    found = log_columns(header, columns, seen, lambda i: [record.get(header[i]) for record in shown])
+    names = {role: header[i] for role, i in found.items()}
+    for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
         place = partial(place_from, done)
+        _refuse_later_keys(header, [key for key in _keys(some) if key not in header], names, columns)
         yield block_of_arrays(_arrays(some, names, place), seen, source.name, place)
         done += len(some)
+
+
+def _keys(records: Iterable[Record]) -> list[str]:
+    """The keys of all records, in order of first appearance."""
+    return list(dict.fromkeys(key for record in records for key in record))
+
+
+def _refuse_later_keys(header: list[str], later: list[str], names: Mapping[str, str], columns: Columns) -> None:
+    """Refuse a key with a role that none of the first records has: these were read without it."""
+    for key in later:
+        if named_columns([*header, key], columns).keys() != names.keys():
+            raise InputError(f"all records must have the same keys; none of the first {ROWS:,} has {reprlib.repr(key)}")
 
 
 def long_of_records(records: Sequence[Record], source: OpenFile) -> list[NamedMatrix]:
@@ -75,7 +88,7 @@ def long_of_records(records: Sequence[Record], source: OpenFile) -> list[NamedMa
     if not records:
         raise InputError(_NO_RECORDS)
     place = partial(place_from, 0)
-    header = list(records[0])
+    header = _keys(records)
     names = {role: header[i] for role, i in probability_columns(header, source.hints.columns).items()}
     found = _arrays(records, names, place)
     sides = {role: column(array, role, place) for role, array in found.items() if role != "p"}

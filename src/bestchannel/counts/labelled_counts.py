@@ -6,15 +6,19 @@ hands on blocks of such numbers; what is counted in the end are these.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
+from bestchannel.channels import Channel
 from bestchannel.counts import soft_outputs
 from bestchannel.counts.column_names import way_out
 from bestchannel.errors import InputError
@@ -35,10 +39,20 @@ MOST_LETTERS = 2**27
 """The most letters of the labels of all combinations together."""
 
 Columns = Mapping[str, str] | Sequence[str] | None
-"""What the columns of rows are called, by role, where they are not called as their roles; a sequence names the columns
-of rows without a header."""
+"""What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
+sequence names the columns of rows without a header."""
+
+Cells = Callable[[int], Sequence[object]]
+"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
+
+SHOWN = 2**14
+"""How many rows show what the columns of a table are."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
+"""What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
+
+_SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +126,60 @@ class _Seen:
     outputs: dict[str, None] = field(default_factory=dict)
 
 
+def label_of(value: object) -> str | None:
+    """The value as text, None where it is no label; 2.0 is 2, as where a missing value made floats of whole numbers."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, bool | np.bool_ | int | np.integer) or hasattr(value, "isoformat"):
+        return str(value)
+    if isinstance(value, float | np.floating | Decimal) and math.isfinite(value):
+        return str(int(value)) if value % 1 == 0 else str(value) if isinstance(value, Decimal) else repr(float(value))
+    return str(value) if isinstance(value, complex) and math.isfinite(abs(value)) else None
+
+
+def is_missing(label: str) -> bool:
+    """Whether the label stands for a value that is not there."""
+    return label in _MISSING or label.casefold() == "nan"
+
+
+def spelling(label: str) -> str:
+    """The same text for all labels that may be one: 1 and 1.0, 0.5 and 0.50, é in one sign or in two.
+
+    Digits alone are what they are, as 01 and 1 are different strings of bits.
+    """
+    if label.isdecimal() or not _SPELLED_NUMBER.fullmatch(label):
+        return label if label.isascii() else unicodedata.normalize("NFC", label)
+    number = float(label.replace(",", "."))
+    return str(int(number)) if math.isfinite(number) and number.is_integer() else repr(number)
+
+
+class Spellings:
+    """The labels of one column or side, no two of which may be one; a missing value is none, unless it is declared."""
+
+    def __init__(self, role: str, declared: Container[str] = ()) -> None:
+        self._role, self._declared = role, declared
+        self._first: dict[str, str] = {}
+
+    def add(self, label: str, place: str) -> None:
+        """Refuse a label that is blank, missing, or spelled otherwise before."""
+        first = self._first.setdefault(spelling(label), label)
+        if label == first and label and (label in self._declared or not is_missing(label)):
+            return
+        if not label:
+            raise InputError(f"{place}{self._role} must be a label; it is blank")
+        if label == first:
+            out = "declare it (--outputs, outputs=)" if self._role == "y" else "call it otherwise"
+            raise InputError(
+                f"{place}{self._role} must be a label; it is {label}, which stands for a missing value (leave it out,"
+                f" or {out} if it is one)"
+            )
+        raise InputError(
+            f"{place}{self._role} is {label!r}, and elsewhere {first!r}, which may be the same; spell them alike"
+        )
+
+
 class Combinations:
     """The different (channel, x, y) that a log has, numbered 0, 1, 2, ... in order of first appearance.
 
@@ -124,14 +192,20 @@ class Combinations:
     most_spelled = 4 * MOST_SEEN
     """The most ways in which labels may be spelled, as with quotes or spaces around them."""
 
+    rows_differ = False
+    """Whether the rows of a log are expected to be all different, as those of measured outputs."""
+
     def __init__(
         self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False, transpose: bool = False
     ) -> None:
         self.declared = None if outputs is None else declared_outputs(outputs)
+        self.judges_numbers = self.declared is None and not numbers_are_labels
         self.transpose = transpose
         self._numbers_are_labels = numbers_are_labels
         self._channels: dict[str, _Seen] = {}
         self._numbers: dict[tuple[str, str, str], int] = {}
+        self._spellings = {role: Spellings(role, self.declared or ()) for role in ("channel", "x", "y")}
+        self._expected: dict[str, None] = {}
         self._letters = 0
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
@@ -143,9 +217,9 @@ class Combinations:
 
     def _add(self, labels: tuple[str, str, str], place: str) -> int:
         for role, label in zip(("channel", "x", "y"), labels, strict=True):
-            if not 0 < len(label) <= LONGEST:
-                found = f"{len(label):,} letters long" if label else "blank"
-                raise InputError(f"{place}, {role} must be a label; it is {found}")
+            if len(label) > LONGEST:
+                raise InputError(f"{place}, {role} must be a label; it is {len(label):,} letters long")
+            self._spellings[role].add(label, f"{place}, ")
         channel, x, y = labels
         if self.declared is not None and y not in self.declared:
             raise InputError(undeclared(f"{place}, y", y, self.declared))
@@ -171,10 +245,15 @@ class Combinations:
         """What the channels are called, in the order of the log."""
         return list(self._channels)
 
+    def expect(self, outputs: Iterable[str]) -> None:
+        """Outputs that the type of a column declares, as a Categorical does: those that do not come count 0."""
+        self._expected |= dict.fromkeys(outputs)
+
     @property
     def inferred_outputs(self) -> bool:
-        """Whether the outputs are those that happened to be seen."""
-        return self.declared is None
+        """Whether the outputs are those that happened to be seen; one that was not shows that they were declared."""
+        seen = {y for channel in self._channels.values() for y in channel.outputs}
+        return self.declared is None and self._expected.keys() <= seen
 
     def refuse_measured(self, labels: ChannelLabels, totals: Callable[[int], NDArray[Any]]) -> None:
         """Refuse a channel whose letters look like measured values.
@@ -191,7 +270,9 @@ class Combinations:
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
         return [
-            ChannelLabels(name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(seen.outputs)))
+            ChannelLabels(
+                name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(self._expected | seen.outputs))
+            )
             for name, seen in self._channels.items()
         ]
 
@@ -257,6 +338,44 @@ def declared_outputs(outputs: Sequence[str]) -> tuple[str, ...]:
     return labels
 
 
+Named = TypeVar("Named", Channel, LabelledCounts)
+
+
+def by_name(found: Sequence[Named]) -> dict[str, Named]:
+    """The channels of a file or an object, at least one, each with a name of its own, and texts that can be written."""
+    if not found:
+        raise InputError("there must be at least one channel; there is none")
+    named: dict[str, Named] = {}
+    for content in found:
+        if content.name in named:
+            raise InputError(f'the channel "{content.name}" must occur once; it occurs twice')
+        refuse_text(content.name, content.inputs, content.outputs)
+        named[content.name] = content
+    return named
+
+
+def refuse_labels(labels: Iterable[str], where: str, declared: Container[str] = ()) -> None:
+    """Refuse labels of a side of a matrix of which one is missing, or two may be one."""
+    known = Spellings(f"a label of {where}", declared)
+    for label in labels:
+        known.add(label.strip(), "")
+
+
+def refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse a name or label that not every format and terminal can hold."""
+    for text in (name, *inputs, *outputs):
+        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
+            raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
+        return False
+    return True
+
+
 def undeclared(place: str, label: str, outputs: Sequence[str]) -> str:
     """What is said of an output that is none of the declared."""
     return f"{place} must be one of the declared outputs {', '.join(outputs[:20])}; it is {label!r}"
@@ -275,8 +394,24 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
     return {label: i for i, label in enumerate(labels)}
 
 
-def log_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are; probabilities are sent to `capacity`.
+def log_columns(header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts."""
+    found = named_columns(header, columns)
+    assert isinstance(columns, Mapping | None)  # others are refused there
+    if len(found) == len(header):
+        return found
+    from bestchannel.counts import count_column  # deferred: most rows have no further column
+
+    if "count" not in found and "count" not in (columns or ()):
+        further = count_column.count_column(header, found, seen, cells, columns)
+        found |= {} if further is None else {"count": further}
+    if "channel" not in found and "channel" not in (columns or ()):
+        count_column.refuse_channel_column(header, found, cells, columns)
+    return found
+
+
+def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are by name; probabilities are sent to `capacity`.
 
     Points of the plane may have their second coordinate in a column that `columns` says is y2.
     """
@@ -305,7 +440,7 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
 def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the header has the column of each role, for the roles that it has.
 
-    A column is called as its role, or as `columns` renames it; capitals do not matter.
+    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
     """
     if not isinstance(columns, Mapping | None):
         raise InputError(
@@ -320,6 +455,8 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
     found: dict[str, int] = {}
     for role in roles:
         called = renamed.get(role, role)
+        if role in renamed and not called.strip():
+            continue
         matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
         if len(matches) > 1:
             raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')

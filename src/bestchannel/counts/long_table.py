@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,12 +15,15 @@ from numpy.typing import NDArray
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
 from bestchannel.counts.column_names import stated
 from bestchannel.counts.labelled_counts import (
+    SHOWN,
     Columns,
     Combinations,
     RowBlock,
     alphabet,
     find_columns,
+    label_of,
     log_columns,
+    named_columns,
     refuse_too_many_cells,
     unknown_columns,
 )
@@ -73,7 +75,10 @@ def column(values: NDArray[Any], role: str, place: Place) -> Column:
     if values.dtype.kind in "iu":
         distinct, codes = _distinct_integers(values)
         return Column(list(map(str, distinct)), codes)
-    return _column_of_objects(values.tolist(), role, place)
+    objects = (values.astype(str) if values.dtype.kind in "bmM" else values).tolist()
+    if bool in set(map(type, objects)):  # as keys True is 1
+        objects = [str(value) if isinstance(value, bool) else value for value in objects]
+    return _column_of_objects(objects, role, place)
 
 
 def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
@@ -90,22 +95,13 @@ def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
 def _column_of_objects(values: list[Any], role: str, place: Place) -> Column:
     try:
         distinct = coded(values)
-        labels = [label for label in map(_label, distinct.labels) if label is not None]
+        labels = [label for label in map(label_of, distinct.labels) if label is not None]
         if len(labels) == len(distinct.labels):
             return Column(labels, distinct.codes)
     except TypeError:
         pass  # something without a hash, which is no label
-    row = next(i for i, value in enumerate(values) if _label(value) is None)
+    row = next(i for i, value in enumerate(values) if label_of(value) is None)
     raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(values[row])}")
-
-
-def _label(value: object) -> str | None:
-    """The value as text; 2.0 is 2, as in a column of whole numbers that became floats because one is missing."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return str(int(value)) if value.is_integer() else repr(value)
-    return str(value) if isinstance(value, int | np.integer | complex) else None
 
 
 def whole_counts(values: NDArray[Any], place: Place) -> Floats:
@@ -187,14 +183,28 @@ def log_of_vectors(
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
     vectors = {key: array.ravel() for key, array in arrays.items() if _is_vector(array)}
-    if columns is None and not {"x", "y"} <= vectors.keys():
-        return None
     header = list(vectors)
-    found = {role: vectors[header[i]] for role, i in log_columns(header, columns).items()}
+    if columns is None and not {"x", "y"} <= vectors.keys():
+        _refuse_other_vectors(header, [len(vector) for vector in vectors.values()], len(arrays))
+        return None
+    n_rows = len(vectors[header[named_columns(header, columns)["x"]]])
+
+    def cells(i: int) -> list[Any]:
+        return vectors[header[i]][:SHOWN].tolist() if len(vectors[header[i]]) == n_rows else []
+
+    found = {role: vectors[header[i]] for role, i in log_columns(header, columns, seen, cells).items()}
     lengths = {role: len(vector) for role, vector in found.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")
     return _blocks(found, seen, name)
+
+
+def _refuse_other_vectors(header: list[str], lengths: list[int], n_arrays: int) -> None:
+    """Refuse vectors of one length that are called as columns are, and would be channels of one input each."""
+    from bestchannel.counts.column_names import say_roles  # deferred: what is refused is not on the way of data
+
+    if len(header) == n_arrays > 1 == len(set(lengths)) and lengths[0] > 1 and say_roles(header):
+        raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
 
 
 def _is_vector(array: NDArray[Any]) -> bool:

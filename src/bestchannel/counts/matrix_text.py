@@ -11,18 +11,27 @@ import numpy as np
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.column_names import role_of
+from bestchannel.counts.column_names import proposal, role_of
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import LongTable, coded, constant, probability_columns
 from bestchannel.counts.named_matrix import NamedMatrix, refuse_long_side
-from bestchannel.counts.text_log import is_long_header
+from bestchannel.counts.text_log import as_number, is_long_header
 from bestchannel.counts.text_table import Table, read_table
-from bestchannel.counts.two_readings import reading, refuse_either, refuse_rows_in_doubt, refuse_unnamed
+from bestchannel.counts.two_readings import (
+    reading,
+    refuse_either,
+    refuse_numbered_rows,
+    refuse_rows_in_doubt,
+    refuse_unnamed,
+)
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
+
+_BESIDE = ("x", "y", "channel")
+"""What the title of labels beside a matrix may say that these are."""
 
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 
@@ -102,8 +111,8 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) -> NamedMatrix:
-    """The matrix as it stands in the file.
+def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
+    """The matrix as it stands in the file; `titled` says that the first line is labels.
 
     The first line is labels if its first cell is a blank corner, or if it has text and
     whole numbers only. The first column is labels if it stands below a corner, if it is
@@ -114,7 +123,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:
         refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
-    start = 1 if _starts_with_labels(table) else 0
+    start = 1 if titled or _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
@@ -122,15 +131,33 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False) 
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)
     labelled = width > 1 and (
-        _has_corner(table, above, column, width) or _is_labels(table, column, rest, hints.transpose)
+        _has_corner(table, above, column, width, hints) or _is_labels(table, column, rest, hints.transpose)
     )
     rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
+    corner = above[0] if above is not None and beside is not None and len(above) == width else ""
+    if hints.form is None and above is not None:
+        refuse_channels(above[0], beside or (), above[1:])
+        if beside is not None and counts:
+            refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
     _refuse_blank([*(above or ()), *(beside or ())])
-    return NamedMatrix(name, rows, above, beside) if hints.transpose else NamedMatrix(name, rows, beside, above)
+    first, _, second = re.sub(r"[\\/|]", "\n", corner).partition("\n")
+    if hints.transpose:
+        return NamedMatrix(name, rows, above, beside, titles=(second, first), doubtful=hints.form is None)
+    return NamedMatrix(name, rows, beside, above, titles=(first, second), doubtful=hints.form is None)
+
+
+def refuse_channels(corner: str, beside: Sequence[str], above: Sequence[str]) -> None:
+    """Refuse lines of counts that are channels by the title of their labels, as below channel,n00,n01,n10,n11."""
+    if role_of(corner) == "channel" and sorted(beside) != sorted(above):
+        raise InputError(
+            f"the first column is called {corner.strip()}, so that each line may be the counts of one channel; write"
+            " these as rows channel,x,y,count, or, if the lines are the inputs of one channel, --form matrix"
+            " (form='matrix')"
+        )
 
 
 def _refuse_blank(labels: Sequence[str]) -> None:
@@ -154,13 +181,13 @@ def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[st
     """Refuse what may be a log, or labels where numbers are."""
     if above is None:
         _refuse_counting(rows)
-    if counts and beside is not None and above is None and (_may_be_labels(rows.T) or role_of(beside[0]) == "x"):
+    if counts and beside is not None and above is None and (_rises(rows[0]) or role_of(beside[0]) == "x"):
         raise InputError(_labels_or_counts("line", rows[0]))
     if counts and beside is None:
         refuse_rows_in_doubt(above, rows)
         if above is None:
             _refuse_numbered(rows)
-        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) == "x"):
+        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
             raise InputError(_labels_or_counts("column", rows[:, 0]))
 
 
@@ -178,7 +205,11 @@ def _may_be_labels(rows: Floats) -> bool:
     if min(rows.shape) < 2:
         return False
     numbered = any(np.array_equal(first, np.arange(len(first)) + start) for start in (0, 1))
-    return numbered or (rows.shape[1] == len(rows) + 1 and bool(np.all(np.diff(first) > 0)))
+    return numbered or (rows.shape[1] == len(rows) + 1 and _rises(first))
+
+
+def _rises(line: Floats) -> bool:
+    return len(line) > 1 and bool(np.all(np.diff(line) > 0))
 
 
 def _labels_or_counts(side: str, line: Floats) -> str:
@@ -206,7 +237,9 @@ def _starts_with_labels(table: Table) -> bool:
 def _is_corner(line: Sequence[str]) -> bool:
     """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
     cells = [cell.strip().casefold() for cell in line]
-    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
+    if cells[0] in _CORNERS:
+        return not (cells[0] == "x" and "y" in cells)
+    return role_of(cells[0]) in _BESIDE and all(as_number(cell, False) is not None for cell in cells[1:])
 
 
 def _refuse_ragged(table: Table, above: Sequence[str] | None, column: Sequence[str]) -> int:
@@ -223,11 +256,14 @@ def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
     return any(number is not None and not number.is_integer() for number in map(table.number, cells))
 
 
-def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int) -> bool:
+def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int, hints: Hints) -> bool:
     if above is None:
         return False
     if len(above) < width or _is_corner(above):
         return True
+    is_matrix = hints.form is not None or proposal(above, strict=True) is None
+    if width > 2 and role_of(above[0]) in _BESIDE and is_matrix:
+        return len(set(column)) == len(column) and not _has_fractions(table, column)
     only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
     return only_text and not _has_fractions(table, column)
 

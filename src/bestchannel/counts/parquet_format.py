@@ -47,7 +47,7 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     """The rows of a table; a channel that it does not name is called as the file."""
     with decoded(source, _kind(source)) as table:
         done = 0
-        for rows in table.rows(log_columns(table.names, source.hints.columns), "count"):
+        for rows in table.rows(log_columns(table.names, source.hints.columns, seen, table.cells), "count"):
             yield _block(rows, seen, source.name, partial(place_from, done))
             done += rows.n_rows
             if progress and source.size is not None and rows.share is not None:

@@ -106,6 +106,7 @@ class MeasuredOutputs(Combinations):
     """A numbering of the rows of a log that keeps their outputs as numbers, not as labels."""
 
     most_spelled = 2**28  # every row may have a number of its own
+    rows_differ = True
 
     def __init__(self, *, transpose: bool = False) -> None:
         super().__init__(transpose=transpose)
@@ -125,7 +126,11 @@ class MeasuredOutputs(Combinations):
             raise InputError(
                 f"{place}, y must be a {_KIND[self._dimension]} number like those before; it is {y.strip()!r}"
             )
-        self._pair_of.append(self._pairs.setdefault((channel.strip(), x.strip()), len(self._pairs)))
+        pair = channel.strip(), x.strip()
+        if pair not in self._pairs:
+            for role, label in zip(("channel", "x"), pair, strict=True):
+                self._spellings[role].add(label, f"{place}, ")
+        self._pair_of.append(self._pairs.setdefault(pair, len(self._pairs)))
         self._values.extend(value)
         return len(self._pair_of) - 1
 

@@ -62,7 +62,7 @@ def point(first: str, second: str) -> str:
 
 def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArray[Any]) -> None:
     """Refuse inputs that are numbers of which too many were sent once: totals[x] senses sent inputs[x]."""
-    if _looks_measured(inputs, totals):
+    if looks_measured(inputs, totals):
         raise InputError(
             f'the inputs of channel "{channel}" look like measured values: {int(totals.sum()):,} senses have'
             f" {len(inputs):,} different numbers, and an input is a symbol that is sent again and again; if x and y are"
@@ -70,14 +70,14 @@ def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArr
         )
 
 
-def _looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
+def looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
     """Whether labels are numbers of which too many came once."""
     return len(labels) >= FEWEST and bool((totals == 1).sum() > ONCE * totals.sum()) and _all_numbers(labels)
 
 
 def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any]) -> None:
     """Refuse outputs that are numbers of which too many came once: totals[y] senses gave outputs[y]."""
-    if not _looks_measured(outputs, totals):
+    if not looks_measured(outputs, totals):
         return
     senses, once = int(totals.sum()), int((totals == 1).sum())
     raise InputError(

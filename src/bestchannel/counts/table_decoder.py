@@ -6,6 +6,7 @@ the package, and is quick to start. Every message is the length of a JSON text, 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
     {"labels": [names], "numbers": [names], "times": [names], "whole": bool}
         → {"columns": […], "timed": bool, "rows", "share"}, then bytes, …, {"end"}
+    {"shown": name, "most": number} → {"cells": […]}, the first of a column
     null → nothing; the next message opens another file
 
 A workbook is answered at once, by {"sheets": {title: text}}; its request has "most_cells" too.
@@ -30,6 +31,9 @@ ROWS = 2**18
 
 FORKS = sys.platform == "linux"
 """Whether a fork is safe: elsewhere the libraries below may not survive one."""
+
+SHOWN_LETTERS = 200
+"""How much of a text is looked at to find what its column is."""
 
 SIGNALLED = 128
 """What is added to the number of the signal that ended a fork, as shells do."""
@@ -105,10 +109,28 @@ def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
     """Say what the table has, and give its rows as often as they are asked for."""
     _send({**_described(table.schema), "rows": table.n_rows})
     while (wanted := _received()) is not None:
+        if "shown" in wanted:
+            _send({"cells": _cells(table, wanted["shown"], wanted["most"])})
+            continue
         for batch, share in table.whole(wanted) if wanted["whole"] else table.batches(wanted):
             if batch.num_rows:
                 _send_rows(batch, wanted, share, limits)
         _send({"end": True})
+
+
+def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
+    """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batch, _ = next(table.batches({"labels": [], "numbers": [name], "times": []}), (None, None))
+    if batch is None:
+        return []
+    cells = batch.column(0).slice(0, most)
+    cells = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+    if _is_text(cells.type):
+        cells = pc.utf8_slice_codeunits(cells.cast("large_string"), 0, SHOWN_LETTERS)
+    return [cell if isinstance(cell, int | float | None) else str(cell) for cell in cells.to_pylist()]
 
 
 def _limit(most_bytes: int, most_seconds: int) -> None:

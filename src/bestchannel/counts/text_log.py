@@ -12,7 +12,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
-from bestchannel.counts.labelled_counts import Columns, Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import SHOWN, Combinations, RowBlock, log_columns, named_columns
 from bestchannel.counts.long_table import times_of
 from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
@@ -55,7 +55,7 @@ _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
     head = source.head(max(HEAD, SHORT + 1))
-    form, line = find_form(head[:HEAD], source.name, source.hints)
+    form, line = find_form(head[:HEAD], source.name, source.hints, seen)
     if form is None:
         return None
     if len(head) <= SHORT:
@@ -69,7 +69,7 @@ def start_of_content(source: OpenFile) -> bytes:
     return without_comments(source.head(HEAD).removeprefix(_BOM).decode(errors="replace")).lstrip()[:64].encode()
 
 
-def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int]:
+def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
     text = without_comments(head.removeprefix(_BOM).decode(errors="replace"))
     if not text.strip():
@@ -85,10 +85,18 @@ def find_form(head: bytes, name: str, hints: Hints) -> tuple[RowForm | None, int
     if not isinstance(hints.columns, Mapping | None):
         if is_long_header(header):
             raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
-        return Delimited(list(hints.columns), delimiter, name, None), 1
-    if hints.columns is None and hints.form is None and not _is_log(header, text, delimiter):
-        return None, 1
-    return Delimited(header, delimiter, name, hints.columns), line
+        return Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), 1
+    if hints.columns is None and hints.form is None:
+        below = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
+        if not is_log(header, below, decimal_comma=delimiter == ";"):
+            return None, 1
+    shown = cache(partial(_rows_below, text, delimiter, SHOWN))
+
+    def cells(i: int) -> list[str]:
+        return [row[i] for row in shown() or () if len(row) == len(header)]
+
+    found = log_columns(header, hints.columns, seen, cells)
+    return Delimited(header, found, delimiter, name), line
 
 
 def without_comments(text: str) -> str:
@@ -124,15 +132,15 @@ def is_long_header(header: Sequence[str]) -> bool:
     return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
 
-def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
-    """Whether there are rows under the names of their columns; refused where it may be a matrix as well."""
+def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
+
+    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks.
+    """
     if not is_long_header(header):
         return False
-    try:
-        rows = [row for row, _ in islice(split_rows(text, delimiter), 2 * max(MOST_INPUTS, len(header)))]
-    except InputError:
-        return True  # a row that cannot be split, of which the reader of rows speaks
-    some = [row for row in rows if any(map(str.strip, row))][1:]
+    if some is None:
+        return True
     titles = [title.strip() for title in header]
     small = [title.casefold() for title in titles]
     named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
@@ -140,11 +148,20 @@ def _is_log(header: Sequence[str], text: str, delimiter: str) -> bool:
         return True  # nothing but rows, which is most logs
     from bestchannel.counts import two_readings
 
-    found = two_readings.reading(header, some, partial(_are_whole, delimiter == ";"))
+    found = two_readings.reading(header, some, partial(_are_whole, decimal_comma))
     if found is None:
-        columns = {role: header[i] for role, i in log_columns(header, None).items()}
+        columns = {role: header[i] for role, i in named_columns(header, None).items()}
         two_readings.refuse_either(header, columns)
     return found == "rows"
+
+
+def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
+    """The first rows below the header; None where one cannot be split."""
+    try:
+        rows = [row for row, _ in islice(split_rows(text, delimiter), most) if any(map(str.strip, row))]
+    except InputError:
+        return None
+    return rows[1:]
 
 
 def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
@@ -192,9 +209,8 @@ class Delimited:
 
     quote: str = '"'
 
-    def __init__(self, header: Sequence[str], delimiter: str, name: str, columns: Columns) -> None:
-        found = log_columns(header, columns)
-        self.delimiter, self.name, self.width = delimiter, name, len(header)
+    def __init__(self, header: Sequence[str], found: Mapping[str, int], delimiter: str, name: str) -> None:
+        self._header, self.delimiter, self.name, self.width = header, delimiter, name, len(header)
         self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
         self.count, self.time = found.get("count"), found.get("time")
         self.key: Sequence[int] = sorted(place for role, place in found.items() if role not in ("count", "time"))
@@ -212,6 +228,8 @@ class Delimited:
 
     def labels(self, row: Sequence[str], place: str) -> Labels:
         """The fields of the three columns; without one for the channel, the name of the file."""
+        if all(row[i].strip() == self._header[i].strip() for i in self.key):
+            raise InputError(f"{place} must be a row; it is the header once more (remove it)")
         channel = self.name if self._channel is None else row[self._channel]
         return channel, row[self._x], row[self._y] if self._y2 is None else point(row[self._y], row[self._y2])
 

@@ -6,6 +6,7 @@ nobody knows, looks like a matrix. The whole shape decides, and where two readin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
-from bestchannel.counts.column_names import proposal, stated
+from bestchannel.counts.column_names import proposal, say_roles, stated
+from bestchannel.counts.count_column import is_count_word
 from bestchannel.counts.disk import Hints
 from bestchannel.counts.text_log import MOST_INPUTS
 from bestchannel.errors import InputError
@@ -21,8 +23,13 @@ from bestchannel.errors import InputError
 _FEW = 8
 """Up to so many rows, equal labels do not tell a log from a matrix with an index beside it."""
 
+_MANY = 32
+"""From so many columns on, two rows that come again and again are looked at as the inputs and outputs of trials."""
+
 _LONGEST_LOG_ROW = 4
 """channel, x, y, count."""
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 
 Cells = Sequence[str]
 
@@ -41,7 +48,7 @@ def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool])
         return "rows"
     if len(set(map(str.casefold, titles))) < len(titles):
         return None if beside else "rows"
-    is_corner = titles[0].casefold() == "x" or not _is_role(titles[0])
+    is_corner = titles[0].casefold() in ("x", "y") or not _is_role(titles[0])
     named = len(titles) > 2 and all(map(_is_role, titles))
     if beside and is_corner and not named and not _is_index_of_log(header, rows, labels):
         return None
@@ -54,7 +61,7 @@ def _fit(rows: Sequence[Cells], width: int, first: int, fits: Callable[[Cells], 
 
 
 def _is_role(title: str) -> bool:
-    return title.casefold() in ("channel", "x", "y", "count", "p")
+    return title.casefold() in ("channel", "x", "y", "p") or (len(title) > 1 and is_count_word(title))
 
 
 def _is_index_of_log(header: Cells, rows: Sequence[Cells], labels: Cells) -> bool:
@@ -79,11 +86,12 @@ def refuse_either(header: Cells, columns: dict[str, str]) -> NoReturn:
 
 def refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     """Refuse a matrix without labels beside it that looks like rows of a log."""
-    known = proposal(header, strict=True) if header is not None and not np.any(cells % 1) else None
-    counted = _looks_like_counts(cells)
-    if known is None and not (counted or _looks_like_trials(cells) or (header is None and _looks_measured(cells))):
+    whole, counted = not np.any(cells % 1), _looks_like_counts(cells)
+    known = header is not None and whole and say_roles(header)
+    measured = header is None and _looks_measured(cells)
+    if not (known or (whole and (counted or _looks_like_trials(cells))) or measured):
         return
-    found = known or (proposal(header) if header is not None else None)
+    found = proposal(header) if header is not None else None
     if found is None:
         way = unnamed(cells.shape[1], counted=counted)
     else:
@@ -119,13 +127,50 @@ def unnamed(width: int, *, counted: bool) -> str:
     return f"--columns {','.join(found)} (columns={found} in Python)"
 
 
-def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
-    """Refuse an array without labels that looks like the trials of a log."""
-    if hints.form is None and array.ndim == 2 and array.dtype.kind in "iu" and _looks_like_trials(array):
+def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
+    """Refuse a matrix whose outputs are called as columns of rows are, beside numbers that may number these."""
+    if say_roles(above) and all(_WHOLE.fullmatch(label.strip()) for label in beside):
+        found = proposal(above)
+        way = f"write --columns {stated(found)} (columns={found} in Python)" if found else "rename x and y"
         raise InputError(
-            f"the array of shape {array.shape} may be trials, one a row, or a matrix with {len(array)} inputs; store"
-            " trials as vectors x and y (numpy.savez(path, x=…, y=…)), or write --form matrix (form='matrix')"
+            f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs; {way}"
+            " for rows, or --form matrix (form='matrix')"
         )
+
+
+def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
+    """Refuse an array without labels that looks like the trials of a log, one a row or one a column."""
+    if hints.form is not None or array.ndim != 2 or array.dtype.kind not in "iu":
+        return
+    one_a_row = 1 < array.shape[1] <= _LONGEST_LOG_ROW and len(array) > _FEW and _come_again(array)
+    if one_a_row or (len(array) == 2 and array.shape[1] >= _MANY and _come_again(array.T)):
+        raise InputError(
+            f"the array of shape {array.shape} may be trials, one a {'row' if one_a_row else 'column'},"
+            f" or a matrix with {len(array)} inputs; give trials as vectors x and y (numpy.savez(path, x=…, y=…), or"
+            " {'x': …, 'y': …}), or write --form matrix (form='matrix')"
+        )
+
+
+def refuse_pair_in_doubt(name: str, x: NDArray[Any], y: NDArray[Any]) -> None:
+    """Refuse a pair (x, y) of numbers that may be the two rows of a matrix of counts."""
+    if len(x) != len(y):
+        raise InputError(
+            f'the senses of channel "{name}" must have one output per input; they have {len(x)} inputs and'
+            f" {len(y)} outputs"
+        )
+    values = [*x.tolist(), *y.tolist()]
+    are_counts = all(isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 and v % 1 == 0 for v in values)
+    if are_counts and not (len(x) > _FEW and _come_again(np.array(values, np.float64).reshape(2, -1).T)):
+        raise InputError(
+            f'the pair of channel "{name}" may be the inputs and outputs of {len(x)} senses, or the two rows of a'
+            " matrix; say form='rows' or form='matrix'"
+        )
+
+
+def _come_again(lines: NDArray[Any]) -> bool:
+    """Whether lines come again and again, also without the one that comes most often, as zeros do in a table."""
+    _, times = np.unique(lines, axis=0, return_counts=True)
+    return len(times) > 1 and 2 * (len(times) - 1) <= len(lines) - int(times.max())
 
 
 def _looks_like_trials(cells: NDArray[Any]) -> bool:

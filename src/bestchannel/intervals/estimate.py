@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bestchannel.arrays import Integers, number_in
 from bestchannel.counts.binning import Binning
@@ -229,6 +229,7 @@ def estimate(
     checks: bool = True,
     columns: Mapping[str, str] | None = None,
     channel_axis: str | None = None,
+    form: str | None = None,
     design: str = FIXED,
     rank: bool = False,
     progress: Progress | None = None,
@@ -261,6 +262,8 @@ def estimate(
         What the columns of a frame are called, as {"channel": "link", "x": "sent", "y": "got", "count": "n"}.
     channel_axis
         "first" or "last": which axis of a stack counts the channels, where its shape does not tell.
+    form
+        "rows" or "matrix", where counts may be either.
     design
         "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
@@ -289,7 +292,7 @@ def estimate(
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
-    tables = _labelled(counts, outputs, columns, channel_axis)
+    tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
     fixed = {name: content.counts for name, content in tables.items()} if design == FIXED else None
     recorded = RecordedSet.of(fixed) if fixed else None
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
@@ -350,15 +353,13 @@ def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
     return part_done
 
 
-def _labelled(
-    counts: object, outputs: Sequence[str] | None, columns: Mapping[str, str] | None, channel_axis: str | None
-) -> Mapping[str, LabelledCounts]:
+def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
     """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
     if outputs is None and isinstance(counts, Mapping) and counts:
         pairs = counts.items()
         if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
             return counts
-    return labelled_counts(counts, outputs, columns=columns, channel_axis=channel_axis)
+    return labelled_counts(counts, outputs, **hints)
 
 
 def _channel_estimates(
