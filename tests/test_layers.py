@@ -16,6 +16,7 @@ LAYERS = [
     {
         "errors",
         "arrays",
+        "native",
         "compiled",
         "kernel_cache",
         "kernel_copies",
@@ -51,7 +52,7 @@ FORBIDDEN = {
 FILES = {"csv", "gzip", "io", "json", "os", "pathlib", "pyarrow", "secrets", "stat", "tempfile", "zipfile", "zlib"}
 """What the rooms of the lower layers that read files may import."""
 
-READERS = {"counts", "kernel_disk"}
+READERS = {"counts", "kernel_disk", "native"}
 
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 SYS_FORBIDDEN = {"argv", "exit", "stderr", "stdin", "stdout"}
