@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import RivalBet, rival_bet
+from bestchannel.evidence.rival_bets import Prospect, RivalBet, rival_bets
+from bestchannel.native.mathematics import log
 from bestchannel.policies.adaptive.stakes import RivalStake
 
 SIZES = np.array([1.0, 0.75, 0.5, 0.25])
@@ -34,7 +35,8 @@ class Sensed:
 
     def value(self) -> float:
         """sum_x P_x D(W_x‖PW)."""
-        return float((self.inputs[:, None] * self.rows * np.log(self.rows / (self.inputs @ self.rows))).sum())
+        weighted = self.inputs[:, None] * self.rows
+        return float((weighted * log(self.rows / weighted.sum(axis=0))).sum())
 
     def variance(self) -> float:
         """Of the value estimated from these senses: sum_x P_x² V_x / N_x."""
@@ -70,8 +72,8 @@ def chosen_bets(
     gained = paid.reshape(weights.shape) + weights * epsilon
     shown = 2.0 * (weights * (leader.value() + epsilon) - gained) / weights**2
     chosen, places = dict[int, ChosenBet](), list[int]()
-    for i, (number, rival) in enumerate(rivals.items()):
-        bet = _best_bet(rival, float(gaps[i]), weights[i], gained[i], fixed_input)
+    best = _best_bets(list(rivals.values()), gaps.tolist(), weights, gained, fixed_input)
+    for i, (number, bet) in enumerate(zip(rivals, best, strict=True)):
         if bet.growth > 0.0:
             seen = float(shown[i, bet.size])
             stake = RivalStake(float(weights[i, bet.size]), bet.tilts, bet.outputs)
@@ -88,9 +90,24 @@ def _largest_weight(rival: Sensed | None) -> float:
     return largest * float(rival.senses.min())
 
 
-def _best_bet(rival: Sensed | None, gap: float, weights: Floats, gained: Floats, fixed_input: bool) -> RivalBet:
-    """Of the weights, the one whose bets should win most."""
-    if rival is not None:
-        return rival_bet(rival.rows, rival.inputs, rival.senses, gap, weights, gained, fixed_input, rival.worst)
-    size = int(np.argmax(gained))
-    return RivalBet(size, np.zeros(0), np.zeros(0), float(gained[size]))
+def _best_bets(
+    rivals: Sequence[Sensed | None], gaps: Sequence[float], weights: Floats, gained: Floats, fixed_input: bool
+) -> list[RivalBet]:
+    """Of the weights of every rival, the one whose bets should win most; rivals of one size are looked at together."""
+    best = [_worthless_bet(growths) for growths in gained]
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for i, rival in enumerate(rivals):
+        if rival is not None:
+            alike.setdefault(rival.rows.shape, []).append(i)
+    for places in alike.values():
+        sensed = [(i, rival) for i in places if (rival := rivals[i]) is not None]
+        prospects = [Prospect(r.rows, r.inputs, r.senses, gaps[i], weights[i], gained[i], r.worst) for i, r in sensed]
+        for i, bet in zip(places, rival_bets(prospects, fixed_input), strict=True):
+            best[i] = bet
+    return best
+
+
+def _worthless_bet(growths: Floats) -> RivalBet:
+    """The bet against a rival whose value is 0 by its alphabet: there is nothing to bet on but the leader."""
+    size = int(np.argmax(growths))
+    return RivalBet(size, np.zeros(0), np.zeros(0), float(growths[size]))
