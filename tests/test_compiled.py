@@ -127,7 +127,7 @@ def test_every_kernel_is_registered_or_part_of_one_that_is():
     importlib.import_module("bestchannel.cli")
     behind = {name for module in compiled.REGISTRY for name in compiled.sources(module)}
     decorated = set(modules_where(r"^@(jit|entry|inner|inlined|regrouping)\b"))
-    assert {"bestchannel.capacity.lanes", "bestchannel.counts.scan_kernels"} <= decorated
+    assert "bestchannel.capacity.lanes" in decorated
     assert decorated <= behind
     assert set(compiled.REGISTRY) <= decorated
 
