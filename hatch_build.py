@@ -1,8 +1,9 @@
 """The kernels of src/bestchannel/native as one library, built whenever the package is installed or packed.
 
 The compiler is $CC, or what the system has; where it has none, or another platform is named in BESTCHANNEL_TARGET,
-it is the one in the package ziglang, which is then a build dependency. `python hatch_build.py` builds the library of
-the source tree again, and `python hatch_build.py sanitized` one with AddressSanitizer and UndefinedBehaviorSanitizer.
+it is the one in the package ziglang, which is then a build dependency. As a program it builds the library of the source
+tree again; with `sanitized FILE` one that looks for faults (AddressSanitizer and UndefinedBehaviorSanitizer); with
+`targets` it prints the platforms that it can build for.
 """
 
 import hashlib
@@ -143,4 +144,9 @@ class CustomBuildHook(BuildHookInterface):
 
 
 if __name__ == "__main__":
-    build(NATIVE / library_name(), SANITIZED if sys.argv[1:] == ["sanitized"] else [])
+    if sys.argv[1:] == ["targets"]:
+        print(*TARGETS)
+    elif sys.argv[1:2] == ["sanitized"]:
+        build(Path(sys.argv[2]), SANITIZED)
+    else:
+        build(NATIVE / library_name(), [])

@@ -17,13 +17,7 @@ LAYERS = [
         "errors",
         "arrays",
         "native",
-        "compiled",
-        "kernel_cache",
-        "kernel_copies",
-        "kernel_disk",
-        "kernel_linking",
-        "kernel_lists",
-        "uncompiled",
+        "process",
         "display",
         "progress",
         "promises",
@@ -52,7 +46,7 @@ FORBIDDEN = {
 FILES = {"csv", "gzip", "io", "json", "os", "pathlib", "pyarrow", "secrets", "stat", "tempfile", "zipfile", "zlib"}
 """What the rooms of the lower layers that read files may import."""
 
-READERS = {"counts", "kernel_disk", "native"}
+READERS = {"counts", "native"}
 
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 SYS_FORBIDDEN = {"argv", "exit", "stderr", "stdin", "stdout"}
@@ -218,7 +212,7 @@ def test_the_check_of_independence_sees_an_import(tmp_path):
 
 
 def test_the_check_sees_the_package():
-    assert {"arrays", "capacity.lanes", "channels.families", "__init__"} <= {name for name, _ in modules(SOURCE)}
+    assert {"arrays", "capacity.stack", "channels.families", "__init__"} <= {name for name, _ in modules(SOURCE)}
     edges = {name: set(members_imported(name, tree, "bestchannel")) for name, tree in modules(SOURCE)}
     assert {"arrays", "channels", "errors"} <= edges["capacity.solve"]
 
@@ -331,7 +325,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.random import Generator
 from bestchannel.arrays import Floats
-from bestchannel.capacity.lanes import solve
+from bestchannel.capacity.stack import solve_stack
 n = len(os.sched_getaffinity(0)) or os.cpu_count()
 def draw(rng: np.random.Generator): return rng.random()
 """

@@ -12,8 +12,8 @@ from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
 from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack
 from bestchannel.channels import Channel
-from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
+from bestchannel.process import usable_cores
 from bestchannel.progress import Progress
 
 
