@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, Prospect, RivalAccount, rival_bets, rival_tilts
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native.evidence import bounded, climbed, merged, row_bound
 
@@ -154,8 +154,9 @@ def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
         weights = rng.uniform(0.2, 1.5) * N.min() * np.array([1.0, 0.75, 0.5, 0.25])
         gap = float(rng.uniform(0.05, 0.3))
         gained = weights * (C + gap)
-        alone = [rival_bets([Prospect(W, P, N, gap, weights[[i]], gained[[i]])], False)[0].growth for i in range(4)]
-        (best,) = rival_bets([Prospect(W, P, N, gap, weights, gained)], False)
+        rival = W[None], P[None], N[None], np.array([gap])
+        alone = [rival_bets(*rival, weights[None, [i]], gained[None, [i]], False, [None])[0].growth for i in range(4)]
+        (best,) = rival_bets(*rival, weights[None], gained[None], False, [None])
         assert alone[best.size] >= 0.95 * max(alone)
         sizes.add(best.size)
     assert len(sizes) > 2

@@ -4,15 +4,20 @@ Those took logarithm and exponential from the C library; with the same ones, the
 which differ in the last digit, a search may end a step earlier or later: it then differs by what it settles for.
 """
 
+import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, Prospect, rival_bets, rival_tilts
-from bestchannel.native import evidence
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, rival_bets, rival_tilts
+from bestchannel.native import evidence, mathematics
+from bestchannel.native.library import INTEGER, POINTER, VARIANTS, floats, function
 
 GOLDEN = json.loads((Path(__file__).parent / "evidence_of_0.2.0.json").read_text())
 
@@ -59,7 +64,7 @@ def test_bets_on_a_rival_are_what_they_were():
 
 def test_bet_that_should_win_most_is_what_it_was():
     for name, (W, P, N, gap, weights, gained, worst), (size, tilts, _) in golden("choice"):
-        (bet,) = rival_bets([Prospect(W, P, N, gap, weights, gained, worst)], False)
+        (bet,) = rival_bets(W[None], P[None], N[None], np.array([gap]), weights[None], gained[None], False, [worst])
         assert bet.size == size, name
         assert bet.tilts == pytest.approx(tilts, rel=1e-3), name
 
@@ -70,9 +75,10 @@ def test_a_golden_case_changed_by_a_percent_is_noticed():
 
 
 def test_rivals_together_are_what_each_is_alone():
-    cases = [Prospect(*given) for name, given, _ in golden("choice-4x3")]
-    for alone, together in zip(cases, rival_bets(cases, False), strict=True):
-        (bet,) = rival_bets([alone], False)
+    cases = list(zip(*(given for _, given, _ in golden("choice-4x3")), strict=True))
+    given, worst = [np.array(each) for each in cases[:-1]], cases[-1]
+    for i, together in enumerate(rival_bets(*given, False, worst)):
+        (bet,) = rival_bets(*(each[i : i + 1] for each in given), False, worst[i : i + 1])
         assert bet.size == together.size
         assert bet.growth == together.growth
         assert np.array_equal(bet.tilts, together.tilts)
@@ -120,3 +126,55 @@ def test_an_input_above_the_largest_is_never_met():
             evidence.climbed(*given)
             assert given[7].max() <= LARGEST_INPUT + 1e-9
             assert given[7] == pytest.approx(P, abs=0.05)
+
+
+def elementwise(name, x):
+    out = np.empty_like(x)
+    function(name, INTEGER, POINTER, POINTER)(len(x), floats(x, len(x)), floats(out, len(x)))
+    return out
+
+
+def test_quick_logarithm_and_exponential_are_right_to_two_units_in_the_last_place():
+    # those of mathematics.h are right to 0.6
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.uniform(-700, 700, 20_000), rng.normal(0, 1, 20_000), 10 ** rng.uniform(-20, 0, 20_000)])
+    for name, exact, at in (("kernel_exp", mathematics.exp, x), ("kernel_log", mathematics.log, mathematics.exp(x))):
+        found, true = elementwise(name, at), exact(at)
+        assert np.all(np.abs(found - true) <= 2.0 * np.spacing(np.abs(true)))
+
+
+def test_quick_logarithm_and_exponential_at_the_ends():
+    infinite = np.array([-np.inf, np.inf, np.nan, 0.0, -1e9, 1e9])
+    assert elementwise("kernel_exp", infinite).tolist()[:2] == [0.0, np.inf]
+    assert elementwise("kernel_exp", infinite)[3:].tolist() == [1.0, 0.0, np.inf]
+    assert np.isnan(elementwise("kernel_exp", infinite)[2])
+    found = elementwise("kernel_log", np.array([0.0, np.inf, 1.0, -1.0, np.nan]))
+    assert found[:3].tolist() == [-np.inf, np.inf, 0.0]
+    assert np.isnan(found[3:]).all()
+
+
+def all_bits():
+    """A digest of everything that the kernels give for the golden cases."""
+    digest = hashlib.sha256()
+    for _, given, _ in golden("climbed"):
+        digest.update(np.array(evidence.climbed(*given)).tobytes() + b"".join(each.tobytes() for each in given[7:10]))
+    for _, given, _ in golden("bounded"):
+        digest.update(np.array(evidence.bounded(*given)).tobytes())
+    for _, given, _ in golden("leader"):
+        bets = leader_bets(*given)
+        digest.update(b"".join(each.tobytes() for each in (bets.pays, bets.price, bets.auxiliary, bets.multipliers)))
+    for _, given, _ in golden("tilts"):
+        digest.update(b"".join(each.tobytes() for each in rival_tilts(*given)))
+    return digest.hexdigest()
+
+
+def test_every_width_of_vectors_gives_the_same_bits():
+    script = "from tests.native.test_evidence import all_bits; print(all_bits())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={**os.environ, "BESTCHANNEL_VECTORS": variant},
+            cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
+        ).stdout
+        for variant in VARIANTS
+    }  # fmt: skip
+    assert found == {f"{all_bits()}\n"}

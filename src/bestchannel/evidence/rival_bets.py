@@ -68,29 +68,25 @@ class RivalBet(NamedTuple):
     growth: float  # nats that it should win, with the bets on the leader
 
 
-class Prospect(NamedTuple):
-    """A rival about to be sensed, as it is thought to be, and the weights of bets that are tried."""
+def rival_bets(
+    W: Floats,
+    P: Floats,
+    senses: Floats,
+    gaps: Floats,
+    weights: Floats,
+    gained: Floats,
+    fixed_input: bool,
+    worst: Sequence[Floats | None],
+) -> list[RivalBet]:
+    """For every rival c of one size, the bet that should win most of the weights s = weights[c, i], which fall.
 
-    rows: Floats  # W
-    inputs: Floats  # P, the best for W
-    senses: Floats  # [x]
-    gap: float  # by which the leader is thought to be ahead
-    weights: Floats  # s, falling
-    gained: Floats  # what bets of each weight on the leader should win
-    worst: Floats | None = None  # the input distribution at which the bets so far have lost most
-
-
-def rival_bets(rivals: Sequence[Prospect], fixed_input: bool) -> list[RivalBet]:
-    """Of the weights of each rival, the bet that should win most; the rivals are of one size."""
-    W, P, senses, gaps, weights, growths = (
-        np.array(each, dtype=np.float64) for each in list(zip(*rivals, strict=True))[:6]
-    )
-    known = [rival.worst is not None and not fixed_input for rival in rivals]
-    worst = np.array([rival.worst if there else rival.inputs for rival, there in zip(rivals, known, strict=True)])
-    largest = 0.0 if fixed_input else LARGEST_INPUT
-    sizes, tilts, Q = kernels.choices(
-        W, P, senses, gaps, weights, growths, worst, np.array(known, dtype=np.int64), largest, LARGEST_TILT
-    )
+    `gained` [c, i] is won on the leader, which is thought to be ahead by gaps[c]. The rows W [c, x, y] are thought to
+    be true, P [c, x] is their best input, and `worst` [c] the one at which the bets so far have lost most.
+    """
+    known = np.array([at is not None and not fixed_input for at in worst], dtype=np.int64)
+    starts = np.array([inputs if at is None else at for inputs, at in zip(P, worst, strict=True)])
+    growths, largest = np.array(gained), 0.0 if fixed_input else LARGEST_INPUT
+    sizes, tilts, Q = kernels.choices(W, P, senses, gaps, weights, growths, starts, known, largest, LARGEST_TILT)
     growth = growths[np.arange(len(sizes)), sizes]
     return [RivalBet(*bet) for bet in zip(sizes.tolist(), tilts, Q, growth.tolist(), strict=True)]
 

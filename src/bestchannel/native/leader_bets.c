@@ -39,7 +39,7 @@ static double slope_at(const Case *c, const double *V, const Rows *r, double t) 
     for (Size x = 0; x < n; x++)
         for (Size i = x * m, y = 0; y < m; y++, i++)
             term[i] = (r->target[i] - V[i]) *
-                      (c->weight * c->P[x] * bc_log(trial[i] / r->Q[y]) - c->senses[x] * c->W[i] / trial[i]);
+                      (c->weight * c->P[x] * quick_log(trial[i] / r->Q[y]) - c->senses[x] * c->W[i] / trial[i]);
     for (Size i = 0; i < n * m; i++) slope += term[i];
     return slope;
 }
@@ -65,7 +65,7 @@ static void stake(const Case *c, const double *V, const Rows *r) {
     double *restrict stakes = r->stakes;
     output(c, V, r->Q);
     for (Size x = 0; x < c->n; x++)
-        for (Size i = x * c->m, y = 0; y < c->m; y++, i++) stakes[i] = c->weight * c->P[x] * bc_log(V[i] / r->Q[y]);
+        for (Size i = x * c->m, y = 0; y < c->m; y++, i++) stakes[i] = c->weight * c->P[x] * quick_log(V[i] / r->Q[y]);
 }
 
 /* ν with sum_y W n / (ν + stakes) = 1; fills the wealth (ν + stakes) / n.
@@ -96,7 +96,7 @@ static double multiplier(const double *W, double n, const double *stakes, double
 /* sum_x max_y (N_x (e^pays - 1) - stakes) and what rounding may add; fills the pays. */
 static double priced(const Case *c, const Rows *r, double *restrict pays) {
     double price = 0.0, at_stake = 0.0;
-    for (Size i = 0; i < c->n * c->m; i++) pays[i] = bc_log(r->wealth[i]);
+    for (Size i = 0; i < c->n * c->m; i++) pays[i] = quick_log(r->wealth[i]);
     for (Size x = 0; x < c->n; x++) {
         double most = -BC_INFINITY;
         for (Size i = x * c->m; i < (x + 1) * c->m; i++) {

@@ -33,7 +33,7 @@ static void begin(const Push *push, const double *W, const double *P, const doub
     for (Size x = 0; x < push->n; x++)
         for (Size y = 0; y < push->m; y++) {
             Size i = x * push->m + y;
-            push->logw[i] = bc_log(W[i]), push->rows[i] = N[x] * W[i];
+            push->logw[i] = quick_log(W[i]), push->rows[i] = N[x] * W[i];
         }
 }
 
@@ -41,8 +41,8 @@ static void begin(const Push *push, const double *W, const double *P, const doub
 static void log_outputs(const double *logw, const double *P, double *restrict logQ, Size n, Size m) {
     for (Size y = 0; y < m; y++) logQ[y] = 0.0;
     for (Size x = 0; x < n; x++)
-        for (Size y = 0; y < m; y++) logQ[y] += P[x] * bc_exp(logw[x * m + y]);
-    for (Size y = 0; y < m; y++) logQ[y] = bc_log(logQ[y]);
+        for (Size y = 0; y < m; y++) logQ[y] += P[x] * quick_exp(logw[x * m + y]);
+    for (Size y = 0; y < m; y++) logQ[y] = quick_log(logQ[y]);
 }
 
 /* A step of Blahut and Arimoto [Bla72, Ari72]: P_x times exp of its divergence, scaled; how far it went. */
@@ -51,9 +51,9 @@ static double towards_capacity(const Push *push) {
     for (Size x = 0; x < push->n; x++) {
         double divergence = 0.0;
         const double *logw = push->logw + x * push->m;
-        for (Size y = 0; y < push->m; y++) term[y] = bc_exp(logw[y]) * (logw[y] - push->logQ[y]);
+        for (Size y = 0; y < push->m; y++) term[y] = quick_exp(logw[y]) * (logw[y] - push->logQ[y]);
         for (Size y = 0; y < push->m; y++) divergence += term[y];
-        push->factors[x] = bc_exp(divergence);
+        push->factors[x] = quick_exp(divergence);
         total += P[x] * push->factors[x];
     }
     for (Size x = 0; x < push->n; x++) {
@@ -86,7 +86,7 @@ static double tilt_of(const double *w, const double *logv, const double *logQ, d
     for (Size y = 0; y < m; y++) wanted += w[y] * (logv[y] - logQ[y]);
     for (int i = 0; i < NEWTON_STEPS; i++) {
         double z = 0.0, mean = 0.0, square = 0.0;
-        for (Size y = 0; y < m; y++) part[y] = bc_exp(logv[y] - t * (logv[y] - logQ[y]));
+        for (Size y = 0; y < m; y++) part[y] = quick_exp(logv[y] - t * (logv[y] - logQ[y]));
         for (Size y = 0; y < m; y++) {
             double ratio = logv[y] - logQ[y];
             z += part[y];
@@ -114,7 +114,7 @@ static void fill_tilts(const Push *push, double s, double most, double *tilts) {
 }
 
 static void fill_outputs(const Push *push, double *restrict Q) {
-    for (Size y = 0; y < push->m; y++) Q[y] = bc_exp(push->logQ[y]);
+    for (Size y = 0; y < push->m; y++) Q[y] = quick_exp(push->logQ[y]);
 }
 
 /* How many numbers `room` of the next function must have. */

@@ -117,12 +117,12 @@ static void bound_box(const Losses *losses, Box box, double target, const Room *
             int worth_it = best - value > WORTH_IT * (value - target);
             best = value;
             if (best <= target || saddle > target || !worth_it) break;
-            for (Size y = 0; y < m; y++) room->R[y] = bc_exp(box.logR[y]);
+            for (Size y = 0; y < m; y++) room->R[y] = quick_exp(box.logR[y]);
             saddle = saddle_of(losses, box, room);
         } else {
             part *= LATER_PART;
         }
-        for (Size y = 0; y < m; y++) box.logR[y] = bc_log((1.0 - part) * room->R[y] + part * room->R[m + y]);
+        for (Size y = 0; y < m; y++) box.logR[y] = quick_log((1.0 - part) * room->R[y] + part * room->R[m + y]);
     }
     *box.bound = best;
 }
@@ -213,11 +213,11 @@ BC_EXPORT double BC(rival_bounded)(Size requests, Size groups, Size n, Size m, c
 
 /* Where a climb begins: the inputs P, the rows W and the output of both. */
 static void start(Size n, Size m, const double *W, const double *P, double *logW, double *restrict logR) {
-    for (Size i = 0; i < n * m; i++) logW[i] = bc_log(W[i]);
+    for (Size i = 0; i < n * m; i++) logW[i] = quick_log(W[i]);
     for (Size y = 0; y < m; y++) logR[y] = 0.0;
     for (Size x = 0; x < n; x++)
         for (Size y = 0; y < m; y++) logR[y] += P[x] * W[x * m + y];
-    for (Size y = 0; y < m; y++) logR[y] = bc_log(logR[y]);
+    for (Size y = 0; y < m; y++) logR[y] = quick_log(logR[y]);
 }
 
 /* How many numbers `room` of the next function must have, for up to so many requests of a rival. */

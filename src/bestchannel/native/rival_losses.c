@@ -58,7 +58,7 @@ static void merge(Losses *losses, const double *history, Size first, Size last, 
     }
     losses->tilts[x * losses->epochs + at] = high >= low ? (side ? high : low) : 0.0;
     losses->senses[x * losses->epochs + at] = total;
-    for (Size y = 0; y < m; y++) logQ[y] = total > 0.0 ? bc_log(logQ[y] / total) : 0.0;
+    for (Size y = 0; y < m; y++) logQ[y] = total > 0.0 ? quick_log(logQ[y] / total) : 0.0;
 }
 
 /* All requests, history [i, senses of x | tilts of x | Q of y], as few epochs, which lose at least as much.
@@ -74,7 +74,7 @@ void merged_losses(Losses *losses, Size requests, const double *history) {
                 const double *request = history + i * width;
                 Size at = x * requests + i;
                 losses->senses[at] = request[x], losses->tilts[at] = request[n + x];
-                for (Size y = 0; y < m; y++) losses->logQ[at * m + y] = bc_log(request[2 * n + y]);
+                for (Size y = 0; y < m; y++) losses->logQ[at * m + y] = quick_log(request[2 * n + y]);
             }
         return;
     }
@@ -129,7 +129,7 @@ static void pull_outputs(const double *P, double *logR, double *part, double *li
     for (Size x = 0; x < n; x++)
         for (Size y = 0; y < m; y++) pull[y] += P[x] * room->reached[x * m + y];
     for (Size y = 0; y < m; y++) total += pull[y];
-    for (Size y = 0; y < m; y++) R[y] = bc_exp(logR[y]);
+    for (Size y = 0; y < m; y++) R[y] = quick_exp(logR[y]);
     for (Size y = 0; y < m; y++) {
         pull[y] = pull[y] / total - R[y];
         along += last[y] * pull[y];
@@ -141,7 +141,7 @@ static void pull_outputs(const double *P, double *logR, double *part, double *li
     *part = square > 0.0 ? smaller(LARGEST_PART, *limit / sqrt(square)) : 0.0;
     for (Size y = 0; y < m; y++) {
         last[y] = pull[y];
-        logR[y] = bc_log(R[y] + *part * pull[y]);
+        logR[y] = quick_log(R[y] + *part * pull[y]);
     }
 }
 
@@ -178,7 +178,7 @@ static double output(const double *P, const Room *room, Size n, Size m) {
     }
     for (Size y = 0; y < m; y++) R[y] = larger(R[y], 1e-300);
     for (Size y = 0; y < m; y++) total += R[y];
-    for (Size y = 0; y < m; y++) logR[y] = bc_log(R[y] / total);
+    for (Size y = 0; y < m; y++) logR[y] = quick_log(R[y] / total);
     for (Size y = 0; y < m; y++) {
         value -= R[y] * logR[y];
         R[y] /= total;
@@ -213,7 +213,7 @@ double balance(double weight, double *P, const Room *room, Size n, Size m) {
         step = value >= before ? step * BOLDER : larger(1.0, 0.5 * step);
         double top = slopes(weight, room, n, m);
         for (Size x = 0; x < n; x++)
-            new[x] = larger(P[x], 1e-9) * bc_exp(larger(step * (room->slopes[x] - top) / weight, -5.0));
+            new[x] = larger(P[x], 1e-9) * quick_exp(larger(step * (room->slopes[x] - top) / weight, -5.0));
         fit(new, room->ends, room->ends + n, n);
         for (Size x = 0; x < n; x++) {
             change = larger(change, fabs(new[x] - P[x]));
@@ -237,7 +237,7 @@ double climb(const Losses *losses, double *P, double *logW, double *logR, double
             double *logw = logW + x * m, *restrict parts = room->parts + x * m;
             value += row_loss(losses, x, P[x], logR, logw, room);
             copy(room->row.reach, room->reached + x * m, m);
-            for (Size y = 0; y < m; y++) parts[y] = bc_exp(logw[y]);
+            for (Size y = 0; y < m; y++) parts[y] = quick_exp(logw[y]);
             room->rises[x] = rise_of(losses, x, P[x], logw, room);
         }
         if (value < lowest) {

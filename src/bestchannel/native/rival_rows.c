@@ -26,16 +26,17 @@ static void lift_letters(const RowBets *row, double *logw) {
     for (Size e = 0; e < row->epochs; e++) total += row->N[e];
     for (Size y = 0; y < row->m; y++)
         if (logw[y] < LOG_OF_A_TENTH)
-            logw[y] = larger(logw[y], bc_log(0.1 * row->a[y] / total + FIRST_PROBABILITY));
+            logw[y] = larger(logw[y], quick_log(0.1 * row->a[y] / total + FIRST_PROBABILITY));
 }
 
 /* f(w) and λ = sum_y w_y f'_y; fills powers = (Q/w)^τ, weights = N/z and reach = w, which is scaled to sum to 1. */
 static double normalised_value(const RowBets *row, double *restrict logw, const RowRoom *room, double *multiplier) {
     Size m = row->m;
-    double *restrict w = room->reach, total = 0.0, value = 0.0, divergence = 0.0, counted = 0.0, unbound = 0.0;
-    for (Size y = 0; y < m; y++) w[y] = bc_exp(logw[y]);
+    double *restrict w = room->reach, *restrict powers = room->powers;
+    double total = 0.0, value = 0.0, divergence = 0.0, counted = 0.0, unbound = 0.0;
+    for (Size y = 0; y < m; y++) w[y] = quick_exp(logw[y]);
     for (Size y = 0; y < m; y++) total += w[y];
-    double shift = bc_log(total);
+    double shift = quick_log(total);
     for (Size y = 0; y < m; y++) {
         logw[y] -= shift;
         w[y] /= total;
@@ -43,14 +44,15 @@ static double normalised_value(const RowBets *row, double *restrict logw, const 
         counted += row->a[y];
         divergence += w[y] * (logw[y] - row->logR[y]);
     }
+    for (Size e = 0; e < row->epochs; e++)
+        for (Size y = 0; y < m; y++) powers[e * m + y] = row->tau[e] * (row->logQ[e * m + y] - logw[y]);
+    for (Size i = 0; i < row->epochs * m; i++) powers[i] = quick_exp(powers[i]);  /* of all epochs at once: few are slow */
     for (Size e = 0; e < row->epochs; e++) {
-        double *restrict powers = room->powers + e * m, z = 0.0, tau = row->tau[e];
-        const double *logQ = row->logQ + e * m;
-        for (Size y = 0; y < m; y++) powers[y] = bc_exp(tau * (logQ[y] - logw[y]));
-        for (Size y = 0; y < m; y++) z += w[y] * powers[y];
-        value += row->N[e] * bc_log(z);
+        double z = 0.0;
+        for (Size y = 0; y < m; y++) z += w[y] * powers[e * m + y];
+        value += row->N[e] * quick_log(z);
         room->weights[e] = row->N[e] / z;
-        unbound += row->N[e] * (1.0 - tau);
+        unbound += row->N[e] * (1.0 - row->tau[e]);
     }
     *multiplier = counted + unbound + row->s * (divergence + 1.0);
     return value + row->s * divergence;
@@ -92,7 +94,7 @@ static double fall_at_one(const RowBets *row, Size y, const double *logw, const 
     double w = room->reach[y], ratio = logw[y] - row->logR[y];
     double at_one = multiplier + row->s * row->logR[y], here = multiplier - row->s * ratio;
     for (Size e = 0; e < row->epochs; e++) {
-        at_one -= room->weights[e] * bc_exp(row->tau[e] * row->logQ[e * row->m + y]);
+        at_one -= room->weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y]);
         here -= room->weights[e] * room->powers[e * row->m + y];
     }
     return w < 1.0 ? w * here - row->a[y] * logw[y] - at_one : 0.0;
@@ -123,10 +125,10 @@ static double beyond_convexity(const RowBets *row, const double *logw, const Row
 typedef struct { double value, slope, bending; } Letter;
 
 static Letter letter(const RowBets *row, Size y, double logv, const double *weights, double multiplier) {
-    double v = bc_exp(logv), ratio = logv - row->logR[y], a = row->a[y], s = row->s;
+    double v = quick_exp(logv), ratio = logv - row->logR[y], a = row->a[y], s = row->s;
     Letter at = {v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s};
     for (Size e = 0; e < row->epochs; e++) {
-        double tau = row->tau[e], power = weights[e] * bc_exp(tau * (row->logQ[e * row->m + y] - logv));
+        double tau = row->tau[e], power = weights[e] * quick_exp(tau * (row->logQ[e * row->m + y] - logv));
         at.value -= v * power;
         at.slope -= power * (1.0 - tau);
         at.bending += power * (1.0 - tau) * tau;
@@ -147,9 +149,9 @@ static double last_convex(const RowBets *row, Size y, const double *weights, dou
 
 /* A lower bound of ψ on (0, v]. */
 static double left_end(const RowBets *row, Size y, double logv, const double *weights, double multiplier) {
-    double value = -bc_exp(logv) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
+    double value = -quick_exp(logv) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
     for (Size e = 0; e < row->epochs; e++)
-        value -= weights[e] * bc_exp(row->tau[e] * row->logQ[e * row->m + y] + (1.0 - row->tau[e]) * logv);
+        value -= weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y] + (1.0 - row->tau[e]) * logv);
     return value;
 }
 
@@ -171,10 +173,10 @@ static double least(const RowBets *row, Size y, const double *weights, double mu
                 else high = middle;
             }
             Letter bottom = letter(row, y, low, weights, multiplier);
-            value = bottom.value + bottom.slope * (bc_exp(high) - bc_exp(low)), at = low;
+            value = bottom.value + bottom.slope * (quick_exp(high) - quick_exp(low)), at = low;
         }
     }
-    *where = value < one.value ? bc_exp(at) : 1.0;
+    *where = value < one.value ? quick_exp(at) : 1.0;
     return value < one.value ? value : one.value;
 }
 
@@ -182,7 +184,7 @@ static double least(const RowBets *row, Size y, const double *weights, double mu
 static double careful_bound(const RowBets *row, const RowRoom *room, double multiplier) {
     double bound = multiplier;
     for (Size e = 0; e < row->epochs; e++)
-        bound += row->N[e] > 0.0 ? row->N[e] * (bc_log(row->N[e] / room->weights[e]) - 1.0) : 0.0;
+        bound += row->N[e] > 0.0 ? row->N[e] * (quick_log(row->N[e] / room->weights[e]) - 1.0) : 0.0;
     for (Size y = 0; y < row->m; y++) bound -= least(row, y, room->weights, multiplier, room->reach + y);
     return bound;
 }
@@ -215,7 +217,7 @@ double row_bound(const RowBets *row, double *restrict logw, const RowRoom *room,
         for (Size y = 0; y < m; y++) {
             double change = smaller(larger((slopes[y] - target) / stiffness(bends[y], s), LEAST_CHANGE), LARGEST_CHANGE);
             slopes[y] = fabs(change);
-            logw[y] = larger(logw[y] + bc_log1p(change), LEAST_LOG);
+            logw[y] = larger(logw[y] + quick_log(1.0 + change), LEAST_LOG);
         }
         for (Size y = 0; y < m; y++) largest = larger(largest, slopes[y]);
         if (largest < STILL) break;
@@ -238,4 +240,13 @@ BC_EXPORT double BC(rival_row)(Size epochs, Size m, const double *a, const doubl
     RowRoom work = row_room(&space, epochs, m);
     RowBets row = {epochs, m, a, N, tau, logQ, s, logR};
     return row_bound(&row, logw, &work, tolerance);
+}
+
+/* `quick_log` and `quick_exp` of kernel.h on arrays, for tests. */
+BC_EXPORT void BC(kernel_log)(Size count, const double *x, double *out) {
+    for (Size i = 0; i < count; i++) out[i] = quick_log(x[i]);
+}
+
+BC_EXPORT void BC(kernel_exp)(Size count, const double *x, double *out) {
+    for (Size i = 0; i < count; i++) out[i] = quick_exp(x[i]);
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import Prospect, RivalBet, rival_bets
+from bestchannel.evidence.rival_bets import RivalBet, rival_bets
 from bestchannel.native.mathematics import log
 from bestchannel.policies.adaptive.stakes import RivalStake
 
@@ -40,7 +41,7 @@ class Sensed:
 
     def variance(self) -> float:
         """Of the value estimated from these senses: sum_x P_x² V_x / N_x."""
-        return float((self.inputs**2 * self.deviations**2 / self.senses).sum())
+        return float(((self.inputs * self.deviations) ** 2 / self.senses).sum())
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,26 @@ def chosen_bets(
     A rival is left out where none should win, and is None where its value is 0 by its alphabet. `gaps` are those by
     which the leader is ahead, cautiously.
     """
-    own = leader.variance()
-    theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals.values()])
-    largest = np.minimum(gaps / np.maximum(own + theirs, 1e-12), [_largest_weight(rival) for rival in rivals.values()])
+    groups = _groups(list(rivals.values()))
+    theirs, most = np.zeros(len(rivals)), np.full(len(rivals), np.inf)
+    for group in groups:
+        theirs[group.places], most[group.places] = group.variances(), group.largest_weights()
+    largest = np.minimum(gaps / np.maximum(leader.variance() + theirs, 1e-12), most)
     weights = largest[:, None] * SIZES
     on_leader = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel())
     paid = on_leader.settled(leader.senses[:, None] * leader.rows)
     gained = paid.reshape(weights.shape) + weights * epsilon
     shown = 2.0 * (weights * (leader.value() + epsilon) - gained) / weights**2
     chosen, places = dict[int, ChosenBet](), list[int]()
-    best = _best_bets(list(rivals.values()), gaps.tolist(), weights, gained, fixed_input)
-    for i, (number, bet) in enumerate(zip(rivals, best, strict=True)):
+    best = dict[int, RivalBet]()
+    for group in groups:
+        at = group.places
+        bets = rival_bets(
+            group.rows, group.inputs, group.senses, gaps[at], weights[at], gained[at], fixed_input, group.worst
+        )
+        best.update(zip(at, bets, strict=True))
+    for i, number in enumerate(rivals):
+        bet = best[i] if i in best else _worthless_bet(gained[i])
         if bet.growth > 0.0:
             seen = float(shown[i, bet.size])
             stake = RivalStake(float(weights[i, bet.size]), bet.tilts, bet.outputs)
@@ -82,29 +92,45 @@ def chosen_bets(
     return on_leader.at(places), chosen
 
 
-def _largest_weight(rival: Sensed | None) -> float:
-    if rival is None:
-        return np.inf
-    n = len(rival.senses)
-    largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
-    return largest * float(rival.senses.min())
+class Group(NamedTuple):
+    """Rivals of one size, about to be sensed."""
+
+    places: list[int]
+    rows: Floats  # [c, x, y]
+    inputs: Floats  # [c, x]
+    deviations: Floats  # [c, x]
+    senses: Floats  # [c, x]
+    worst: list[Floats | None]  # [c] the input at which most was lost so far
+
+    def variances(self) -> Floats:
+        """See `Sensed.variance`."""
+        each: Floats = ((self.inputs * self.deviations) ** 2 / self.senses).sum(axis=1)
+        return each
+
+    def largest_weights(self) -> Floats:
+        """The largest weight that suits each."""
+        n = self.senses.shape[1]
+        largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
+        return largest * self.senses.min(axis=1)
 
 
-def _best_bets(
-    rivals: Sequence[Sensed | None], gaps: Sequence[float], weights: Floats, gained: Floats, fixed_input: bool
-) -> list[RivalBet]:
-    """Of the weights of every rival, the one whose bets should win most; rivals of one size are looked at together."""
-    best = [_worthless_bet(growths) for growths in gained]
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for i, rival in enumerate(rivals):
+def _groups(rivals: Sequence[Sensed | None]) -> list[Group]:
+    """The rivals that are sensed, those of one size together."""
+    alike: dict[tuple[int, ...], list[tuple[int, Sensed]]] = {}
+    for place, rival in enumerate(rivals):
         if rival is not None:
-            alike.setdefault(rival.rows.shape, []).append(i)
-    for places in alike.values():
-        sensed = [(i, rival) for i in places if (rival := rivals[i]) is not None]
-        prospects = [Prospect(r.rows, r.inputs, r.senses, gaps[i], weights[i], gained[i], r.worst) for i, r in sensed]
-        for i, bet in zip(places, rival_bets(prospects, fixed_input), strict=True):
-            best[i] = bet
-    return best
+            alike.setdefault(rival.rows.shape, []).append((place, rival))
+    return [
+        Group(
+            [place for place, _ in found],
+            np.array([rival.rows for _, rival in found]),
+            np.array([rival.inputs for _, rival in found]),
+            np.array([rival.deviations for _, rival in found]),
+            np.array([rival.senses for _, rival in found]),
+            [rival.worst for _, rival in found],
+        )
+        for found in alike.values()
+    ]
 
 
 def _worthless_bet(growths: Floats) -> RivalBet:
