@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 try:
@@ -93,15 +94,15 @@ def build(library: Path, more_flags: list[str]) -> None:
     if "ziglang" not in command:
         command += SAME_BITS
     with tempfile.TemporaryDirectory() as folder:
-        objects = []
+        jobs, objects = [], []
         for source in sorted(NATIVE.glob("*.c")):
             once = source.name == "processor.c"
             for variant, flags in {"": []}.items() if once else variants.items():
                 objects.append(os.path.join(folder, f"{source.stem}{variant}.o"))
-                named = (
-                    [f'-DSTAMP="{stamp()}"', *(["-DWIDE_VECTORS"] if x86 else [])] if once else [f"-DVARIANT={variant}"]
-                )
-                run([*command, *flags, *named, "-c", str(source), "-o", objects[-1]])
+                named = [f'-DSTAMP="{stamp()}"', *["-DWIDE_VECTORS"][:x86]] if once else [f"-DVARIANT={variant}"]
+                jobs.append([*command, *flags, *named, "-c", str(source), "-o", objects[-1]])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(run, jobs))
         built = os.path.join(folder, library_name())
         stripped = [] if more_flags else ["-s"]
         run([*compiler(), *more_flags, "-shared", *stripped, *objects, "-o", built])
