@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo live test lint bench gpu-test gpu-bench figures screenshots statistics docs lock clean
+.PHONY: demo live test lint sanitize wheels bench gpu-test gpu-bench figures screenshots statistics docs lock clean
+
+# What the library of kernels is built from: installing anew builds it anew
+KERNELS := hatch_build.py $(wildcard src/bestchannel/native/*.[ch])
 
 # The best read-out of a real device with its report; then a near-tie, which 2·10⁷ senses leave undecided (exit code 3)
 demo: .venv/installed
@@ -24,6 +27,16 @@ lint: .venv/developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The tests of the kernels with a library that looks for faults, in a folder of its own
+sanitize: .venv/developer
+	$(BIN)/python -m tests.native.sanitized
+
+# One wheel for every Python 3 on each platform, built here; what cannot run here is built and not tried
+wheels: .venv/developer
+	$(BIN)/python -m pip install --quiet build ziglang
+	for target in $$($(BIN)/python hatch_build.py targets); do \
+		BESTCHANNEL_TARGET=$$target $(BIN)/python -m build --wheel --outdir dist || exit 1; done
 
 bench: .venv/peers
 	$(BIN)/python -m benchmarks
@@ -64,18 +77,16 @@ lock: .venv/developer
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bestchannel needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python pyproject.toml
+.venv/installed: .venv/bin/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-# With kernels compiled, so that nobody waits for them while a page is watched
 .venv/served: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable ".[service]"
-	$(BIN)/bestchannel warm-up
 	touch $@
 
 # pip learned dependency groups in 25.1
-.venv/developer: .venv/bin/python pyproject.toml
+.venv/developer: .venv/bin/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@ .venv/installed .venv/served

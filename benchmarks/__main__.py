@@ -11,7 +11,7 @@ import sys
 
 from benchmarks.suite import SUITE
 from benchmarks.table import machine, warning, write_readme, written
-from bestchannel.compiled import usable_cores
+from bestchannel.process import usable_cores
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import distributed
 import numpy as np
 
 from bestchannel import capacities
-from bestchannel.compiled import load_room
 
 SIZE = 4
 
@@ -56,10 +55,8 @@ class Measured:
 
 def measured(count: int, chunk: int, workers: int) -> Measured:
     """Draw and solve `count` channels on local workers of one thread each."""
-    load_room("bestchannel.capacity.lanes")  # compiled once, here, where the workers find it
     cluster = distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=None, memory_limit=0)
     with cluster, distributed.Client(cluster) as client:
-        client.run(load_room, "bestchannel.capacity.lanes")
         _all_converged(count=2 * workers * 10**5, chunk=10**5)
         client.run(reset_peak)
         before, spent = client.run(memory, "VmRSS"), client.run(time.process_time)

@@ -1,8 +1,7 @@
-"""What every verb costs from an installation that has compiled nothing: `python -m benchmarks.start [VERB ...]`.
+"""What every verb costs: `python -m benchmarks.start [VERB ...]`.
 
-Each verb is a process of its own, one after the other, and all keep their kernels in one folder, which is empty before
-the first. They run from a copy of the package with its bytecode, as an installation has it. Counted is the processor
-time of each, user and system. With `--warm` all kernels are compiled before.
+Each verb is a process of its own, one after the other, from a copy of the package with its bytecode, as an installation
+has it. Counted is the processor time of each, user and system.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ DONE = (0, 3)
 
 
 def install(folder: Path) -> None:
-    """A copy of the package without kernels, and the files that the verbs read."""
+    """A copy of the package, and the files that the verbs read."""
     for each in ("src", "docs"):  # the latter is what `explain` prints
         shutil.copytree(ROOT / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
     compileall.compile_dir(folder / "src", quiet=1)
@@ -62,7 +61,7 @@ def counts() -> str:
 def seconds_of(verb: str, folder: Path) -> float:
     """The processor time of a verb, run in that folder."""
     before = _spent()
-    variables = {"PYTHONPATH": str(folder / "src"), "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    variables = {"PYTHONPATH": str(folder / "src")}
     with (folder / f"{verb}.out").open("w") as output:
         done = subprocess.run(
             [sys.executable, "-m", "bestchannel", *VERBS.get(verb, [verb])],
@@ -79,14 +78,11 @@ def _spent() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Verbs from an empty cache.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="Processor time of verbs.")
     parser.add_argument("verbs", metavar="VERB", nargs="*", help=", ".join(VERBS))
-    parser.add_argument("--warm", action="store_true", help="with all kernels compiled before")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
-        if options.warm:
-            seconds_of("warm-up", Path(folder))
         seconds = {verb: seconds_of(verb, Path(folder)) for verb in options.verbs or VERBS}
         print(", ".join(f"{verb} {each:.2f}" for verb, each in seconds.items()), f"sum {sum(seconds.values()):.2f}")
 

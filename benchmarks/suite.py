@@ -14,7 +14,7 @@ from benchmarks.measure import PATIENCE, best_of, best_solve, gap_of_input, wors
 from benchmarks.peers import CONIC, FORMULATIONS, TOL_BITS, Solver
 from benchmarks.table import Row, duration
 from bestchannel import capacities
-from bestchannel.compiled import load_room, usable_cores
+from bestchannel.process import usable_cores
 
 CONIC_GAP = 1e-6
 CONIC_TOLS = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12)
@@ -128,7 +128,6 @@ def _timed(case: str, name: str, solver: Solver, channels: np.ndarray, gap: floa
 
 def _called(case: str, name: str, bare: Callable[[np.ndarray], object], solver: Solver, W: np.ndarray) -> Row:
     gap = worst_gap(solver, W[None])
-    load_room("bestchannel.capacity")  # which so few calls would not
     seconds = best_of(lambda: [bare(W) for _ in range(CALLS)])
     return Row(case, name, seconds / CALLS, gap=gap)
 

@@ -14,7 +14,7 @@ from bestchannel import __version__
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- result: begin -->", "<!-- result: end -->"
-PACKAGES = ("numpy", "scipy", "numba", "qif", "komm", "dit", "cvxpy", "clarabel", "ecos", "scs")
+PACKAGES = ("numpy", "scipy", "qif", "komm", "dit", "cvxpy", "clarabel", "ecos", "scs")
 
 QUIET = 0.93
 """The runs are single-threaded but for one case, so an undisturbed process is on a core nearly all the time."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel import Adaptive, Simulator, capacities, identify
-from bestchannel.compiled import load_room, usable_cores
+from bestchannel.process import usable_cores
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.channel_sets import near_tie, random_set
 
@@ -38,7 +38,6 @@ def random_stack(count: int, n: int) -> Any:
 
 def sizes(_full: bool) -> Iterator[Point]:
     """Processor time of one capacity, by alphabet."""
-    load_room("bestchannel.capacity")
     for n, count in {2: 200_000, 4: 200_000, 8: 20_000, 16: 3_000, 32: 300, 64: 40}.items():
         stack = random_stack(count, n)
         capacities(stack[: count // 10], workers=1)
@@ -48,7 +47,6 @@ def sizes(_full: bool) -> Iterator[Point]:
 
 def stacks(_full: bool) -> Iterator[Point]:
     """Time of whole stacks of 4×4, by their length."""
-    load_room("bestchannel.capacity.lanes")
     for count in (10**3, 10**4, 10**5, 10**6):
         stack = random_stack(count, 4)
         one, _ = timed(lambda stack=stack: capacities(stack, workers=1))
@@ -131,9 +129,7 @@ def identified(instance: Instance, delta: float, runs: int = 3) -> Point:
 
 @functools.cache
 def load_everything() -> None:
-    """All that an identification compiles or reads from disk at its first steps."""
-    for room in ("bestchannel.capacity.lanes", "bestchannel.evidence"):
-        load_room(room)
+    """All that an identification imports at its first steps."""
     instance = near_tie(rng(0), k=10, gap=0.1)
     identify(Simulator(instance.channels, rng=rng(0)), Adaptive(instance.alphabets, delta=0.05))
 

@@ -19,7 +19,7 @@ import interval_coverage
 import numpy as np
 from scipy.stats import binom, binomtest
 
-from bestchannel.compiled import usable_cores
+from bestchannel.process import usable_cores
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct, find_times

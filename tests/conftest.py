@@ -4,7 +4,6 @@ The repository is put on the path, so that tests can share modules (`tests.capac
 under pytest's import mode "importlib", which adds no path of its own.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,12 +19,6 @@ sys.path.insert(0, str(ROOT))
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
-
-
-def pytest_configure(config):
-    """Compile what is not in the cache once: each of several workers would compile all of it."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        subprocess.run([sys.executable, "-m", "bestchannel", "warm-up"], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HEAVY = [
-    "fastapi", "llvmlite", "matplotlib", "numba", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy", "typer",
+    "fastapi", "matplotlib", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy", "typer",
     "uvicorn",
 ]  # fmt: skip
 
@@ -32,12 +32,6 @@ def test_importing_the_package_does_not_import(loaded, library):
 def test_importing_the_package_loads_its_own_modules(loaded):
     # so that the test above looks at something
     assert {"bestchannel", "bestchannel.capacity.solve", "numpy"} <= loaded
-
-
-def test_the_compiler_and_not_the_kernels_load_numba():
-    kernels = "capacity.lanes", "evidence.rival_bound_kernels", "lower_bound.kernels.branch_and_bound"
-    assert "numba" not in modules_after("; ".join(f"import bestchannel.{name}" for name in kernels))
-    assert "numba" in modules_after("import bestchannel.kernel_cache")
 
 
 def test_importing_installs_no_log_handler_and_prints_nothing():

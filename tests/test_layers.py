@@ -16,13 +16,8 @@ LAYERS = [
     {
         "errors",
         "arrays",
-        "compiled",
-        "kernel_cache",
-        "kernel_copies",
-        "kernel_disk",
-        "kernel_linking",
-        "kernel_lists",
-        "uncompiled",
+        "native",
+        "process",
         "display",
         "progress",
         "promises",
@@ -53,7 +48,7 @@ FILES = {
 }  # fmt: skip
 """What the rooms of the lower layers that read files may import; a decoder that may crash is a process of its own."""
 
-READERS = {"counts", "kernel_disk"}
+READERS = {"counts", "native"}
 
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 SYS_FORBIDDEN = {"argv", "exit", "stderr", "stdin", "stdout"}
@@ -219,7 +214,7 @@ def test_the_check_of_independence_sees_an_import(tmp_path):
 
 
 def test_the_check_sees_the_package():
-    assert {"arrays", "capacity.lanes", "channels.families", "__init__"} <= {name for name, _ in modules(SOURCE)}
+    assert {"arrays", "capacity.stack", "channels.families", "__init__"} <= {name for name, _ in modules(SOURCE)}
     edges = {name: set(members_imported(name, tree, "bestchannel")) for name, tree in modules(SOURCE)}
     assert {"arrays", "channels", "errors"} <= edges["capacity.solve"]
 
@@ -332,7 +327,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.random import Generator
 from bestchannel.arrays import Floats
-from bestchannel.capacity.lanes import solve
+from bestchannel.capacity.stack import solve_stack
 n = len(os.sched_getaffinity(0)) or os.cpu_count()
 def draw(rng: np.random.Generator): return rng.random()
 """

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bestchannel.native import library
+
 ROOT = Path(__file__).parents[1]
 
 SCRIPT = """\
@@ -43,7 +45,8 @@ def site(tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "wheel", *options, "--wheel-dir", folder, ROOT], check=True, cwd=folder)
-    (wheel,) = folder.glob("*.whl")
+    (wheel,) = folder.glob("bestchannel-*-py3-none-*.whl")  # for every Python, and for this platform
+    assert not wheel.name.endswith("-any.whl")
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
     venv.create(folder / "environment")
     return folder / "site"
@@ -82,6 +85,14 @@ def test_proofs_are_in_the_wheel(site):
     assert Path(where.stdout.strip()).is_relative_to(site)
     found = run(site, "-m", "bestchannel", "explain", "adaptive")
     assert "**Proof.**" in found.stdout, found.stderr
+
+
+def test_the_wheel_brings_its_kernels(site):
+    script = "from bestchannel.native import library; import bestchannel as bc; print(library.stamp(), bc.capacity([[1, 0], [0, 1]]).upper)"
+    answer = run(site, "-c", script)
+    stamp, upper = answer.stdout.split()
+    assert (stamp, float(upper)) == (library.stamp(), pytest.approx(1.0)), answer.stderr
+    assert [path.parent for path in site.rglob("kernels.*")] == [site / "bestchannel/native"]
 
 
 def test_the_wheel_holds_the_package_alone(site):

@@ -6,7 +6,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import Capacities
 from bestchannel.capacity import dense
-from bestchannel.capacity.bracket import Tolerance, rounding_in_pairs
+from bestchannel.capacity.bracket import Tolerance, rounding_compensated
 from tests.capacity.hostile import (
     GOAL,
     KINDS,
@@ -43,7 +43,7 @@ def test_a_hundred_thousand_hostile_channels_converge_with_valid_certificates(ki
 def by_blas(W):
     """The answers of the dense solver for a stack, as the library would give them."""
     tolerance, (n, m) = Tolerance(GOAL), W.shape[1:]
-    rounding = rounding_in_pairs(n, m)
+    rounding = rounding_compensated(n, m)
     goal = tolerance.goal_nats(rounding)
     points = [dense.solve(dense.Problem(V / V.sum(axis=1, keepdims=True)), goal, 1.0) for V in W]
     low, high = (np.array([getattr(point, end) for point in points]) for end in ("low", "high"))

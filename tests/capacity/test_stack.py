@@ -8,7 +8,6 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import InputError
-from bestchannel.capacity import capacity_kernels
 from bestchannel.capacity import stack as stack_module
 from bestchannel.capacity.bracket import Tolerance
 
@@ -35,7 +34,6 @@ def test_a_read_only_stack_is_solved_and_left_as_it_was():
 @pytest.mark.parametrize("tol", [1e-9, 1e-3, 1e-14])
 def test_one_channel_is_answered_as_in_a_stack_to_the_bit(shape, tol):
     stack = random_stack(5, *shape)
-    capacity_kernels.lanes()
     for W, beside in zip(stack, bc.capacities(np.repeat(stack, 3, axis=0), tol=tol).lower[::3], strict=True):
         alone = stack_module.solve_stack(W[None], Tolerance(tol), name=str).at(0)
         answer = bc.capacity(W, tol=tol)
@@ -44,7 +42,6 @@ def test_one_channel_is_answered_as_in_a_stack_to_the_bit(shape, tol):
 
 
 def test_one_channel_is_refused_by_name_also_when_kernels_are_loaded():
-    capacity_kernels.lanes()
     with pytest.raises(InputError, match="row x=1, column y=0 of the channel must be a finite number >= 0; it is nan"):
         bc.capacity(np.array([[0.5, 0.5], [np.nan, 1.0]]))
     with pytest.raises(InputError, match=r"row x=0 of the channel must sum to 1 within 1e-09; it sums to 0\.9"):
@@ -200,12 +197,11 @@ except KeyboardInterrupt:
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "1 1 True\n"
-    assert "Error" not in run.stderr  # from another thread; a notice about compilation may be there
+    assert "Error" not in run.stderr  # from another thread
 
 
 MEMORY = """
 import tracemalloc, numpy as np, bestchannel as bc
-from bestchannel.capacity import capacity_kernels
 def peak(count):
     W = np.random.default_rng(1).dirichlet(np.ones({m}), size=(count, {n}))
     tracemalloc.start()  # after W: what the solver adds to its input
@@ -213,7 +209,6 @@ def peak(count):
     top = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return top / W.nbytes
-capacity_kernels.lanes()  # numba's own memory is not that of the stack
 print(peak({small}), peak({large}))
 """
 

@@ -11,14 +11,13 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, RivalAccount, bound_kernels, rival_bet, rival_tilts
-from bestchannel.evidence.rival_loss_kernels import loss, losses_of, new_room
-from bestchannel.evidence.rival_row_kernels import row_bound
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.native.evidence import bounded, climbed, merged, row_bound
 
 
 def _row_bound(a, N, tau, logQ, s, logR, logw):
-    return row_bound(a, N, tau, logQ, s, logR, logw, np.empty(logQ.shape), np.empty(len(N)), np.empty(len(a)), 1e-4)
+    return row_bound(a, N, tau, logQ, s, logR, logw, 1e-4)
 
 
 def row_loss(w, a, N, tau, logQ, s, logR):
@@ -104,10 +103,16 @@ def test_evidence_is_never_more_than_what_the_bets_became_at_the_truth(size, see
         assert proved <= log_wealth + 1e-6 or proved < threshold
 
 
+def requests_of(account):
+    """Senses, tilts and Q of every request."""
+    _, _, senses, tilts, outputs, *_ = account.bets
+    return zip(senses, tilts, outputs, strict=True)
+
+
 def exact_loss(account, P, W):
     """What the bets lose at these inputs and rows, request by request."""
     lost = account.weight * mutual_information(P, W) * NATS_PER_BIT - P @ account.charged
-    for N, tilts, Q in zip(account.senses, account.tilts, account.outputs, strict=True):
+    for N, tilts, Q in requests_of(account):
         t = (P * tilts)[:, None]
         lost += N @ np.log((W ** (1 - t) * Q**t).sum(axis=1))
     return lost + (P[:, None] * account.counts * np.log(W)).sum()
@@ -128,12 +133,16 @@ def few_senses(seed, requests=3):
 @pytest.mark.parametrize("seed", range(12))
 def test_what_seems_to_be_lost_is_the_least_over_all_outputs(seed):
     account, W = few_senses(seed)
-    bets, P, logR = account._bets(), np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
-    lost = bound_kernels().climbed(*bets, P, np.log(W), logR, LARGEST_INPUT)
-    losses, room, least = losses_of(*bets), new_room(len(account.senses), 2, 2), math.inf
+    bets, P, logR = account.bets, np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
+    lost = climbed(*bets, P, np.log(W), logR, LARGEST_INPUT)
+    (counts, charged, _, _, _, weight, _), least = bets, math.inf
+    senses, tilts, logQ = merged(GROUPS, 2, 2, np.concatenate(bets[2:5], axis=1))
     for first in np.linspace(0.005, 0.995, 199):
-        R = np.log([first, 1.0 - first])
-        least = min(least, sum(loss(losses, x, P[x], R, np.log(W[x]), room) for x in range(2)))
+        R, total = np.log([first, 1.0 - first]), 0.0
+        for x in range(2):
+            row = P[x] * counts[x], senses[x], P[x] * tilts[x], logQ[x], P[x] * weight, R
+            total += _row_bound(*row, np.log(W[x])) - P[x] * charged[x]
+        least = min(least, total)
     assert lost <= least + 0.2
 
 
@@ -146,8 +155,9 @@ def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
         weights = rng.uniform(0.2, 1.5) * N.min() * np.array([1.0, 0.75, 0.5, 0.25])
         gap = float(rng.uniform(0.05, 0.3))
         gained = weights * (C + gap)
-        alone = [rival_bet(W, P, N, gap, weights[[i]], gained[[i]], False).growth for i in range(4)]
-        best = rival_bet(W, P, N, gap, weights, gained, False)
+        rival = W[None], P[None], N[None], np.array([gap])
+        alone = [rival_bets(*rival, weights[None, [i]], gained[None, [i]], False, [None])[0].growth for i in range(4)]
+        (best,) = rival_bets(*rival, weights[None], gained[None], False, [None])
         assert alone[best.size] >= 0.95 * max(alone)
         sizes.add(best.size)
     assert len(sizes) > 2
@@ -157,15 +167,15 @@ def test_the_bet_that_should_win_most_is_found_from_the_largest_weight_on():
 @pytest.mark.parametrize("seed", range(5))
 def test_bound_is_above_every_loss_that_is_found(seed, requests):
     account, W, P, _ = betting(seed, (3, 4), requests)
-    bets, rng = account._bets(), np.random.default_rng(seed)
+    bets, rng = account.bets, np.random.default_rng(seed)
     start = P.copy(), np.log(W), np.log(P @ W)
-    lost = bound_kernels().climbed(*bets, *start, LARGEST_INPUT)
-    bound = bound_kernels().bounded(*bets, *start, LARGEST_INPUT, lost + 0.2, 400)
+    lost = climbed(*bets, *start, LARGEST_INPUT)
+    bound = bounded(*bets, *start, LARGEST_INPUT, lost + 0.2, 400)
     for _ in range(30):
         other = rng.dirichlet(np.full(3, 0.5)) * (1 - 1e-9) + 1e-9 / 3
         if other.max() <= LARGEST_INPUT:
             rows = np.log(W)  # they move to where most is lost at these inputs
-            bound_kernels().climbed(*bets, other, rows, np.log(other @ W), 0.0)
+            climbed(*bets, other, rows, np.log(other @ W), 0.0)
             rows = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
             assert exact_loss(account, other, rows) <= bound + 1e-6
 
@@ -174,17 +184,18 @@ def test_bound_is_above_every_loss_that_is_found(seed, requests):
 def test_merged_requests_lose_at_least_as_much(seed):
     account, *_ = betting(seed, (3, 3), requests=9)
     rng = np.random.default_rng(seed)
-    _, _, senses, tilts, logQ, _ = losses_of(*account._bets())
-    assert senses.shape[1] < len(account.senses)
-    assert senses.sum(axis=1) == pytest.approx(np.sum(account.senses, axis=0))
+    each_request = account.bets[2]
+    senses, tilts, logQ = merged(GROUPS, 3, 3, np.concatenate(account.bets[2:5], axis=1))
+    assert senses.shape[1] < len(each_request)
+    assert senses.sum(axis=1) == pytest.approx(each_request.sum(axis=0))
     for P, W in zip(rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(3), (20, 3)), strict=True):
         t = (P[:, None] * tilts)[..., None]
-        merged = (senses * np.log((W[:, None, :] ** (1 - t) * np.exp(t * logQ)).sum(axis=2))).sum()
+        together = (senses * np.log((W[:, None, :] ** (1 - t) * np.exp(t * logQ)).sum(axis=2))).sum()
         each = 0.0
-        for N, omega, Q in zip(account.senses, account.tilts, account.outputs, strict=True):
+        for N, omega, Q in requests_of(account):
             t = (P * omega)[:, None]
             each += N @ np.log((W ** (1 - t) * Q**t).sum(axis=1))
-        assert merged >= each - 1e-9 * senses.sum()
+        assert together >= each - 1e-9 * senses.sum()
 
 
 def test_at_a_fixed_input_there_is_nothing_to_search():

@@ -62,7 +62,7 @@ def serve(address):
 
 
 def load():
-    """Import what the verbs import, and load the kernels."""
+    """Import what the verbs import."""
     from tests.journeys.command import bestchannel
 
     with tempfile.TemporaryDirectory() as folder:
@@ -89,8 +89,8 @@ def answer(connection):
 
 
 def for_python(environment):
-    """What Python and numba read when they start; that nothing is to be cached can be obeyed later."""
-    names = [name for name in environment if name.startswith(("PYTHON", "NUMBA")) and name != NO_BYTECODE]
+    """What Python reads when it starts; that nothing is to be cached can be obeyed later."""
+    names = [name for name in environment if name.startswith("PYTHON") and name != NO_BYTECODE]
     return {name: environment[name] for name in names}
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound import certificate
 from bestchannel.lower_bound.characteristic_time import characteristic_time
 from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.native.lower_bound import PROVED, Certificate
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, faults_of_lower_end, faults_of_upper_end
 
 
@@ -98,12 +98,12 @@ def test_checks_of_the_proofs_see_a_bound_that_is_two_per_cent_off(channels):
 
 
 def test_certificate_that_agrees_to_everything_is_caught(monkeypatch):
-    real, channels = certificate.kernels(), [binary(0.1, 0.7), binary(0.3, 0.85)]
+    channels = [binary(0.1, 0.7), binary(0.3, 0.85)]
 
-    def agree(*arguments):
-        return real.PROVED, 1.03 * arguments[6], 1  # arguments[6] is the target
+    def agree(rival, curve, boxes, s, Q, target, alarm):
+        return Certificate(PROVED, 1.03 * target, rival.a, rival.w)
 
-    monkeypatch.setattr(certificate, "kernels", lambda: SimpleNamespace(**{**vars(real), "certify": agree}))
+    monkeypatch.setattr(certificate, "certify", agree)
     T = solved(*channels)
     assert faults_of_upper_end(T, channels, 0, np.random.default_rng(1), count=1)
     assert GridGame((0.1, 0.7), (0.3, 0.85)).cheapest(np.concatenate(T.allocation)) < 1 / T.upper

@@ -6,6 +6,7 @@ from scipy.special import rel_entr
 
 import bestchannel as bc
 from bestchannel.lower_bound.certificate import Leader
+from bestchannel.native.lower_bound import Side, divergence_difference_row, divergence_sum_row, tilted_row
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, row_divergences
 
 ROUNDING = 1e-12
@@ -21,16 +22,12 @@ def a_row(rng, m, *, zeros=False):
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("t", [0.0, 0.1, 1.0, 20.0])
 def test_difference_of_divergences_bounds_every_law_and_is_nearly_reached(t, zeros):
-    from bestchannel.lower_bound.kernels.concave_row import divergence_difference_row, row_parts
-
     rng = np.random.default_rng(3)
     for _ in range(10):
         W, Q, w = a_row(rng, 3, zeros=zeros), a_row(rng, 3), rng.uniform(0.1, 1)
         base = w * np.sum(rel_entr(W, 1.0))
         found = np.empty(3)
-        bound = base + divergence_difference_row(
-            w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6
-        )
+        bound = base + divergence_difference_row(w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, 1e-6)
         laws = np.concatenate([rng.dirichlet(np.full(3, c), size=20000) for c in (0.2, 1.0)] + [W[None], np.eye(3)])
         values = w * rel_entr(W, laws).sum(axis=1) - t * rel_entr(laws, Q).sum(axis=1)
         assert bound <= values.min() + ROUNDING
@@ -41,27 +38,21 @@ def test_difference_of_divergences_bounds_every_law_and_is_nearly_reached(t, zer
 
 
 def test_difference_of_divergences_keeps_to_its_ranges():
-    from bestchannel.lower_bound.kernels.concave_row import divergence_difference_row, row_parts
-
     rng = np.random.default_rng(4)
     W, Q, w, t = np.array([0.5, 0.3, 0.2]), np.full(3, 1 / 3), 0.5, 2.0
     low, high = np.array([0.3, 0.1, 0.0]), np.array([0.6, 0.4, 0.3])
     base, found = w * np.sum(rel_entr(W, 1.0)), np.empty(3)
-    bound = base + divergence_difference_row(w * W, w, t, np.log(Q), low, high, found, row_parts(3), 1e-6)
+    bound = base + divergence_difference_row(w * W, w, t, np.log(Q), low, high, found, 1e-6)
     laws = rng.dirichlet(np.ones(3), size=200_000)
     laws = laws[np.all((laws >= low) & (laws <= high), axis=1)]
     values = w * rel_entr(W, laws).sum(axis=1) - t * rel_entr(laws, Q).sum(axis=1)
-    everywhere = base + divergence_difference_row(
-        w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, row_parts(3), 1e-6
-    )
+    everywhere = base + divergence_difference_row(w * W, w, t, np.log(Q), np.zeros(3), np.ones(3), found, 1e-6)
     assert bound <= values.min() <= bound + 0.01
     assert everywhere < bound - 0.1
 
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_tilted_row_is_the_least_of_cost_and_tilt(zeros):
-    from bestchannel.lower_bound.kernels.convex_row import tilted_row
-
     rng = np.random.default_rng(5)
     for _ in range(20):
         W, w, h = a_row(rng, 4, zeros=zeros), rng.uniform(0.1, 1), rng.normal(size=4)
@@ -74,8 +65,6 @@ def test_tilted_row_is_the_least_of_cost_and_tilt(zeros):
 
 @pytest.mark.parametrize("t", [0.01, 1.0, 50.0])
 def test_sum_of_divergences_is_the_cheapest_law(t):
-    from bestchannel.lower_bound.kernels.convex_row import divergence_sum_row
-
     rng = np.random.default_rng(6)
     for _ in range(20):
         W, Q, w = a_row(rng, 3, zeros=True), a_row(rng, 3), rng.uniform(0.1, 1)
@@ -88,12 +77,10 @@ def test_sum_of_divergences_is_the_cheapest_law(t):
 
 @pytest.mark.parametrize("price", [1e-4, 0.03, 0.5, 5.0])
 def test_leader_at_a_price_is_bounded_from_below_and_nearly_reached(price):
-    from bestchannel.lower_bound.kernels.leader_cost import phi_at
-
     rng = np.random.default_rng(7)
     W, w = np.array([[0.8, 0.1, 0.1], [0.1, 0.6, 0.3]]), np.array([0.3, 0.4])
     leader = Leader(W, w, bc.capacity(W))
-    phi = phi_at(leader.curve, price)
+    phi = leader.curve.phi_at(price)
 
     def cost(u):
         return w @ row_divergences(W, u) + price * bc.capacity(u).upper * NATS_PER_BIT
@@ -153,8 +140,6 @@ def test_one_box_gives_a_valid_bound():
 
 
 def test_side_leaves_out_probabilities_that_rounding_swallows():
-    from bestchannel.lower_bound.kernels.leader_cost import new_side
-
-    side = new_side(np.array([[1.0, 1e-20]]), np.array([0.5]))
+    side = Side.of(np.array([[1.0, 1e-20]]), np.array([0.5]))
     assert side.a.tolist() == [[0.5, 0.0]]
     assert side.base == 0.0

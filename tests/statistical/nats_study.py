@@ -25,6 +25,7 @@ import numpy as np
 from bestchannel import capacity
 from bestchannel.evidence import rival_bets
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.native.evidence import climbed
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.spec import read_spec
 from tests.statistical.table_command import print_table
@@ -108,7 +109,7 @@ def _likelihood_ratio(W, P, stake, counts):
 
 def _losses(policy, bets, account, best, W):
     """From the truth down to the threshold, each time with less that is known."""
-    few = bets._bets()
+    few = bets.bets
     many = *few[:-1], len(few[2])  # no requests merged
     at_the_input = _most_lost(many, best.input, W, 0.0)
     anywhere = max(at_the_input, _most_lost(many, bets.worst_input, W, rival_bets.LARGEST_INPUT))
@@ -120,7 +121,7 @@ def _losses(policy, bets, account, best, W):
 
 def _most_lost(bets, P, W, largest):
     place = np.array(P), np.log(W), np.log(P @ W)
-    return rival_bets.bound_kernels().climbed(*bets, *place, largest)
+    return climbed(*bets, *place, largest)
 
 
 def runs_of(name, instance, policy, delta, runs):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats, on_host
 from bestchannel.display import Frame, Shown, Valued, frame_of
 from bestchannel.information import NATS_PER_BIT, divergences_nats
+from bestchannel.native import capacity as native
 
 EPS = float(np.finfo(float).eps)
 
@@ -259,14 +260,18 @@ def rounding_in_turn(n_inputs: int, n_outputs: int) -> float:
     return EPS * ((n_outputs + 4) * (H + C / 2) + 0.75 * n_outputs + (1.5 + C) * n_inputs + 6.0)
 
 
-def rounding_in_pairs(n_inputs: int, n_outputs: int) -> float:
-    """A bound of the rounding error of either end from `certified_nats`, in the units of `rounding_in_turn`.
+def rounding_compensated(n_inputs: int, n_outputs: int, *, precise: bool = False) -> float:
+    """A bound of the rounding error of either end from `bounds_nats`, in the units of `rounding_in_turn`.
 
-    NumPy adds 128 terms in 8 sums of 16 and larger parts in pairs: R roundings. At most C + 2/e nats are added up in
-    sum_y W log(W/Q), the logarithms are taken before; P is in the mean of what is missing to the upper end alone.
+    With H = log2 n_outputs and C the largest capacity, logarithms are wrong by 0.6 EPS and products by EPS/2 of
+    themselves, of which sum_y |W log W| <= H and sum_y |W log Q| <= H + C are added up without loss; the two sums and
+    their difference are rounded once. `precise` terms are added in pairs by NumPy, 128 of them in 8 sums of 16: R
+    roundings.
     """
-    R = min(n_outputs, 19.0 + max(math.log2(n_outputs / 128.0), 0.0))
     H, C = math.log2(n_outputs), math.log2(min(n_inputs, n_outputs))
+    if not precise:
+        return EPS * (3.5 * H + 3.0 * C + 8.0)
+    R = min(n_outputs, 19.0 + max(math.log2(n_outputs / 128.0), 0.0))
     return EPS * ((3.0 + R / 2) * C + 2.0 * H + 2.0 * R + 8.0)
 
 
@@ -278,20 +283,6 @@ def relative_slack(high: Floats | float, rounding: float) -> Floats | float:
     size = np.abs(high)
     slack: Floats = rounding * (size + np.sqrt(2.0 * size)) + rounding * rounding
     return slack
-
-
-def output_of(W: Floats, P: Floats) -> Floats:
-    """PW, its sums in pairs; shapes (..., n_inputs, n_outputs) and (..., n_inputs)."""
-    columns = np.ascontiguousarray(np.swapaxes(W, -1, -2))
-    output: Floats = np.sum(columns * P[..., None, :], axis=-1)
-    return output
-
-
-def divergences_by_logarithms(W: Floats, Q: Floats) -> Floats:
-    """sum_y W log(W/Q) in nats, its sums in pairs, wrong by the same for a small one as for a large one."""
-    ratios = np.log(np.maximum(W, TINY)) - np.log(Q)[..., None, :]
-    divergences: Floats = np.sum(W * ratios, axis=-1)
-    return divergences
 
 
 def certified_nats(P: Floats, D: Floats, score: Floats | None = None) -> tuple[Floats, Floats]:
@@ -306,8 +297,8 @@ def certified_nats(P: Floats, D: Floats, score: Floats | None = None) -> tuple[F
 
 
 def bounds_nats(W: Floats, P: Floats, precise: bool) -> tuple[Floats, Floats, Floats]:
-    """I(P; W) and max_x D(W_x || Q) in nats, and Q = PW; rows that sum to 1, and sums in pairs."""
-    Q = np.maximum(output_of(W, P), TINY)
+    """I(P; W) and max_x D(W_x || Q) in nats, and Q = PW, for rows that sum to 1 but for rounding."""
+    Q = np.maximum(native.outputs(W, P), TINY)
     Q /= np.sum(Q, axis=-1, keepdims=True)
-    D = divergences_nats(W, Q) if precise else divergences_by_logarithms(W, Q)
+    D = divergences_nats(W, Q) if precise else native.certified_divergences(W, native.neg_entropies(W), Q)
     return *certified_nats(P, D), Q

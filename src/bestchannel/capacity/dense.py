@@ -9,39 +9,33 @@ the pseudo-capacity of [EBWGW24, eq. (2)], and Q is PW filled up to eta. In each
 
 for every feasible P, with Q made of P, and every gamma >= 0: the certificate.
 
-The method is the interior point of `lanes`, for one channel, with two additions. The unused
+The method is the interior point of `native/interior_point.h`, for one channel, with two additions. The unused
 budget is one more variable t >= 0, so that the cost becomes an equality. And of many inputs,
 multiplicative steps find those that may matter; the interior point works on a few per output, takes in those
 that stand in the way of the certificate, and every input is certified at the end: a capacity needs no more inputs
-than outputs [Gal68, Sec. 4.5]. For the plain capacity the steps are the compiled ones of `single`.
+than outputs [Gal68, Sec. 4.5]. For the plain capacity the steps are those of
+`native/single.c`; floor, cost and relative accuracy stay here because BLAS and LAPACK do all that takes time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity import capacity_kernels
-from bestchannel.capacity.bracket import (
-    EPS,
-    TINY,
-    certified_nats,
-    divergences_by_logarithms,
-    output_of,
-    relative_slack,
-    rounding_in_pairs,
-)
+from bestchannel.capacity.bracket import EPS, TINY, certified_nats, relative_slack, rounding_compensated
 from bestchannel.information import divergences_nats
+from bestchannel.native import capacity as native
 
 LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
-FEW_INPUTS, FEW_INPUTS_COMPILED = 96, 16
+FEW_INPUTS, FEW_INPUTS_PLAIN = 96, 16
 STEPS_OF_FEW, STEPS = 6, (12, 18)
-COMPILED_UP_TO = 1024  # inputs; beyond, BLAS is faster
+NATIVE_UP_TO = 1024  # inputs; beyond, BLAS is faster
 MAX_ROUNDS = 60
 KEPT_GAPS = 6.0
 SHORT_OF_BOUNDARY = 0.995
@@ -56,28 +50,28 @@ class Problem:
     cost: Floats | None = None
     budget: float = 0.0
     precise: bool = False  # relative accuracy of the divergences, at the cost of n_inputs * n_outputs logarithms
-    neg_entropy: Floats = field(default_factory=lambda: np.empty(0))  # sum_y W log W of every input
+    entropies: tuple[Floats, Floats] | None = None  # sum_y W log W and sum_y W - 1 of every input
 
-    def __post_init__(self) -> None:
-        if len(self.neg_entropy) == 0:
-            object.__setattr__(self, "neg_entropy", self._neg_entropies())
+    @functools.cached_property
+    def sums(self) -> tuple[Floats, Floats]:
+        """sum_y W log W, in nats, and sum_y W - 1 of every input."""
+        return native.neg_entropies(self.W) if self.entropies is None else self.entropies
+
+    @property
+    def neg_entropy(self) -> Floats:
+        """sum_y W log W of every input, in nats."""
+        return self.sums[0]
 
     @property
     def plain(self) -> bool:
-        """Whether this is the capacity, for which there are compiled steps."""
+        """Whether this is the capacity, for which `native` has steps."""
         return self.eta == 0.0 and self.cost is None and not self.precise
-
-    def _neg_entropies(self) -> Floats:
-        if not self.plain:
-            return np.einsum("xy,xy->x", self.W, np.log(np.maximum(self.W, TINY)))
-        compiled: Floats = capacity_kernels.single().neg_entropies(self.W)
-        return compiled
 
     def restricted(self, rows: Integers) -> Problem:
         """The same problem with these inputs only."""
         cost = None if self.cost is None else self.cost[rows]
         W = np.take(self.W, rows, axis=0)
-        return Problem(W, self.eta, cost, self.budget, self.precise, self.neg_entropy[rows])
+        return Problem(W, self.eta, cost, self.budget, self.precise, (self.sums[0][rows], self.sums[1][rows]))
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,10 @@ class Point:
 
 
 def evaluate(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
-    """The certificate of a feasible p at the price gamma per unit of cost."""
+    """What a feasible p shows at the price gamma per unit of cost: a certificate but for rounding."""
+    if problem.plain:
+        q, D = native.divergences(problem.W, problem.neg_entropy, p)
+        return Point(p, q, q, D, D, gamma, float(p @ D), float(D.max()))
     q = p @ problem.W
     Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
     D = divergences_nats(problem.W, Q) if problem.precise else problem.neg_entropy - problem.W @ np.log(Q)
@@ -109,16 +106,16 @@ def evaluate(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
 
 
 def certified(problem: Problem, point: Point) -> Point:
-    """The same point, both ends from sums in pairs, whose rounding `rounding_in_pairs` bounds for any size.
+    """The same point, both ends from sums whose rounding `rounding_compensated` bounds for any size.
 
     Q is divided by its own sum: the upper end holds for every distribution Q, and the lower end is then too high
     by D(pW || Q), of second order in what rounding did to Q.
     """
     p = point.p / np.sum(point.p)
-    q = output_of(problem.W, p)
+    q = native.outputs(problem.W, p)
     Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
     Q = Q / np.sum(Q)
-    D = divergences_nats(problem.W, Q) if problem.precise else divergences_by_logarithms(problem.W, Q)
+    D = divergences_nats(problem.W, Q) if problem.precise else native.certified_divergences(problem.W, problem.sums, Q)
     score = D
     if problem.cost is not None:  # where D_x may exceed the capacity by what x costs, and is rounded in proportion
         price, allowance = point.gamma * problem.cost, point.gamma * problem.budget
@@ -158,7 +155,7 @@ def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
     """The gap at which to stop: as asked, but no smaller than what rounding does to either end."""
     if not problem.precise:
         return tol
-    futile = 0.25 * float(relative_slack(point.high, rounding_in_pairs(*problem.W.shape)))
+    futile = 0.25 * float(relative_slack(point.high, rounding_compensated(*problem.W.shape, precise=True)))
     return max(min(tol, rtol * point.high), futile)
 
 
@@ -183,7 +180,7 @@ def _screened(problem: Problem, tol: float) -> tuple[Floats, Integers]:
     p, rows = _first_input(problem), np.arange(len(problem.W))
     if problem.cost is not None:
         return p, _best_of_stretches(problem, rows, evaluate(problem, p).D - problem.cost)
-    if len(rows) <= (FEW_INPUTS_COMPILED if problem.plain else FEW_INPUTS):
+    if len(rows) <= (FEW_INPUTS_PLAIN if problem.plain else FEW_INPUTS):
         return _warm_start(problem, p, STEPS_OF_FEW).p, rows
     part = problem
     for steps in STEPS:
@@ -218,7 +215,7 @@ def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
     long as the lower bound rises [MD04].
     """
     if problem.plain:
-        return evaluate(problem, capacity_kernels.single().climb(problem.W, problem.neg_entropy, p, steps))
+        return evaluate(problem, native.climb(problem.W, problem.neg_entropy, p, steps))
     best = point = evaluate(problem, p)
     rate = 2.0
     for _ in range(steps):
@@ -236,8 +233,8 @@ def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: flo
     """The interior point on some of the inputs, certified for all of them."""
     part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
     p = _first_input(part) if part.cost is not None else p[rows] / p[rows].sum()
-    if part.plain and len(rows) <= COMPILED_UP_TO:
-        found, gamma = capacity_kernels.single().interior_point(part.W, part.neg_entropy, p, tol), 0.0
+    if part.plain and len(rows) <= NATIVE_UP_TO:
+        found, gamma = native.interior_point(part.W, part.neg_entropy, p, tol), 0.0
     else:
         found, gamma = interior_point(part, p, tol, rtol)
     everywhere = np.zeros(len(problem.W))
@@ -305,7 +302,7 @@ def _first_step(problem: Problem, p: Floats, goal: float) -> tuple[Floats, Float
 
 
 def _newton(problem: Problem, point: Point, z: Floats, s: Floats, E: Floats, goal: float) -> tuple[Floats, Floats]:
-    """The predictor-corrector step (dz, ds) of `lanes`, with the equalities E dz = 0."""
+    """The predictor-corrector step (dz, ds) of `native/interior_point.h`, with the equalities E dz = 0."""
     n, size = len(problem.W), len(z)
     B = _curvature_root(problem, point)
     weight = s / z

@@ -15,8 +15,8 @@ import numpy as np
 from bestchannel.arrays import probability_rows, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance, rounding_in_turn
 from bestchannel.capacity.stack import channel_names, folded, parted
-from bestchannel.compiled import logger
 from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.process import logger
 from bestchannel.progress import Progress
 
 WIDEST = 8

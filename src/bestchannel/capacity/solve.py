@@ -8,13 +8,13 @@ from typing import overload
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
-from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_in_pairs
+from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_compensated
 from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
 from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack
 from bestchannel.channels import Channel
-from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
+from bestchannel.process import usable_cores
 from bestchannel.progress import Progress, part_of
 
 
@@ -347,7 +347,7 @@ def _solve_one(
         (budget - least) / spread,
         precise=tolerance.precise,
     )
-    rounding = rounding_in_pairs(*W.shape)
+    rounding = rounding_compensated(*W.shape, precise=tolerance.precise)
     point = dense.solve(problem, tolerance.goal_nats(rounding), tolerance.relative_goal)
     if rigorous:
         from bestchannel.capacity.rigorous import certified_bracket

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -11,27 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.arrays import ROUNDING, ROW_SUM_TOLERANCE, Floats, probability_rows
-from bestchannel.capacity import capacity_kernels, vectors
 from bestchannel.capacity.bracket import (
     Capacities,
     Capacity,
     Tolerance,
     bounds_nats,
-    rounding_in_pairs,
+    rounding_compensated,
     rounding_in_turn,
 )
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.native import capacity as native
 from bestchannel.progress import Progress
 
-CHUNK_WORK, CHUNK_WORK_IN_NUMPY = 2**21, 2**17
+CHUNK_WORK = 2**21
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
 
 MOST_IN_TURN = 128
 """Outputs up to which the bounds of the lanes, which add one term after the other, are taken as they are."""
 
-LANE_BYTES = 2**18
-"""What the state of all lanes may take, so that it stays in a core's second-level cache."""
+LANE_BYTES = 2**22
+"""What the state of all lanes may take, so that it stays in the caches near a core."""
 
 
 def solve_stack(
@@ -52,35 +51,27 @@ def solve_stack(
     if normalize:
         _refuse_others(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
-    status = np.full(count, capacity_kernels.STALLED, dtype=np.uint8)
+    status = np.full(count, native.STALLED, dtype=np.uint8)
     in_lanes = n <= _widest_in_lanes(max(count, of), tolerance.precise)
-    compiled = in_lanes and capacity_kernels.lanes.worth_loading(_seconds_in_numpy(count, n, m))
     as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
-    rounding = rounding_in_turn(n, m) if as_they_are else rounding_in_pairs(n, m)
+    rounding = rounding_in_turn(n, m) if as_they_are else rounding_compensated(n, m, precise=tolerance.precise)
     goal, relative_goal = tolerance.goal_nats(rounding), tolerance.relative_goal
 
     def work(first: int, last: int) -> None:
-        if compiled:
+        if in_lanes:
             lanes = _lane_count(n, m, last - first)
-            capacity_kernels.lanes().solve(
-                stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status
-            )
-        elif in_lanes:
-            part = slice(first, last)
-            vectors.solve(
-                stack[part], goal, relative_goal, normalize, low[part], high[part], P[part], Q[part], status[part]
-            )
+            native.solve_in_lanes(stack, first, last, lanes, goal, relative_goal, normalize, low, high, P, Q, status)
         if in_lanes and not as_they_are:
-            solved = first + (status[first:last] == capacity_kernels.OK).nonzero()[0]
+            solved = first + (status[first:last] == native.OK).nonzero()[0]
             W = stack[solved] / stack[solved].sum(axis=-1, keepdims=True)
             low[solved], high[solved], Q[solved] = bounds_nats(W, P[solved], tolerance.precise)
-        for c in first + (status[first:last] != capacity_kernels.OK).nonzero()[0]:
+        for c in first + (status[first:last] != native.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
             W /= W.sum(axis=1, keepdims=True)
             low[c], high[c], P[c], Q[c] = _solve_alone(W, goal, relative_goal, tolerance.precise)
 
-    chunk = max(1, (CHUNK_WORK if compiled else CHUNK_WORK_IN_NUMPY) // (n * n * m)) if in_lanes else 1
+    chunk = max(1, CHUNK_WORK // (n * n * m)) if in_lanes else 1
     _over_threads(work, count, chunk, workers, progress)
     lower, upper, converged = tolerance.bracket(low, high, stack.shape, rounding)
     return Capacities(lower, upper, converged, P, Q)
@@ -108,11 +99,11 @@ def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
     """What `solve_stack` answers for one channel, to the bit, in a third of the time; None where that has to do it."""
     n, m = W.shape
     scale = _scale_in_turn(n, m, tolerance)
-    if scale is None or not capacity_kernels.lanes.ready:
+    if scale is None:
         return None
     low, high, P, Q, status = np.empty(1), np.empty(1), np.empty((1, n)), np.empty((1, m)), np.empty(1, dtype=np.uint8)
-    capacity_kernels.lanes().solve(W[None], 0, 1, 8, scale.goal, 1.0, False, low, high, P, Q, status)
-    if status.item() != capacity_kernels.OK:
+    native.solve_in_lanes(W[None], 0, 1, native.FEW_LANES, scale.goal, 1.0, False, low, high, P, Q, status)
+    if status.item() != native.OK:
         return None
     upper = min(max(high.item() / NATS_PER_BIT + scale.rounding, 0.0), scale.ceiling)
     lower = min(max(low.item() / NATS_PER_BIT - scale.rounding, 0.0), upper)
@@ -123,11 +114,11 @@ def best_inputs(stack: Floats, tol: float) -> Floats:
     """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], sooner where there are few."""
     (count, n, m), tolerance = stack.shape, Tolerance(tol)
     scale = _scale_in_turn(n, m, tolerance)
-    if scale is not None and capacity_kernels.lanes.ready:
+    if scale is not None:
         low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
         status, lanes = np.empty(count, dtype=np.uint8), _lane_count(n, m, count)
-        capacity_kernels.lanes().solve(stack, 0, count, lanes, scale.goal, 1.0, False, low, high, P, Q, status)
-        if (status == capacity_kernels.OK).all():
+        native.solve_in_lanes(stack, 0, count, lanes, scale.goal, 1.0, False, low, high, P, Q, status)
+        if (status == native.OK).all():
             return P
     return solve_stack(stack, tolerance, name=str).input
 
@@ -137,11 +128,6 @@ def _widest_in_lanes(count: int, precise: bool) -> int:
     if precise:  # which `single` is not
         return 64 if count >= 8 else 24
     return min(32, 14 + 3 * count)
-
-
-def _seconds_in_numpy(count: int, n: int, m: int) -> float:
-    """About how long `vectors` takes, a call of NumPy and a product at a time."""
-    return 1e-3 + 1.2e-5 * n * n + 6e-8 * count * n * n * m
 
 
 def _refuse_others(stack: Floats, name: Callable[[int], str]) -> None:
@@ -162,15 +148,10 @@ def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) ->
 
 
 def _lane_count(n: int, m: int, channels: int) -> int:
-    """A multiple of 8 that fits the cache and the work.
-
-    8 more than a multiple of 16, so that rows do not start at a power of two apart and
-    evict one another from the first-level cache.
-    """
-    bytes_per_lane = 8 * (2 * n * m + n * n + 10 * n + 4 * m)
-    fits = min(104, LANE_BYTES // (2 * bytes_per_lane))
-    wanted = min(fits, channels)
-    return 8 if wanted <= 8 else 16 * math.ceil((wanted - 8) / 16) + 8
+    """As many lanes as there is work for, and as the cache has room for."""
+    bytes_per_lane = 2 * 8 * (2 * n * m + n * n + 10 * n + 4 * m)
+    many = channels > native.FEW_LANES and native.MANY_LANES * bytes_per_lane <= LANE_BYTES
+    return native.MANY_LANES if many else native.FEW_LANES
 
 
 def _over_threads(

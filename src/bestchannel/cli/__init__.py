@@ -23,7 +23,6 @@ from bestchannel.cli import (
     study_command,
     terminal,
     verify_command,
-    warm_up_command,
     watch_command,
 )
 
@@ -79,7 +78,6 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
         verify_command.verify_verb,
         "Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json",
     ),
-    "warm-up": (warm_up_command.warm_up, "Example: bestchannel warm-up"),
     "watch": (watch_command.watch, "Example: bestchannel watch 'http://127.0.0.1:8484/runs/lab?token=…'"),
 }
 """The command of every verb, and what its help ends with."""

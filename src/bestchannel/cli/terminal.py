@@ -35,9 +35,6 @@ REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 MOST_WARNINGS = 6
 """Warnings that are shown; JSON has all."""
 
-AGAIN_S = 0.02
-"""Seconds after which an interruption that was dropped comes again."""
-
 PLAIN_S = 5.0
 """Seconds between two lines of progress without a terminal."""
 
@@ -78,9 +75,9 @@ class Verbs(_Readable, TyperGroup):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM.
 
-    Once a KeyboardInterrupt itself has passed through code that was made from text, as that of dataclasses and of numba
-    is, `python -m` ends by SIGINT whatever exit code was chosen [CPython, run_eval_code_obj]. A class of its own does
-    not count there.
+    Once a KeyboardInterrupt itself has passed through code that was made from text, as that of dataclasses is,
+    `python -m` ends by SIGINT whatever exit code was chosen [CPython, run_eval_code_obj]. A class of its own does not
+    count there.
     """
 
 
@@ -95,30 +92,17 @@ def interruptions() -> Iterator[None]:
 
     Where it is ignored, as in what a shell starts in the background, it stays so.
     """
-    heeded, before = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN, sys.unraisablehook
+    heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     try:
         if heeded:
             signal.signal(signal.SIGINT, interrupt)
-        sys.unraisablehook = _interrupting_again
         yield
     except KeyboardInterrupt:
         note("interrupted")
         raise SystemExit(INTERRUPTED) from None
     finally:
-        sys.unraisablehook = before
         if heeded:  # what is left is Python's own end, in which an interruption would replace the exit code
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _interrupting_again(unraisable: sys.UnraisableHookArgs) -> None:
-    """Let an interruption come again that came where Python drops exceptions, as while LLVM calls back."""
-    if isinstance(unraisable.exc_value, Interrupted):
-        main = threading.main_thread().ident
-        again = threading.Timer(AGAIN_S, signal.pthread_kill, [main, *unraisable.exc_value.args])
-        again.daemon = True
-        again.start()
-    else:
-        sys.__unraisablehook__(unraisable)
 
 
 def verb(command: Callable[P, R]) -> Callable[P, R]:

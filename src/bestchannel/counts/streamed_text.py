@@ -1,4 +1,4 @@
-"""Text logs of any length, block by block: a compiled scan numbers the rows, what is new or odd is judged here.
+"""Text logs of any length, block by block: a scan numbers the rows, what is new or odd is judged here.
 
 The scan knows rows by the bytes of their labels, and the meaning of each spelling is found once. A row that
 it cannot vouch for (a line end between quotes, a count like 1e3, missing fields) is read by the same code as

@@ -17,18 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.compiled import Kernels
-
-kernels = Kernels("bestchannel.evidence.leader_bet_kernels", seconds=2, same_in_python=True)
-
-REFINEMENTS = 12
-"""How often, at most, the rows at which a bet is priced are improved."""
-
-ROUNDING = 1e-9
-"""Nats that each bet is priced too high, against rounding."""
-
-RELATIVE_ROUNDING = 1e-14
-"""The same for each nat that is staked or may be paid."""
+from bestchannel.native import evidence as kernels
 
 
 @dataclass(frozen=True)
@@ -36,14 +25,14 @@ class LeaderBets:
     """Bets on the leader's senses in one request, one for each of several weights."""
 
     pays: Floats  # [r, x, y] log of what a sense of x that gives y is multiplied by
-    price: Floats  # [r] what the bets cost beyond s C(W_b)
+    price: Floats  # [r] what the bets cost beyond s C(W_b), and what rounding may add
     auxiliary: Floats  # [r, x, y] V
     multipliers: Floats  # [r, x] ν
 
     def settled(self, counts: Floats) -> Floats:
-        """What the bets brought: sum n(x, y) pays(x, y) - price, with counts [x, y] for all or [r, x, y] for each."""
-        each = "rxy,xy->r" if counts.ndim == 2 else "rxy,rxy->r"
-        return np.einsum(each, self.pays, counts) - self.price
+        """What the bets brought: sum n(x, y) pays(x, y) - price, for the same counts [x, y] or for those of each."""
+        paid: Floats = (self.pays * counts).sum(axis=(1, 2))
+        return paid - self.price
 
     def at(self, places: list[int]) -> LeaderBets:
         """Some of the bets."""
@@ -53,16 +42,22 @@ class LeaderBets:
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:
     """Bets of weight s = weights[r] on the rows W, thought to be true, at the input distribution P.
 
+    W, P and senses are [x, y], [x] and [x] for all weights, or [r, x, y], [r, x] and [r, x] with one for each.
+
     pays = log((ν_x + s P_x g_x(y)) / N_x) with g_x = log(V_x/PV) and ν_x such that V_x = W_x / e^pays sums to 1.
     The best V are those very rows, less valuable than W, that the bets are hardest to tell from W; they are
     found by repetition. Whatever V and ν_x, the price
     sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for
     every W_b, since log z <= z - 1. W [x, y], P [x] and N [x] serve all weights; or there is one for each, [r, ...].
     """
-    shape = (len(weights), *W.shape[-2:])
-    pays, price, V, nu = np.empty(shape), np.empty(len(weights)), np.empty(shape), np.empty(shape[:2])
-    rows, inputs, numbers = np.broadcast_to(W, shape), np.broadcast_to(P, shape[:2]), np.broadcast_to(senses, shape[:2])
-    given = (np.ascontiguousarray(array, dtype=np.float64) for array in (rows, inputs, numbers, weights))
-    kernels().bets(*given, REFINEMENTS, pays, price, V, nu)
-    at_stake = weights + np.einsum("rx,rxy->r", numbers, np.abs(pays) * (1.0 + np.exp(pays)))
-    return LeaderBets(pays, price + ROUNDING + RELATIVE_ROUNDING * at_stake, V, nu)
+    n, m = W.shape[-2:]
+    r, cases = len(weights), (1 if W.ndim == 2 else len(W))
+    shape = cases, r // max(cases, 1)
+    pays, price, V, nu = np.empty((*shape, n, m)), np.empty(shape), np.empty((*shape, n, m)), np.empty((*shape, n))
+    rows, inputs, often = (
+        np.ascontiguousarray(array, dtype=np.float64).reshape(cases, *size)
+        for array, size in ((W, (n, m)), (P, (n,)), (senses, (n,)))
+    )
+    sizes = np.ascontiguousarray(weights, dtype=np.float64).reshape(shape)
+    kernels.leader_bets(rows, inputs, often, sizes, pays, price, V, nu)
+    return LeaderBets(pays.reshape(r, n, m), price.reshape(r), V.reshape(r, n, m), nu.reshape(r, n))

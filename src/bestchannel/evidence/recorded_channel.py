@@ -21,8 +21,9 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, bound_kernels, rival_tilts
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, rival_tilts
 from bestchannel.evidence.shuffles import Shuffles
+from bestchannel.native import evidence as kernels
 
 SMOOTHING = 0.5
 """Counts added to every cell of the rows that are thought to be true."""
@@ -166,13 +167,11 @@ class ShuffledBets:
 
     def climb(self, share: Floats, worst: tuple[Floats, Floats, Floats]) -> float:
         """The largest loss found; `worst` moves there."""
-        lost: float = bound_kernels().climbed(*self.account(share), *worst, LARGEST_INPUT)
-        return lost
+        return kernels.climbed(*self.account(share), *worst, LARGEST_INPUT)
 
     def bounded(self, share: Floats, worst: tuple[Floats, Floats, Floats], target: float) -> float:
         """An upper bound of the loss, whatever the rows and inputs are; at most the target where that can be shown."""
-        bound: float = bound_kernels().bounded(*self.account(share), *worst, LARGEST_INPUT, target, MOST_BOXES)
-        return bound
+        return kernels.bounded(*self.account(share), *worst, LARGEST_INPUT, target, MOST_BOXES)
 
     def losses(self, worst: tuple[Floats, Floats, Floats]) -> Floats:
         """What the bets of each shuffle lose at the rows and inputs `worst`, but for what is the same for all."""

@@ -10,16 +10,15 @@ is unknown in it, W and P, is removed by the least value over all of them. docs/
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.compiled import Kernels
-
-bet_kernels = Kernels("bestchannel.evidence.rival_bet_kernels", seconds=6, same_in_python=True)
-bound_kernels = Kernels("bestchannel.evidence.rival_bound_kernels", seconds=6, same_in_python=True)
+from bestchannel.native import evidence as kernels
+from bestchannel.native.mathematics import log
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
@@ -50,12 +49,8 @@ enough."""
 BetsMade = tuple[Floats, Floats, Floats, Floats, Floats, float, int]
 """n̄ [x, y], c [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and `GROUPS`."""
 
-Place = tuple[Floats, ...]
+Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
-
-
-NOWHERE = np.empty(0)
-"""No input distribution."""
 
 
 class RivalBet(NamedTuple):
@@ -67,37 +62,39 @@ class RivalBet(NamedTuple):
     growth: float  # nats that it should win, with the bets on the leader
 
 
-def rival_bet(
+def rival_bets(
     W: Floats,
     P: Floats,
     senses: Floats,
-    gap: float,
+    gaps: Floats,
     weights: Floats,
     gained: Floats,
     fixed_input: bool,
-    worst: Floats | None = None,
-) -> RivalBet:
-    """The bet that should win most, of the weights s = weights[i], which fall; `gained` is won on the leader.
+    worst: Sequence[Floats | None],
+) -> list[RivalBet]:
+    """For every rival c of one size, the bet that should win most of the weights s = weights[c, i], which fall.
 
-    The rows W are thought to be true, P is their best input, and the leader is thought to be ahead by the gap. `worst`
-    is the input distribution at which the bets so far have lost most.
+    `gained` [c, i] is won on the leader, which is thought to be ahead by gaps[c]. The rows W [c, x, y] are thought to
+    be true, P [c, x] is their best input, and `worst` [c] the one at which the bets so far have lost most.
     """
-    tilts, outputs, growths = np.empty(len(P)), np.empty(W.shape[1]), gained.copy()
-    largest, worst = (0.0, None) if fixed_input else (LARGEST_INPUT, worst)
-    size = bet_kernels().best_bet(
-        W, P, senses, gap, weights, growths, NOWHERE if worst is None else worst, largest, LARGEST_TILT, tilts, outputs
+    known = np.array([at is not None and not fixed_input for at in worst], dtype=np.int64)
+    starts = np.array([inputs if at is None else at for inputs, at in zip(P, worst, strict=True)])
+    growths, largest = np.array(gained), 0.0 if fixed_input else LARGEST_INPUT
+    sizes, tilts, Q = kernels.choices(W, P, senses, gaps, weights, growths, starts, known, largest, LARGEST_TILT)
+    growth = growths[np.arange(len(sizes)), sizes]
+    return [RivalBet(*bet) for bet in zip(sizes.tolist(), tilts, Q, growth.tolist(), strict=True)]
+
+
+def rival_tilts(W: Floats, P: Floats, senses: Floats, weights: Floats | float) -> tuple[Floats, Floats]:
+    """ω [x] and Q [y] of such bets, without what they are expected to win; for one rival, or for each of several."""
+    n, m = W.shape[-2:]
+    one = W.ndim == 2
+    rows, inputs, often = (
+        np.ascontiguousarray(array, dtype=np.float64).reshape(-1, *size)
+        for array, size in ((W, (n, m)), (P, (n,)), (senses, (n,)))
     )
-    return RivalBet(size, tilts, outputs, float(growths[size]))
-
-
-def rival_tilts(W: Floats, P: Floats, senses: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """ω [r, x] and Q [r, y] of such bets, one for each weight, without what they are expected to win.
-
-    Each weight s = weights[r] > 0 has rows W [r, x, y], a best input P [r, x], and the senses [r, x].
-    """
-    tilts, outputs = np.empty(P.shape), np.empty((len(W), W.shape[2]))
-    bet_kernels().bets(W, P, senses, weights, LARGEST_TILT, tilts, outputs)
-    return tilts, outputs
+    tilts, Q = kernels.tilts(rows, inputs, often, np.array(weights, dtype=np.float64).reshape(-1), LARGEST_TILT)
+    return (tilts[0], Q[0]) if one else (tilts, Q)
 
 
 @dataclass
@@ -111,19 +108,17 @@ class RivalAccount:
     weight: float = 0.0  # S
     weights: dict[int, float] = field(default_factory=dict)  # by leader; they add up to S
     total: float = 0.0  # of all senses
-    senses: Floats = field(init=False)  # [i, x] of every request in which it was sensed
-    tilts: Floats = field(init=False)  # [i, x] ω
-    outputs: Floats = field(init=False)  # [i, y] Q
+    requests: int = 0  # in which it was sensed
     counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
     charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
     estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
     given_up: float = -math.inf  # the estimate for which no bound was found
+    _history: Floats = field(init=False)  # [request, senses of x | ω of x | Q of y], and room for more requests
     _worst: Place | None = None  # where most was lost
 
     def __post_init__(self) -> None:
         n_inputs, n_outputs = self.shape
-        self.senses, self.tilts = np.empty((0, n_inputs)), np.empty((0, n_inputs))
-        self.outputs = np.empty((0, n_outputs))
+        self._history = np.empty((8, 2 * n_inputs + n_outputs))
         self.counts, self.charged = np.zeros(self.shape), np.zeros(n_inputs)
 
     @property
@@ -145,85 +140,124 @@ class RivalAccount:
         self.weights[leader] = self.weights.get(leader, 0.0) + weight
         if counts is None:
             return
-        senses = counts.sum(axis=1)
-        self.total += float(senses.sum())
-        self.senses = np.concatenate((self.senses, senses[None]))
-        self.tilts = np.concatenate((self.tilts, tilts[None]))
-        self.outputs = np.concatenate((self.outputs, outputs[None]))
+        if self.requests == len(self._history):
+            self._history = np.concatenate((self._history, np.empty_like(self._history)))
+        n, row = self.shape[0], self._history[self.requests]
+        counts.sum(axis=1, out=row[:n])
+        row[n : 2 * n], row[2 * n :] = tilts, outputs
+        self.requests += 1
+        self.total += float(row[:n].sum())
         self.counts += tilts[:, None] * counts
-        self.charged += tilts * (counts @ np.log(outputs))
+        self.charged += tilts * (counts * log(outputs)).sum(axis=1)
 
     def evidence(self, W: Floats, P: Floats, epsilon: float, threshold: float, fixed_input: bool) -> float:
-        """L + Sε less what the rival's senses can have lost at most: proved where it reaches the threshold.
-
-        Below the threshold it is the estimate from where most seems to be lost; `W` and `P` are where to look first.
-        """
-        gained = self.paid + epsilon * self.weight
-        if min(self.shape) == 1 or not self.total:
-            self.estimate = gained - self.weight * math.log(min(self.shape))  # no capacity is larger
-            return self.estimate
-        bets, largest = self._bets(), 0.0 if fixed_input else LARGEST_INPUT
-        gained -= self._rounding()
-        lost, self._worst = _climbed(bets, self._worst or _start(W, P), W, largest, gained - threshold)
-        self.estimate = gained - lost
-        if fixed_input or self.estimate < threshold:
-            return self.estimate
-        if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
-            return math.nextafter(threshold, -math.inf)
-        return self._proved(bets, gained, threshold)
+        """See `evidence_against`."""
+        return evidence_against([Question(self, W, P, threshold)], epsilon, fixed_input)[0]
 
     def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
         """L less what the rival's senses can have lost at most: proved, whatever it is. The account stays as it is."""
-        if min(self.shape) == 1 or not self.total:
-            return self.paid - self.weight * math.log(min(self.shape))
-        bets, largest = self._bets(), 0.0 if fixed_input else LARGEST_INPUT
-        start = _start(W, P) if self._worst is None else tuple(part.copy() for part in self._worst)
-        lost, worst = _climbed(bets, start, W, largest, math.inf)
-        lost += SPARE
+        if self.lost_by_senses_alone is not None:
+            return self.paid - self.lost_by_senses_alone
+        lost, worst = _climbed([self], W[None], P[None], [math.inf], fixed_input)
+        most = float(lost[0]) + SPARE
         if not fixed_input:
-            boxes = MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size)
-            lost = max(lost, bound_kernels().bounded(*bets, *worst, largest, lost, max(boxes, 2)))
-        return self.paid - lost - self._rounding()
+            boxes = max(MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size), 2)
+            most = max(most, kernels.bounded(*self.bets, *worst[0], LARGEST_INPUT, most, boxes))
+        return self.paid - most - self.rounding
 
-    def _rounding(self) -> float:
+    @property
+    def lost_by_senses_alone(self) -> float | None:
+        """What can be lost at most where no sense tells more: no capacity is larger than log min(n, m)."""
+        return None if min(self.shape) > 1 and self.total else self.weight * math.log(min(self.shape))
+
+    @property
+    def rounding(self) -> float:
+        """Nats by which what is lost is raised."""
         return ROUNDING * (self.total + self.weight)
 
-    def _proved(self, bets: BetsMade, gained: float, threshold: float) -> float:
-        """The evidence with what was lost at most; where that misses the threshold, the estimate is corrected."""
-        assert self._worst is not None
-        proved: float = gained - bound_kernels().bounded(
-            *bets, *self._worst, LARGEST_INPUT, gained - threshold, MOST_BOXES
-        )
-        if proved < threshold:  # `worst` is now where the bound fails
-            lost = bound_kernels().climbed(*bets, *self._worst, LARGEST_INPUT)
-            self.given_up = self.estimate = min(self.estimate, gained - lost)
-        return proved
+    @property
+    def bets(self) -> BetsMade:
+        """All bets, as the kernels take them."""
+        n, history = self.shape[0], self._history[: self.requests]
+        return (
+            self.counts, self.charged, history[:, :n], history[:, n : 2 * n], history[:, 2 * n :], self.weight, GROUPS
+        )  # fmt: skip
 
     @property
     def worst_input(self) -> Floats | None:
         """Where most was lost when the evidence was last looked at."""
         return None if self._worst is None else self._worst[0]
 
-    def _bets(self) -> BetsMade:
-        return self.counts, self.charged, self.senses, self.tilts, self.outputs, self.weight, GROUPS
+    def judged(self, lost: float, worst: Place, gained: float, threshold: float, fixed_input: bool) -> float:
+        """The evidence, once it is known what seems to be lost, and where most."""
+        self._worst, self.estimate = worst, gained - lost
+        if fixed_input or self.estimate < threshold:
+            return self.estimate
+        if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
+            return math.nextafter(threshold, -math.inf)
+        proved = gained - kernels.bounded(*self.bets, *worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)
+        if proved < threshold:  # `worst` is now where the bound fails, and the estimate is corrected
+            lost = kernels.climbed(*self.bets, *worst, LARGEST_INPUT)
+            self.given_up = self.estimate = min(self.estimate, gained - lost)
+        return proved
 
 
-def _climbed(bets: BetsMade, start: Place, W: Floats, largest: float, target: float) -> tuple[float, Place]:
-    """The most that seems to be lost, and where that is; `start` moves.
+class Question(NamedTuple):
+    """How strong the evidence of an account is, up to a threshold; W and P are where to look first."""
 
-    A climb ends at the next top, which may not be the highest: where it stays below the target, another one
-    begins with all inputs alike.
+    account: RivalAccount
+    rows: Floats
+    inputs: Floats
+    threshold: float
+
+
+def evidence_against(questions: Sequence[Question], epsilon: float, fixed_input: bool) -> list[float]:
+    """L + Sε less what a rival's senses can have lost at most: proved where it reaches the threshold.
+
+    Below the threshold it is the estimate from where most seems to be lost. Rivals of one size are looked at together.
     """
-    lost: float = bound_kernels().climbed(*bets, *start, largest)
-    if largest > 0.0 and lost <= target:
-        other = _start(W, np.full(len(W), 1.0 / len(W)))
-        lost_there: float = bound_kernels().climbed(*bets, *other, largest)
-        if lost_there > lost:
-            return lost_there, other
-    return lost, start
+    gained = [account.paid + epsilon * account.weight for account, *_ in questions]
+    found = [math.nan] * len(questions)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i, (account, *_) in enumerate(questions):
+        most = account.lost_by_senses_alone
+        if most is None:
+            gained[i] -= account.rounding
+            alike.setdefault(account.shape, []).append(i)
+        else:
+            found[i] = account.estimate = gained[i] - most
+    for places in alike.values():
+        accounts, rows, inputs, thresholds = zip(*(questions[i] for i in places), strict=True)
+        targets = [gained[i] - threshold for i, threshold in zip(places, thresholds, strict=True)]
+        lost, worst = _climbed(accounts, np.array(rows), np.array(inputs), targets, fixed_input)
+        for c, (i, threshold) in enumerate(zip(places, thresholds, strict=True)):
+            found[i] = accounts[c].judged(float(lost[c]), worst[c], gained[i], threshold, fixed_input)
+    return found
 
 
-def _start(W: Floats, P: Floats) -> Place:
-    """Where a climb begins."""
-    inputs = np.array(P, dtype=np.float64)
-    return inputs, np.log(W), np.log(inputs @ W)
+def _climbed(
+    accounts: Sequence[RivalAccount], W: Floats, P: Floats, targets: Sequence[float], fixed_input: bool
+) -> tuple[Floats, list[Place]]:
+    """The most that each account, all of one size, seems to lose, and where; looked for from where it was before."""
+    c, n, m = W.shape
+    known = np.array([account._worst is not None for account in accounts], dtype=np.int64)
+    inputs, logW, logR = np.array(P, dtype=np.float64), np.empty((c, n, m)), np.empty((c, m))
+    for i, account in enumerate(accounts):
+        if account._worst is not None:
+            inputs[i], logW[i], logR[i] = account._worst
+    lost = kernels.climbs(
+        np.array([account.requests for account in accounts]),
+        GROUPS,
+        np.array([account.counts for account in accounts]),
+        np.array([account.charged for account in accounts]),
+        np.concatenate([account._history[: account.requests] for account in accounts]),
+        np.array([account.weight for account in accounts]),
+        np.array(W, dtype=np.float64),
+        known,
+        np.array(targets, dtype=np.float64),
+        0.0 if fixed_input else LARGEST_INPUT,
+        inputs,
+        logW,
+        logR,
+    )
+    return lost, list(zip(inputs, logW, logR, strict=True))

@@ -17,11 +17,9 @@ import numpy as np
 
 from bestchannel.arrays import Floats, frozen
 from bestchannel.capacity import capacity
-from bestchannel.compiled import Kernels
 from bestchannel.information import divergence_nats
 from bestchannel.lower_bound.known_channels import KnownChannels
-
-kernels = Kernels("bestchannel.lower_bound.kernels.pair_search", seconds=3, same_in_python=True)
+from bestchannel.native.lower_bound import Side, search_pair
 
 SOFTENING = 1e-3
 """Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""
@@ -102,15 +100,14 @@ def _inside(P: Floats) -> Floats:
 
 def respond(known: KnownChannels, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
     """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
-    pairs = kernels()
     b = known.leader
     w_b, w_a = w[known.blocks[b]], w[known.blocks[rival]]
-    leader, moved = pairs.new_side(known.W[b], w_b), pairs.new_side(known.W[rival], w_a)
+    leader, moved = Side.of(known.W[b], w_b), Side.of(known.W[rival], w_a)
     price = 0.3 * min(w_b.sum(), w_a.sum())
     found = []
     for start in positions:
         at = Position(start.u.copy(), _inside(start.P_u), start.v.copy(), _inside(start.P_v))
-        pairs.search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
+        search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
         np.maximum(at.u, LEAST_ENTRY, out=at.u)
         np.maximum(at.v, LEAST_ENTRY, out=at.v)
         cost = cost_of(known, rival, w, at.u, at.v)

@@ -9,17 +9,14 @@ that a proved stop needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity, capacity
-from bestchannel.compiled import Kernels
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.lower_bound.alternatives import LEAST_ENTRY, Position
-
-kernels = Kernels("bestchannel.lower_bound.kernels.branch_and_bound", seconds=10, same_in_python=True)
+from bestchannel.native.lower_bound import PROVED, VIOLATED, Curve, Side, certify
 
 CURVE_RANGE = (1e-6, 1e2)
 CURVE_POINTS = 190
@@ -45,11 +42,9 @@ class Leader:
     """The best channel with its weights, solved once for all rivals."""
 
     def __init__(self, W: Floats, w: Floats, answer: Capacity) -> None:
-        tree = kernels()
         prices = w.sum() * np.geomspace(*CURVE_RANGE, CURVE_POINTS)
-        self.curve: Any = tree.new_curve(tree.new_side(W, w), prices)
         P = np.maximum(answer.input, 1e-6)
-        tree.fill_curve(self.curve, W.copy(), P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
+        self.curve = Curve.of(Side.of(W, w), prices, W, P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
 
     def prove(
         self, W: Floats, w: Floats, guess: Floats, target: float, *, most_boxes: int, alarm: bool = True
@@ -59,15 +54,10 @@ class Leader:
         `guess` are rows near a solution; they change the time, never the validity. Without
         `alarm` the search goes on past rows that seem to cost less than the target.
         """
-        tree = kernels()
         answer = capacity(guess, tol=1e-6)
-        price = self._price(answer)
-        n, m = W.shape
-        work, boxes = tree.new_workspace(n, m), tree.new_boxes(most_boxes, n, m)
-        rival = tree.new_side(W, w)
-        end, bound, _ = tree.certify(rival, self.curve, boxes, work, price, np.array(answer.output), target, alarm)
-        doubt = self._met(work.v, work.P) if end == tree.VIOLATED else None
-        return Proof(max(bound, 0.0), end == tree.PROVED, doubt)
+        found = certify(Side.of(W, w), self.curve, most_boxes, self._price(answer), answer.output, target, alarm)
+        doubt = self._met(found.v, found.P) if found.end == VIOLATED else None
+        return Proof(max(found.bound, 0.0), found.end == PROVED, doubt)
 
     def _price(self, answer: Capacity) -> float:
         """The price at which the leader comes down to this capacity."""

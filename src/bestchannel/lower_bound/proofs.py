@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from bestchannel.arrays import Floats
-from bestchannel.compiled import usable_cores
 from bestchannel.lower_bound.alternatives import Position, alternative_at, cut_of
 from bestchannel.lower_bound.certificate import Leader, Proof
 from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.process import usable_cores
 from bestchannel.progress import Progress
 
 Attempts = tuple[tuple[int, int], ...]

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from bestchannel.compiled import logger
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.process import logger
 from bestchannel.runs.history import Entry, History, Record
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import Kind, NotWrittenError, connected, is_empty, make_durable, transaction

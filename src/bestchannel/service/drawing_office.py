@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bestchannel import runs
-from bestchannel.compiled import leave_announcing_to_the_parent
 from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
@@ -144,7 +143,6 @@ def result_of_file(path: Path) -> dict[str, object]:
 
 def _begin() -> None:
     os.nice(NICENESS)
-    leave_announcing_to_the_parent()
     for number in (signal.SIGINT, signal.SIGTERM):  # the service says when to end
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

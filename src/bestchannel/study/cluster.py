@@ -15,12 +15,15 @@ from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestchannel.compiled import logger, stamp
 from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.native import library
+from bestchannel.process import logger
 from bestchannel.study.monte_carlo import Piece, Study
 from bestchannel.study.pools import WAITING, Pool, Runs
 
@@ -38,8 +41,7 @@ class Software(NamedTuple):
     bestchannel: str
     numpy: str
     scipy: str
-    numba: str
-    code: str  # SHA-256 of every module that a run is made of
+    code: str  # SHA-256 of every module and every kernel
     arithmetic: str  # see `_arithmetic`
 
 
@@ -47,8 +49,15 @@ class Software(NamedTuple):
 def software() -> Software:
     """The software of this process."""
     package = importlib.import_module("bestchannel")
-    versions = (np.__version__, version("scipy"), version("numba"))
-    return Software(package.__version__, *versions, stamp("bestchannel.study.monte_carlo"), _arithmetic())
+    return Software(package.__version__, np.__version__, version("scipy"), _code(package), _arithmetic())
+
+
+def _code(package: ModuleType) -> str:
+    digest = sha256(library.stamp().encode())
+    folder = Path(str(package.__file__)).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def _arithmetic() -> str:

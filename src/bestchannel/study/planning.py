@@ -16,7 +16,6 @@ import numpy as np
 
 from bestchannel.channels import as_channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
-from bestchannel.compiled import load_what_pays
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
@@ -25,9 +24,6 @@ from bestchannel.progress import Progress, part_of
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
-
-FIRST_RUNS = 5
-"""Runs that say whether kernels are worth compiling for all of them."""
 
 MOST_SENSES = 10**9
 """Simulated runs that would pass this many senses are given up."""
@@ -182,8 +178,6 @@ def _adaptive(
         senses.append(found.senses if found.decided else MOST_SENSES)
         paid.append(math.nan if found.cost is None else found.cost)
         undecided += not found.decided
-        if i + 1 == FIRST_RUNS:
-            load_what_pays("bestchannel.evidence", FIRST_RUNS / runs)
         progress(i + 1, runs)
     middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
     need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)

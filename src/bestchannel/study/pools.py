@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
 
-from bestchannel.compiled import leave_announcing_to_the_parent, load_room
 from bestchannel.errors import BestChannelError
 from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
 
@@ -26,9 +25,6 @@ Runs = list[SimulatedRun]
 
 WAITING = 2
 """Pieces in the hands of the pool for every process, so that none is ever idle."""
-
-MANY_RUNS = 500
-"""From so many runs on, every process will need the compiled capacities; compiled here, they are compiled once."""
 
 
 class WorkerLostError(BestChannelError, RuntimeError):
@@ -64,10 +60,7 @@ def this_process(study: Study) -> Iterator[Pool]:
 
 @contextmanager
 def processes(study: Study, workers: int) -> Iterator[Pool]:
-    """Processes of this machine, which are spawned: compiled code with threads does not survive a fork."""
-    load_room("bestchannel.evidence")  # here, where it is compiled and announced once
-    if study.total >= MANY_RUNS:
-        load_room("bestchannel.capacity.lanes")
+    """Processes of this machine, which are spawned: a fork does not have the threads of its parent."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(study,)) as executor:
         yield Pool(
@@ -86,7 +79,6 @@ def _begin(study: Study) -> None:
     """Prepare a process: Ctrl-C is the parent's to handle, and without a parent there is no use in going on."""
     global _study
     _study = study
-    leave_announcing_to_the_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
 
-from bestchannel.compiled import usable_cores
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
+from bestchannel.process import usable_cores
 from bestchannel.progress import Progress
 from bestchannel.study.cluster import dask_cluster
 from bestchannel.study.journal import Journal

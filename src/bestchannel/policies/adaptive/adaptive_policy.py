@@ -12,6 +12,7 @@ from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import LeaderBets
+from bestchannel.evidence.rival_bets import Question, evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
@@ -192,13 +193,12 @@ class Adaptive(Policy):
 
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
-        epsilon = self.epsilon * NATS_PER_BIT
-        return {
-            rival: state.bets[rival].evidence(
-                view.rows[rival], view.inputs[rival], epsilon, threshold, self._input_is_fixed
-            )
+        questions = [
+            Question(state.bets[rival], view.rows[rival], view.inputs[rival], threshold)
             for rival, threshold in thresholds.items()
-        }
+        ]
+        evidence = evidence_against(questions, self.epsilon * NATS_PER_BIT, self._input_is_fixed)
+        return dict(zip(thresholds, evidence, strict=True))
 
     @property
     def nearly_best(self) -> NearlyBest | None:

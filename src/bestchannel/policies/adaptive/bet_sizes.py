@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import RivalBet, rival_bet
+from bestchannel.evidence.rival_bets import RivalBet, rival_bets
+from bestchannel.native.mathematics import log
 from bestchannel.policies.adaptive.stakes import RivalStake
 
 SIZES = np.array([1.0, 0.75, 0.5, 0.25])
@@ -34,11 +36,12 @@ class Sensed:
 
     def value(self) -> float:
         """sum_x P_x D(W_x‖PW)."""
-        return float((self.inputs[:, None] * self.rows * np.log(self.rows / (self.inputs @ self.rows))).sum())
+        weighted = self.inputs[:, None] * self.rows
+        return float((weighted * log(self.rows / weighted.sum(axis=0))).sum())
 
     def variance(self) -> float:
         """Of the value estimated from these senses: sum_x P_x² V_x / N_x."""
-        return float((self.inputs**2 * self.deviations**2 / self.senses).sum())
+        return float(((self.inputs * self.deviations) ** 2 / self.senses).sum())
 
 
 @dataclass(frozen=True)
@@ -61,17 +64,26 @@ def chosen_bets(
     A rival is left out where none should win, and is None where its value is 0 by its alphabet. `gaps` are those by
     which the leader is ahead, cautiously.
     """
-    own = leader.variance()
-    theirs = np.array([0.0 if rival is None else rival.variance() for rival in rivals.values()])
-    largest = np.minimum(gaps / np.maximum(own + theirs, 1e-12), [_largest_weight(rival) for rival in rivals.values()])
+    groups = _groups(list(rivals.values()))
+    theirs, most = np.zeros(len(rivals)), np.full(len(rivals), np.inf)
+    for group in groups:
+        theirs[group.places], most[group.places] = group.variances(), group.largest_weights()
+    largest = np.minimum(gaps / np.maximum(leader.variance() + theirs, 1e-12), most)
     weights = largest[:, None] * SIZES
     on_leader = leader_bets(leader.rows, leader.inputs, leader.senses, weights.ravel())
     paid = on_leader.settled(leader.senses[:, None] * leader.rows)
     gained = paid.reshape(weights.shape) + weights * epsilon
     shown = 2.0 * (weights * (leader.value() + epsilon) - gained) / weights**2
     chosen, places = dict[int, ChosenBet](), list[int]()
-    for i, (number, rival) in enumerate(rivals.items()):
-        bet = _best_bet(rival, float(gaps[i]), weights[i], gained[i], fixed_input)
+    best = dict[int, RivalBet]()
+    for group in groups:
+        at = group.places
+        bets = rival_bets(
+            group.rows, group.inputs, group.senses, gaps[at], weights[at], gained[at], fixed_input, group.worst
+        )
+        best.update(zip(at, bets, strict=True))
+    for i, number in enumerate(rivals):
+        bet = best[i] if i in best else _worthless_bet(gained[i])
         if bet.growth > 0.0:
             seen = float(shown[i, bet.size])
             stake = RivalStake(float(weights[i, bet.size]), bet.tilts, bet.outputs)
@@ -80,17 +92,48 @@ def chosen_bets(
     return on_leader.at(places), chosen
 
 
-def _largest_weight(rival: Sensed | None) -> float:
-    if rival is None:
-        return np.inf
-    n = len(rival.senses)
-    largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
-    return largest * float(rival.senses.min())
+class Group(NamedTuple):
+    """Rivals of one size, about to be sensed."""
+
+    places: list[int]
+    rows: Floats  # [c, x, y]
+    inputs: Floats  # [c, x]
+    deviations: Floats  # [c, x]
+    senses: Floats  # [c, x]
+    worst: list[Floats | None]  # [c] the input at which most was lost so far
+
+    def variances(self) -> Floats:
+        """See `Sensed.variance`."""
+        each: Floats = ((self.inputs * self.deviations) ** 2 / self.senses).sum(axis=1)
+        return each
+
+    def largest_weights(self) -> Floats:
+        """The largest weight that suits each."""
+        n = self.senses.shape[1]
+        largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
+        return largest * self.senses.min(axis=1)
 
 
-def _best_bet(rival: Sensed | None, gap: float, weights: Floats, gained: Floats, fixed_input: bool) -> RivalBet:
-    """Of the weights, the one whose bets should win most."""
-    if rival is not None:
-        return rival_bet(rival.rows, rival.inputs, rival.senses, gap, weights, gained, fixed_input, rival.worst)
-    size = int(np.argmax(gained))
-    return RivalBet(size, np.zeros(0), np.zeros(0), float(gained[size]))
+def _groups(rivals: Sequence[Sensed | None]) -> list[Group]:
+    """The rivals that are sensed, those of one size together."""
+    alike: dict[tuple[int, ...], list[tuple[int, Sensed]]] = {}
+    for place, rival in enumerate(rivals):
+        if rival is not None:
+            alike.setdefault(rival.rows.shape, []).append((place, rival))
+    return [
+        Group(
+            [place for place, _ in found],
+            np.array([rival.rows for _, rival in found]),
+            np.array([rival.inputs for _, rival in found]),
+            np.array([rival.deviations for _, rival in found]),
+            np.array([rival.senses for _, rival in found]),
+            [rival.worst for _, rival in found],
+        )
+        for found in alike.values()
+    ]
+
+
+def _worthless_bet(growths: Floats) -> RivalBet:
+    """The bet against a rival whose value is 0 by its alphabet: there is nothing to bet on but the leader."""
+    size = int(np.argmax(growths))
+    return RivalBet(size, np.zeros(0), np.zeros(0), float(growths[size]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import Functional
+from bestchannel.native.views import estimates, smoothed_rows
 
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
@@ -23,20 +24,6 @@ class Spread:
 
     shares: list[Floats]  # [channel][x]
     unit_variances: Floats  # [channel] of the estimated value, times the number of senses
-
-    def fill(self, channels: list[int], informative: Floats, costs: Floats, evenly: float) -> None:
-        """For channels of one size, with P_x sqrt(V_x) [c, x] and the costs of a sense [c, x]."""
-        even = 1.0 / np.sqrt(costs)
-        best = informative * even
-        shares = (1.0 - evenly) * best / np.maximum(_sums(best), 1e-300) + evenly * even / _sums(even)
-        self.unit_variances[channels] = np.maximum(_sums(informative**2 / shares), 1e-4).ravel()
-        for channel, share in zip(channels, shares, strict=True):
-            self.shares[channel] = share
-
-
-def _sums(rows: Floats) -> Floats:
-    """Of every row, as a column."""
-    return rows.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -63,23 +50,15 @@ def view_of(
         values, variances, rows, inputs, deviations, Spread(as_leader, np.zeros(k)), Spread(as_rival, np.zeros(k))
     )
     for alike in _of_one_size(channels, counts):
-        tables = np.array([counts[j] for j in alike], dtype=np.float64)
-        totals = tables.sum(axis=2)
-        W = (tables + 1.0 / tables.shape[2]) / (totals + 1.0)[..., None]  # one sense, shared by all outputs
-        P = functional.best_inputs(W)
-        g = np.log(W / np.einsum("cx,cxy->cy", P, W)[:, None, :])
-        D = (W * g).sum(axis=2)
-        V = np.maximum((W * g**2).sum(axis=2) - D**2, 0.0)
-        values[alike] = np.maximum((P * D).sum(axis=1), 0.0)  # rounding must not put a channel below the value 0
-        # the second term keeps a channel that has hardly erred from looking certain
-        n = np.maximum(totals, 1.0)
-        variances[alike] = (P**2 * V / n).sum(axis=1) + (0.5 * P / n).max(axis=1) ** 2
-        deviation = np.sqrt(V)
-        for j, *found in zip(alike, W, P, deviation, strict=True):
-            rows[j], inputs[j], deviations[j] = found
-        informative, prices = P * deviation, np.array([costs[j] for j in alike])
-        view.as_leader.fill(alike, informative, prices, EVENLY_ON_LEADER)
-        view.as_rival.fill(alike, informative, prices, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL)
+        W, senses = smoothed_rows(np.array([counts[j] for j in alike]))
+        P = np.ascontiguousarray(functional.best_inputs(W))
+        evenly = EVENLY_ON_LEADER, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL
+        found = estimates(W, P, senses, np.array([costs[j] for j in alike]), evenly)
+        values[alike], variances[alike] = found.values, found.variances
+        view.as_leader.unit_variances[alike], view.as_rival.unit_variances[alike] = found.unit_variances
+        for c, j in enumerate(alike):
+            rows[j], inputs[j], deviations[j] = W[c], P[c], found.deviations[c]
+            as_leader[j], as_rival[j] = found.shares[0, c], found.shares[1, c]
     return view
 
 

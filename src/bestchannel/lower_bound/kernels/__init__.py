@@ -1,1 +1,0 @@
-"""The compiled kernels of the characteristic time."""

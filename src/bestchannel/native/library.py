@@ -1,0 +1,87 @@
+"""The compiled kernels: found beside this file, opened once, and called with arrays that were looked at before.
+
+ctypes lets go of the interpreter's lock for the time of a call, so that threads run side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+VARIANTS = ("baseline", "avx2", "avx512")
+"""How wide the vectors are; all give the same bits. The variable BESTCHANNEL_VECTORS names the widest to use."""
+
+FILE = {"win32": "kernels.dll", "darwin": "kernels.dylib"}.get(sys.platform, "kernels.so")
+
+FLOAT, INTEGER, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+_OCTET = ctypes.c_char
+
+
+def _opened() -> ctypes.CDLL:
+    path = os.path.join(os.path.dirname(__file__), FILE)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(
+            f"the compiled part of bestchannel cannot be loaded ({error}): install bestchannel again, for this machine"
+        ) from None
+    library.bc_widest.restype = INTEGER
+    library.bc_stamp.restype = ctypes.c_char_p
+    return library
+
+
+_library = _opened()
+
+
+def _chosen() -> str:
+    wanted = os.environ.get("BESTCHANNEL_VECTORS", VARIANTS[-1])
+    if wanted not in VARIANTS:
+        raise ImportError(f"BESTCHANNEL_VECTORS must be one of {', '.join(VARIANTS)}; it is {wanted!r}")
+    return VARIANTS[min(_library.bc_widest(), VARIANTS.index(wanted))]
+
+
+VARIANT = _chosen()
+"""The variant whose functions are called."""
+
+
+def stamp() -> str:
+    """SHA-256 of the sources that the library was built from."""
+    return str(_library.bc_stamp().decode())
+
+
+def function(name: str, *arguments: Any, returns: Any = None) -> Callable[..., Any]:
+    """The function bc_`name` of the library, which takes and returns these types of ctypes."""
+    found: Callable[..., Any] = ctypes.CFUNCTYPE(returns, *arguments)((f"bc_{name}_{VARIANT}", _library))
+    return found
+
+
+def floats(array: Any, *shape: int) -> int:
+    """The address of a C-contiguous array of float64 of this shape; anything else is a mistake of the caller."""
+    return _address(array, np.float64, shape)
+
+
+def integers(array: Any, *shape: int) -> int:
+    """The address of a C-contiguous array of int64 of this shape."""
+    return _address(array, np.int64, shape)
+
+
+def octets(array: Any, *shape: int) -> int:
+    """The address of a C-contiguous array of uint8 of this shape."""
+    return _address(array, np.uint8, shape)
+
+
+def _address(array: Any, kind: Any, shape: tuple[int, ...]) -> int:
+    if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
+        raise TypeError(
+            f"the kernel requires a C-contiguous array of {kind.__name__} of shape {shape}; it was given {array.dtype}"
+            f" of shape {array.shape} with strides {array.strides}"
+        )
+    try:
+        return ctypes.addressof(_OCTET.from_buffer(array))  # a third of the time that array.ctypes takes
+    except (TypeError, ValueError):  # of what is read-only or empty
+        return int(array.ctypes.data)
