@@ -44,7 +44,8 @@ def _here(words, program, cwd, env=None):
 
 
 def process_of(*arguments, **options):
-    """The same of a process of its own."""
+    """The same of a process of its own, which heeds Ctrl-C."""
+    options = {"preexec_fn": _heed_interruption, **options}
     options = {"env": {**os.environ}, **options}  # not what readline, which pytest loads, has added beside os.environ
     return subprocess.run(_command(arguments), capture_output=True, text=True, check=False, **options)
 

@@ -367,8 +367,9 @@ def _sheets(path: str, most_cells: int) -> dict[str, str]:
     """The sheets of a workbook as the texts that they would be saved as, by title."""
     import openpyxl
 
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    return {sheet.title: _text(sheet, most_cells) for sheet in book.worksheets}
+    with open(path, "rb") as file:  # a path must end in .xlsx, and that of a copy does not
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        return {sheet.title: _text(sheet, most_cells) for sheet in book.worksheets}
 
 
 def _text(sheet: Any, most_cells: int) -> str:
