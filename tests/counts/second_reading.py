@@ -109,6 +109,7 @@ def drawn(draw):
     sizes = draw.randint(2, 4), draw.randint(2, 5)
     (inputs, odd, bad), (outputs, odd2, bad2) = labels(draw, sizes[0]), labels(draw, sizes[1])
     if draw.random() < 0.3:
+        inputs = ["NaN" if label in ("", None) else label for label in inputs]  # a row of nothing is a blank line
         outputs, odd2, bad2 = inputs, odd, bad
     names = draw.sample(["near", "far", "q7", "L 1", "3", "4", "é"], draw.choice([1, 1, 1, 2, 3]))
     largest = draw.choice([3, 12, 100, 5000])
