@@ -203,10 +203,10 @@ def capacities(
     tolerance = _tolerance(tol, rtol)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
-    if isinstance(stack, Mapping):
+    library = type(stack).__module__.partition(".")[0]
+    if isinstance(stack, Mapping) and library != "xarray":  # a Dataset is a mapping too
         named = {name: _named_channel(name, channel, normalize) for name, channel in stack.items()}
         return capacities_by_name(named, tol=tol, rtol=rtol, workers=workers, progress=progress)
-    library = type(stack).__module__.partition(".")[0]
     if library == "xarray":
         return solve_named(
             stack,
