@@ -8,10 +8,12 @@ refused as an error of Python.
 import sys
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.native import capacity, mathematics
+from bestchannel.counts.scan import Scan
+from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 5e-324, 2.2e-308, 1e-300, 1e300, 1.7e308])
 REFUSALS = (TypeError, ValueError, IndexError, MemoryError, ZeroDivisionError)
@@ -77,7 +79,90 @@ def functions(rng):
         function(x)
 
 
-CALLS = (lanes, single, climb, certificate, steps, functions)
+def few(rng):
+    return int(rng.choice([0, 1, 2, 2, 3, 5, 9]))
+
+
+def number(rng):
+    return float(numbers(rng, 1)[0])
+
+
+def leader_bets(rng):
+    cases, r, n, m = (few(rng) for _ in range(4))
+    pays, V = np.empty((cases, r, n, m)), np.empty((cases, r, n, m))
+    given = rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases, r)
+    evidence.leader_bets(*given, pays, np.empty((cases, r)), V, np.empty((cases, r, n)))
+
+
+def tilts(rng):
+    cases, n, m = (few(rng) for _ in range(3))
+    evidence.tilts(rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases), 1.0)
+
+
+def choices(rng):
+    cases, r, n, m = (few(rng) for _ in range(4))
+    rivals = rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases)
+    known = rng.integers(0, 2, cases)
+    evidence.choices(
+        *rivals, numbers(rng, cases, r), numbers(rng, cases, r), rows(rng, cases, n), known, number(rng), 1.0
+    )
+
+
+def bets_made(rng):
+    requests, n, m = (few(rng) for _ in range(3))
+    bets = numbers(rng, n, m), numbers(rng, n), numbers(rng, requests, n), numbers(rng, requests, n)
+    groups = int(rng.integers(0, 4))
+    return *bets, rows(rng, requests, m), number(rng), groups, rows(rng, n), numbers(rng, n, m), numbers(rng, m)
+
+
+def climbed(rng):
+    evidence.climbed(*bets_made(rng), number(rng))
+
+
+def bounded(rng):
+    evidence.bounded(*bets_made(rng), number(rng), number(rng), int(rng.integers(0, 6)))
+
+
+def side(rng):
+    n, m = few(rng), few(rng)
+    return lower_bound.Side(rows(rng, n, m), numbers(rng, n), number(rng))
+
+
+def certify(rng):
+    leader, rival = side(rng), side(rng)
+    prices = np.sort(np.abs(numbers(rng, few(rng))))
+    curve = lower_bound.Curve.of(leader, prices, rows(rng, *leader.a.shape), rows(rng, len(leader.w)), 4, 1e-6)
+    guess = number(rng), rows(rng, rival.a.shape[1]), number(rng)
+    lower_bound.certify(rival, curve, int(rng.integers(0, 5)), *guess, rng.random() < 0.5)
+    curve.phi_at(number(rng))
+
+
+def pair(rng):
+    leader, rival = side(rng), side(rng)
+    at = [rows(rng, *shape) for each in (leader, rival) for shape in (each.a.shape, each.w.shape)]
+    lower_bound.search_pair(leader, rival, number(rng), *at, 5, 1e-6)
+
+
+def view(rng):
+    cases, n, m = (few(rng) for _ in range(3))
+    W, senses = views.smoothed_rows(rng.integers(0, 2**40, (cases, n, m)))
+    views.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
+
+
+def scan(rng):
+    width = int(rng.integers(1, 5))
+    count = width - 1 if width > 1 and rng.random() < 0.5 else None
+    quote = '"' if rng.random() < 0.5 else ""
+    form = SimpleNamespace(width=width, key=tuple(range(max(1, width - 1))), count=count, delimiter=",", quote=quote)
+    text = rng.choice(np.frombuffer(b'ab01,,,"" .\n\r\xff', np.uint8), few(rng) * 20)
+    scanner, start = Scan(form), 0
+    for _ in range(5):
+        found = scanner(text, start, rng.random() < 0.5)
+        start = min(found.stop + found.odd, len(text))
+
+
+CALLS = (lanes, single, climb, certificate, steps, functions, leader_bets, tilts, choices, climbed, bounded, certify, pair,
+         view, scan)  # fmt: skip
 
 
 def main(calls=20_000, seed=1) -> None:

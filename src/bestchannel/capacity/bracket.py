@@ -263,14 +263,14 @@ def rounding_in_turn(n_inputs: int, n_outputs: int) -> float:
 def rounding_compensated(n_inputs: int, n_outputs: int, *, precise: bool = False) -> float:
     """A bound of the rounding error of either end from `bounds_nats`, in the units of `rounding_in_turn`.
 
-    With H = log2 n_outputs and C the largest capacity, logarithms are wrong by 0.6 EPS and products by EPS/2 of
-    themselves, of which sum_y |W log W| <= H and sum_y |W log Q| <= H + C are added up without loss; the two sums and
-    their difference are rounded once. `precise` terms are added in pairs by NumPy, 128 of them in 8 sums of 16: R
+    With H = log2 n_outputs and C the largest capacity, logarithms of W are wrong by 2 EPS, those of Q by 0.6 EPS, and
+    products by EPS/2 of themselves, of which sum_y |W log W| <= H and sum_y |W log Q| <= H + C are added up without
+    loss; the two sums and their difference are rounded once. `precise` terms are added in pairs by NumPy, 128 of them in 8 sums of 16: R
     roundings.
     """
     H, C = math.log2(n_outputs), math.log2(min(n_inputs, n_outputs))
     if not precise:
-        return EPS * (3.5 * H + 3.0 * C + 8.0)
+        return EPS * (5.0 * H + 3.0 * C + 8.0)
     R = min(n_outputs, 19.0 + max(math.log2(n_outputs / 128.0), 0.0))
     return EPS * ((3.0 + R / 2) * C + 2.0 * H + 2.0 * R + 8.0)
 

@@ -1,10 +1,10 @@
 // Capacities of many small channels on a CUDA device, one channel per thread: N inputs, M outputs.
 //
 // `sketch_and_polish` finds the optimum of most channels with little float64. A few steps of the
-// interior point of lanes.py in float32 tell which inputs are used; on those alone the conditions
+// interior point of native/interior_point.h in float32 tell which inputs are used; on those alone the conditions
 // D_x = C are solved by Newton's method with the divergences in float64 and the matrix in float32.
 // Whatever the steps did, the answer is certified from p alone, in float64: I(p; W) <= C <= max_x D_x.
-// What is not certified to the goal, or not a channel, goes to `interior_point`: lanes.py in
+// What is not certified to the goal, or not a channel, goes to `interior_point`: the same in
 // float64, step by step. A lane whose channel is finished takes the next one from the queue.
 
 #define EVERY(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
@@ -50,7 +50,7 @@ __device__ __forceinline__ double reciprocal(double x) {
     return fma(y, fma(e, e, e), y);
 }
 
-// log x for x >= 2.3e-308, to 2 units in the last place, as in logarithm.py: x = 2^k m with m in
+// log x for x >= 2.3e-308, to 2 units in the last place, as `bc_quick_log`: x = 2^k m with m in
 // [sqrt(1/2), sqrt 2); log m = 2 artanh(t), t = (m-1)/(m+1), by the polynomial in t^2 that
 // interpolates the series of artanh at seven Chebyshev nodes (relative error 5e-18).
 __device__ __forceinline__ double logarithm(double x) {
@@ -457,7 +457,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_QUICK)
     }
 }
 
-// The interior point of lanes.py for the channels of the queue, or for the first `*waiting` where there is none.
+// The interior point for the channels of the queue, or for the first `*waiting` where there is none.
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
     interior_point(const double *stack, const unsigned *queue, const unsigned *waiting, unsigned *taken, bool normalize,
                    double goal, double relative_goal, unsigned long long offset, unsigned long long *refused, ANSWERS) {

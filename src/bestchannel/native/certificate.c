@@ -2,7 +2,7 @@
  *
  * Every sum is compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is
  * wrong by half a unit in its last place and the square of that. `bracket.rounding_compensated` rests on this, on
- * products that are rounded once, and on logarithms to 0.6 ulp.
+ * products that are rounded once, and on logarithms of W to 2 ulp and of Q to 0.6 ulp.
  */
 #include "interior_point.h"
 #include "kernel.h"
@@ -38,7 +38,7 @@ BC_EXPORT void BC(neg_entropies)(int64_t rows, int64_t m, const double *W, doubl
                                  double *space) {
     for (Size r = 0; r < rows; r++) {
         const double *row = W + r * m;
-        for (Size y = 0; y < m; y++) space[y] = bc_log(larger(row[y], BC_TINY));
+        for (Size y = 0; y < m; y++) space[y] = bc_quick_log(larger(row[y], BC_TINY));
         neg_entropy[r] = compensated(row, space, m);
         excess[r] = compensated(row, 0, m) - 1.0;
     }

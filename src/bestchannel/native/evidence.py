@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, integers
+from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, integers, require_positive
 
 _leader_bets_room = function("leader_bets_room", *[INTEGER] * 2, returns=INTEGER)
 _leader_bets = function("leader_bets", *[INTEGER] * 4, *[POINTER] * 9)
@@ -48,6 +48,7 @@ def leader_bets(
     The rows W are [c, x, y], P and the senses [c, x].
     """
     (cases, n, m), (_, r) = W.shape, weights.shape
+    require_positive(n, m)
     room = np.empty(_room_for_leader_bets(n, m))
     _leader_bets(
         cases, r, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n),
@@ -59,6 +60,7 @@ def leader_bets(
 def tilts(W: Floats, P: Floats, senses: Floats, weights: Floats, most: float) -> tuple[Floats, Floats]:
     """ω [c, x] and Q [c, y] of a bet on every rival c: W [c, x, y], P and the senses [c, x], weights [c]."""
     cases, n, m = W.shape
+    require_positive(n, m)
     tilts, Q, room = np.empty((cases, n)), np.empty((cases, m)), np.empty(int(_tilts_room(n, m)))
     _tilts(
         cases, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(weights, cases),
@@ -76,6 +78,7 @@ def choices(
     W is [c, x, y]; P, the senses and `worst` are [c, x]; gaps and `known`, which says whether `worst` is, are [c].
     """
     (cases, n, m), (_, count) = W.shape, weights.shape
+    require_positive(n, m, count)
     sizes, tilts, Q = np.empty(cases, np.int64), np.empty((cases, n)), np.empty((cases, m))
     room = np.empty(_room_for_choices(n, m))
     _choices(
@@ -102,6 +105,7 @@ def climbs(
     and targets are [c].
     """
     cases, n, m = W.shape
+    require_positive(cases, n, m, groups, int(requests.min(initial=1)) + 1)
     lost, room = np.empty(cases), np.empty(_room_for_climbs(min(int(requests.max()), 2 * groups), groups, n, m))
     _climbs(
         cases, groups, n, m, integers(requests, cases), floats(counts, cases, n, m), floats(charged, cases, n),
@@ -141,6 +145,7 @@ def bounded(
     The bets are those of `climbed`; where nothing can be shown, P, logW and logR move to the worst box.
     """
     (n, m), requests, history = counts.shape, len(senses), np.concatenate((senses, tilts, Q), axis=1)
+    require_positive(n, m, groups, boxes)
     room = np.empty(int(_bound_room(requests, groups, n, m, boxes)))
     return float(
         _bounded(
@@ -155,6 +160,7 @@ def row_bound(
 ) -> float:
     """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
     epochs, m = logQ.shape
+    require_positive(m)
     room = np.empty(int(_row_room(epochs, m)))
     return float(
         _row(
@@ -166,6 +172,7 @@ def row_bound(
 
 def merged(groups: int, n: int, m: int, history: Floats) -> tuple[Floats, Floats, Floats]:
     """Senses [x, e], tilts [x, e] and log Q [x, e, y] of the few epochs to which the requests are merged."""
+    require_positive(n, m, groups)
     epochs = min(len(history), 2 * groups)
     senses, tilts, logQ = np.empty((n, epochs)), np.empty((n, epochs)), np.empty((n, epochs, m))
     _epochs(

@@ -19,7 +19,7 @@
  *
  * Arrays are laid out with the lane last, so that every innermost loop is the same arithmetic on neighbouring channels
  * and becomes vector instructions. The file is included once for each number of LANES, which is part of the names:
- * PART(step). The same source serves CUDA with one lane, n and m known, where a thread is the lane.
+ * PART(step). `capacity/device.cu` has steps of its own: its first ones are in float32, and it keeps U and 1/q in no array.
  */
 #ifndef BC_INTERIOR_POINT_H
 #define BC_INTERIOR_POINT_H
@@ -33,18 +33,11 @@
 #define BC_MAX_ITERATIONS 50
 #define BC_ROW_SUM_TOLERANCE 1e-9
 
-#if defined(__CUDACC__)
-#define EACH(i, from, to) _Pragma("unroll") for (int i = (from); i < (to); i++)
-#define EACH_LANE for (int l = 0; l < LANES; l++)
-#define BC_PART static __device__ __forceinline__
-#elif defined(__clang__)
 #define EACH(i, from, to) for (int i = (from); i < (to); i++)
+#ifdef __clang__ /* no lane reads what another writes */
 #define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
-#define BC_PART static
 #else
-#define EACH(i, from, to) for (int i = (from); i < (to); i++)
 #define EACH_LANE _Pragma("GCC ivdep") for (int l = 0; l < LANES; l++)
-#define BC_PART static
 #endif
 #define BC_JOIN_(a, b) a##b
 #define BC_JOIN(a, b) BC_JOIN_(a, b)
@@ -84,7 +77,7 @@ typedef struct {
 #ifdef LANES
 
 /* neg_entropy_x = sum_y W log W, each logarithm to 2 ulp. */
-BC_PART void PART(neg_entropies_of)(const Lanes *at, const int n, const int m) {
+static void PART(neg_entropies_of)(const Lanes *at, const int n, const int m) {
     const double *W = at->W;
     double *sum = at->neg_entropy;
     EACH(x, 0, n) {
@@ -98,7 +91,7 @@ BC_PART void PART(neg_entropies_of)(const Lanes *at, const int n, const int m) {
  * The quick form of D_x subtracts two entropies and is exact to some 1e-16 nats. The precise form, sum_y q psi(u) with
  * u = (W-q)/q, keeps its relative accuracy for a channel of tiny capacity.
  */
-BC_PART void PART(divergences_of)(const Lanes *at, const int n, const int m, const int precise) {
+static void PART(divergences_of)(const Lanes *at, const int n, const int m, const int precise) {
     const double *W = at->W;
     double *U = at->U, *p = at->p, *q = at->q, *r = at->r, *D = at->D, *log_q = at->log_q, *mass = at->some;
     EACH_LANE mass[l] = 0.0;
@@ -129,7 +122,7 @@ BC_PART void PART(divergences_of)(const Lanes *at, const int n, const int m, con
 }
 
 /* L D L' factors of K + theta 11' + diag(s/p): L below the diagonal of A, 1/D on it. */
-BC_PART void PART(factor)(const Lanes *at, const int n, const int m) {
+static void PART(factor)(const Lanes *at, const int n, const int m) {
     double *U = at->U, *A = at->A, *r = at->r, *theta = at->some, *scaled = at->dq;
     EACH_LANE theta[l] = 0.0;
     EACH(i, 0, n) {
@@ -161,7 +154,7 @@ BC_PART void PART(factor)(const Lanes *at, const int n, const int m) {
 }
 
 /* Overwrite b with A^-1 b, by the factors in A. */
-BC_PART void PART(solve)(const double *A, double *b, const int n) {
+static void PART(solve)(const double *A, double *b, const int n) {
     double rest[LANES];
     EACH(i, 0, n) {
         EACH_LANE rest[l] = AT(b, i);
@@ -177,7 +170,7 @@ BC_PART void PART(solve)(const double *A, double *b, const int n) {
 }
 
 /* Overwrite dp = b with the solution of A dp + c 1 = b, 1' dp = 0. */
-BC_PART void PART(solve_within_simplex)(const Lanes *at, const int n) {
+static void PART(solve_within_simplex)(const Lanes *at, const int n) {
     double *dp = at->dp, *v = at->v, *top = at->some, *bottom = at->more;
     PART(solve)(at->A, dp, n);
     EACH_LANE top[l] = bottom[l] = 0.0;
@@ -190,13 +183,13 @@ BC_PART void PART(solve_within_simplex)(const Lanes *at, const int n) {
 }
 
 /* The largest step <= 1 that keeps value + step * change >= 0. */
-BC_PART void PART(longest_step)(const double *value, const double *change, double *step, const int n) {
+static void PART(longest_step)(const double *value, const double *change, double *step, const int n) {
     EACH_LANE step[l] = 1.0;
     EACH(x, 0, n) EACH_LANE step[l] = bc_min(AT(value, x) / bc_max(-AT(change, x), AT(value, x)), step[l]);
 }
 
 /* dp, ds straight to mu = 0, and the mu that the corrector should aim at. */
-BC_PART void PART(predict)(const Lanes *at, const int n) {
+static void PART(predict)(const Lanes *at, const int n) {
     double *p = at->p, *s = at->s, *dp = at->dp, *ds = at->ds, *now = at->some;
     EACH(x, 0, n) EACH_LANE {
         AT(at->v, x) = 1.0;
@@ -220,7 +213,7 @@ BC_PART void PART(predict)(const Lanes *at, const int n) {
 }
 
 /* dp, ds towards mu, with the second-order terms that the predictor shows. */
-BC_PART void PART(correct)(const Lanes *at, const int n, const int m) {
+static void PART(correct)(const Lanes *at, const int n, const int m) {
     double *p = at->p, *s = at->s, *dp = at->dp, *ds = at->ds, *dq = at->dq, *aim = at->aim, *curved = at->some;
     EACH_LANE curved[l] = 0.5;
     EACH(y, 0, m) {
@@ -242,7 +235,7 @@ BC_PART void PART(correct)(const Lanes *at, const int n, const int m) {
 }
 
 /* Step along (dp, ds), stopping short of the boundary. */
-BC_PART void PART(move)(const Lanes *at, const int n, const double short_of_boundary) {
+static void PART(move)(const Lanes *at, const int n, const double short_of_boundary) {
     PART(longest_step)(at->p, at->dp, at->step_p, n);
     PART(longest_step)(at->s, at->ds, at->step_s, n);
     EACH_LANE {
@@ -256,7 +249,7 @@ BC_PART void PART(move)(const Lanes *at, const int n, const double short_of_boun
 }
 
 /* One step from p and s to the next: Newton's, by predictor and corrector, and the certificate of where it leads. */
-BC_PART void PART(step)(const Lanes *at, const int n, const int m, const int precise, const double short_of_boundary) {
+static void PART(step)(const Lanes *at, const int n, const int m, const int precise, const double short_of_boundary) {
     PART(factor)(at, n, m);
     PART(predict)(at, n);
     PART(correct)(at, n, m);

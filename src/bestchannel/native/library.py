@@ -60,6 +60,12 @@ def function(name: str, *arguments: Any, returns: Any = None) -> Callable[..., A
     return found
 
 
+def require_positive(*sizes: int) -> None:
+    """Refuse a size below 1, for kernels that look at the first of something."""
+    if min(sizes) < 1:
+        raise ValueError(f"the kernel requires sizes of at least 1; it was given {sizes}")
+
+
 def floats(array: Any, *shape: int) -> int:
     """The address of a C-contiguous array of float64 of this shape; anything else is a mistake of the caller."""
     return _address(array, np.float64, shape)

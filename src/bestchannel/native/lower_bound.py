@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function
+from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, require_positive
 from bestchannel.native.mathematics import log
 
 PROVED, VIOLATED, EXHAUSTED = range(3)
@@ -56,6 +56,7 @@ class Side(NamedTuple):
     def arguments(self) -> tuple[int, int]:
         """The addresses of a and w."""
         n, m = self.a.shape
+        require_positive(n, m)
         return floats(self.a, n, m), floats(self.w, n)
 
 
@@ -74,6 +75,7 @@ class Curve:
     def of(cls, side: Side, s: Floats, u: Floats, P: Floats, most: int, tol: float) -> Curve:
         """The curve over the prices s, followed from the rows u and the input P by up to so many steps for each."""
         (n, m), count = side.a.shape, len(s)
+        require_positive(n, m, count - 1)
         prices, rows, inputs = (np.array(each, dtype=np.float64) for each in (s, u, P))
         curve = cls(side, prices, np.empty(count), np.empty(count), np.empty((count, n, m)), np.empty((count, n)))
         room = np.empty(int(_curve_room(n, m)))
@@ -111,6 +113,7 @@ def certify(rival: Side, curve: Curve, boxes: int, s: float, Q: Floats, target: 
     With `alarm` it ends as VIOLATED once some rows seem to cost less than the target.
     """
     (n_b, m_b), (n, m), count = curve.side.a.shape, rival.a.shape, len(curve.s)
+    require_positive(n, m, boxes, count - 1)
     bound, v, P = np.empty(1), np.empty((n, m)), np.empty(n)
     room, guess = np.empty(int(_certify_room(n_b, m_b, n, m, boxes))), np.array(Q, dtype=np.float64)
     end = _certify(

@@ -7,14 +7,11 @@
 #ifndef BC_MATHEMATICS_H
 #define BC_MATHEMATICS_H
 
-#ifdef __CUDACC__
-#define BC_INLINE static __device__ __forceinline__
-#else
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
 #define BC_INLINE static inline
-#endif
 
 #define BC_INFINITY (1e300 * 1e300)
 #define BC_NAN (BC_INFINITY - BC_INFINITY)
