@@ -92,30 +92,44 @@ def test_release_that_changes_no_decision_leaves_records_valid(monkeypatch):
     assert [verify(result).failure for result in results] == [None, None]
 
 
-@pytest.mark.parametrize("revision", [7, None])
-def test_choices_of_another_revision_are_taken_on_trust(revision):
+def otherwise_chosen():
+    """A record of which the policy of today would have expected another number of senses; its evidence is there."""
     result = record("binary")
+    result["audit"]["steps"][0]["status"]["more_senses"] += 1
+    return result
+
+
+def test_choices_that_the_policy_of_today_makes_too_need_no_trust():
+    result = record("binary")
+    result["audit"]["revision"] = 7
+    assert (verify(result).valid, verify(result).choices) == (True, "replayed")
+
+
+@pytest.mark.parametrize("revision", [7, None])
+def test_other_choices_of_another_revision_are_taken_on_trust(revision):
+    result = otherwise_chosen()
     result["audit"]["revision"], result["audit"]["version"] = revision, "0.1.0"
     verdict = verify(result)
     assert (verdict.valid, verdict.choices, verdict.checks) == (False, "trusted", ("structure", "adaptive"))
     assert verdict.claim.endswith("error probability of at most 0.05, if its choices are trusted")
     assert "fixed before their answers is taken on trust" in verdict.failure
     named = "revision 7" if revision else "a revision that it does not name"
-    assert f"since {named} of the policy adaptive chose them and this is revision 1" in verdict.failure
+    assert f"since {named} of the policy adaptive chose them and this is revision 2" in verdict.failure
     assert verdict.failure.endswith("verify the record with bestchannel 0.1.0")
 
 
 def test_record_without_revision_and_version_is_taken_on_trust():
-    result = record("binary")
+    result = otherwise_chosen()
     del result["audit"]["version"], result["audit"]["revision"]
     assert verify(result).failure.endswith("verify the record with the version of bestchannel that wrote it")
 
 
-def test_policy_that_was_revised_does_not_replay_records_from_before(monkeypatch):
-    result = record("binary")
-    monkeypatch.setattr(Adaptive, "revision", 2)
+def test_policy_that_was_revised_trusts_other_choices_from_before(monkeypatch):
+    result = otherwise_chosen()
+    assert verify(result).choices is None
+    monkeypatch.setattr(Adaptive, "revision", 3)
     assert verify(result).choices == "trusted"
-    assert record_of_now()["audit"]["revision"] == 2
+    assert record_of_now()["audit"]["revision"] == 3
     assert verify(record_of_now()).valid
 
 

@@ -93,7 +93,7 @@ class Policy(ABC):
     revision: ClassVar[int] = 1
     """Raised with every change by which the same answers make the policy ask, stake or name something else.
 
-    Records carry it: the choices of a record are replayed by a policy of its revision, and by no other.
+    Records carry it: where a policy does not make the choices of a record again, another revision excuses it.
     """
 
     candidates: tuple[int, ...]

@@ -48,7 +48,7 @@ def document_of(result: Any) -> Any:
 
 
 def taken_on_trust(record: Record) -> str | None:
-    """Why the choices cannot be made again here, as one sentence; None where they can."""
+    """Why the policy of today may choose otherwise than the record has it, as one sentence; None where it may not."""
     revision, ours = record.revision, policy_class(record.policy).revision
     if revision is None and record.version is not None:
         revision = REVISION_OF_VERSION.get(record.version)

@@ -40,7 +40,7 @@ class CheckedRecord:
         What the record proves; an undecided one claims how near to the best a channel is, or nothing.
     choices
         How it is known that requests and bets were not picked after their answers: "replayed" where the policy makes
-        them again, "trusted" where it cannot be asked, as one of another revision; then the record is not valid, and
+        them again, "trusted" where it does not, and another revision of it chose; then the record is not valid, and
         the claim has that condition.
 
     Examples
@@ -98,9 +98,12 @@ def verify(result: object, *, progress: Callable[[int, int], None] | None = None
             passed.append("structure")
             check(record, lambda done: show(done, 2 * steps))
             passed.append(record.policy)
-        if doubt := taken_on_trust(record):
+        try:
+            check_choices(document, lambda done: show(steps + done, 2 * steps))
+        except NotValidError:
+            if not (doubt := taken_on_trust(record)):
+                raise
             return CheckedRecord(False, tuple(passed), doubt, f"{_claim(record)}, if its choices are trusted", TRUSTED)
-        check_choices(document, lambda done: show(steps + done, 2 * steps))
     except NotValidError as fault:
         return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved", None)
     return CheckedRecord(True, (*passed, "choices"), None, _claim(record), REPLAYED)

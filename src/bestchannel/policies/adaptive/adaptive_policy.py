@@ -98,7 +98,7 @@ class Adaptive(Policy):
     request 1: channel 0: 6, 6; channel 1: 6, 6
     """
 
-    name = "adaptive"
+    name, revision = "adaptive", 2
 
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
