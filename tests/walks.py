@@ -23,7 +23,12 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         name = frame.f_globals.get("__name__", "")
-        if event == "call" and name.startswith(PACKAGE) and not name.startswith(KERNELS) and frame.f_code.co_name != "<module>":
+        if (
+            event == "call"
+            and name.startswith(PACKAGE)
+            and not name.startswith(KERNELS)
+            and frame.f_code.co_name != "<module>"
+        ):
             visited[name.removeprefix(PACKAGE)] = None
 
     before = sys.getprofile()

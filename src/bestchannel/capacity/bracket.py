@@ -265,8 +265,8 @@ def rounding_compensated(n_inputs: int, n_outputs: int, *, precise: bool = False
 
     With H = log2 n_outputs and C the largest capacity, logarithms of W are wrong by 2 EPS, those of Q by 0.6 EPS, and
     products by EPS/2 of themselves, of which sum_y |W log W| <= H and sum_y |W log Q| <= H + C are added up without
-    loss; the two sums and their difference are rounded once. `precise` terms are added in pairs by NumPy, 128 of them in 8 sums of 16: R
-    roundings.
+    loss; the two sums and their difference are rounded once. `precise` terms are added in pairs by NumPy, 128 of them
+    in 8 sums of 16: R roundings.
     """
     H, C = math.log2(n_outputs), math.log2(min(n_inputs, n_outputs))
     if not precise:
