@@ -100,6 +100,8 @@ def test_sizes_that_do_not_fit_are_refused_before_a_pointer_is_used():
         native.outputs(W[0], np.full(3, 0.5))
     with pytest.raises(TypeError, match="float64 of shape"):
         native.climb(W[0], p[:1], p, 2)
+    with pytest.raises(ValueError, match="an input and an output"):
+        native.climb(W[0][:0], p[:0], p[:0], 2)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (20, 200), (300, 20), (5, 5000)], ids=str)

@@ -67,6 +67,8 @@ def interior_point(W: Floats, neg_entropy: Floats, p: Floats, goal: float) -> Fl
 def climb(W: Floats, neg_entropy: Floats, p: Floats, steps: int) -> Floats:
     """The p with the smallest gap among those of some multiplicative steps p <- p exp(rate D)."""
     n, m = W.shape
+    if n < 1 or m < 1:
+        raise ValueError(f"a channel must have an input and an output; its shape is {W.shape}")
     best, space = np.empty(n), np.empty(4 * n + 2 * m)
     _climb(n, m, floats(W, n, m), floats(neg_entropy, n), floats(p, n), steps, best.ctypes.data, space.ctypes.data)
     return best
