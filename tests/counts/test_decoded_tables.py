@@ -8,14 +8,20 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
 from bestchannel.counts import decoded_tables, read_channels, read_counts, table_decoder
+from bestchannel.counts.disk import Hints, opened
+from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.labelled_counts import SHOWN
 from bestchannel.errors import InputError
 
 ROWS = pa.table({"channel": ["q", "q", "r"], "x": ["0", "1", "0"], "y": [0, 1, 0], "count": [3, 4, 5]})
@@ -140,3 +146,58 @@ def test_rows_that_take_no_room_are_bounded_by_the_size_of_the_file(parquet, mon
     monkeypatch.setattr(decoded_tables, "_ROWS_PER_BYTE", 0)
     with pytest.raises(InputError, match="a table of this size must have at most 2 rows; it has more"):
         read_counts(parquet)
+
+
+CELLS = {
+    "numbers": ([7, 8, None], [7, 8, None]),
+    "fractions": ([0.5, 1.0, None], [0.5, 1.0, None]),
+    "texts": (["a" * 500, "b", None], ["a" * 200, "b", None]),
+    "bytes": ([b"\xff", b"12", None], ["\ufffd", "12", None]),
+    "truth": ([True, False, None], [True, False, None]),
+    "dates": ([date(2026, 1, 2), None, None], ["2026-01-02", None, None]),
+    "a.b": ([1, 2, 3], [1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "Arrow"])
+def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_path, kind):
+    dictionary = pa.array(["u", "v" * 500, "u"]).dictionary_encode()
+    lists = pa.array([[1], [2], [3]])
+    content = {title: given for title, (given, _) in CELLS.items()}
+    table = pa.table({**content, "dictionary": dictionary, "lists": lists})
+    path = tmp_path / "table"
+    pq.write_table(table, path) if kind == "Parquet" else pyarrow.feather.write_feather(table, path)
+    with opened(path, Hints()) as source, decoded_tables.decoded(source, kind) as decoded:
+        shown = dict(zip(decoded.names, map(decoded.cells, range(len(decoded.names))), strict=True))
+        assert shown == {title: cells for title, (_, cells) in CELLS.items()} | {
+            "dictionary": ["u", "v" * 200, "u"],
+            "lists": [],
+        }
+        (rows,) = decoded.rows({"x": decoded.names.index("dictionary")}, "count")
+        assert rows.labels["x"].codes.tolist() == [0, 1, 0]
+
+
+def test_decoder_shows_so_many_cells_and_no_more(tmp_path):
+    pq.write_table(pa.table({"x": range(SHOWN + 5)}), tmp_path / "x.parquet")
+    with opened(tmp_path / "x.parquet", Hints()) as source, decoded_tables.decoded(source, "Parquet") as decoded:
+        assert decoded.cells(0) == list(range(SHOWN))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_column_of_lists_beside_a_column_that_may_count_is_refused(tmp_path, kind):
+    table = pa.table({"x": [0, 1], "y": [[0], [1]], "n": [5, 6]})
+    path = tmp_path / f"rows.{kind}"
+    pq.write_table(table, path) if kind == "parquet" else pyarrow.feather.write_feather(table, path)
+    with pytest.raises(InputError, match='the column "y" must hold labels; it holds values of type list'):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    "labels", [[True, False], [1.0, 2.5], [1e16, 0.1], [Decimal("2.00"), Decimal("2.50")], [date(2026, 1, 2)] * 2]
+)
+def test_labels_of_a_file_are_those_of_the_frame(tmp_path, labels):
+    frame = pd.DataFrame({"x": labels * 3, "y": ["a", "b"] * 3})
+    frame.to_parquet(tmp_path / "log.parquet")
+    (read,) = read_counts(tmp_path / "log.parquet").values()
+    (held,) = labelled_counts(frame).values()
+    assert (read.inputs, read.counts.tolist()) == (held.inputs, held.counts.tolist())

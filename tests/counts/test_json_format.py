@@ -59,7 +59,7 @@ def test_default_labels_are_written_as_plain_rows(tmp_path):
         ('{"channels": {"a": [1, 0]}}', 'channel "a" must be a matrix'),
         ('{"channels": {"a": {"rows": [[1]], "input": ["s"]}}}', "must have the keys rows .*; it has rows, input"),
         ('{"channels": {"a": {"rows": [[1]], "inputs": "s"}}}', 'inputs of channel "a" must be a list of texts'),
-        ('{"channels": {"a": {"rows": [[1]], "inputs": ["s", "t"]}}}', 'inputs of channel "a" must have 1 labels'),
+        ('{"channels": {"a": {"rows": [[1]], "inputs": ["s", "t"]}}}', 'inputs of channel "a" must have 1 label;'),
         ('{"channels": {"\\ud800": [[1]]}}', "must be Unicode text"),
         ('{"channels": {}}', "at least one channel"),
         ('{"channels": [{"name": "a"}]}', '"channels" must be an object of names and rows'),

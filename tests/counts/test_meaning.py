@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -286,3 +287,42 @@ def test_names_that_no_file_can_hold_are_refused_of_objects_too():
     for name in ("a\0b", "\ud800"):
         with pytest.raises(InputError, match="must be Unicode text without NUL"):
             bc.estimate({name: A})
+
+
+@pytest.mark.parametrize("text", ["0110101010\n0110111010\n", "1101010\n1010101\n", "0110 0111\n1001 1001\n"])
+def test_strings_of_bits_are_no_counts(tmp_path, text):
+    (tmp_path / "bits.txt").write_text(text)
+    with pytest.raises(InputError, match="looks like a string of bits"):
+        read_counts(tmp_path / "bits.txt")
+    assert only(read_counts(tmp_path / "bits.txt", form="matrix")).counts.sum() > 1000
+
+
+WAYS_OUT = {
+    "y_true,y_pred\ncat,cat\ncat,dog\ndog,dog\n": "--columns x=y_true,y=y_pred ",
+    "neuron,stimulus,spikes\na,on,few\nb,on,many\na,off,few\n": "--columns channel=neuron,x=stimulus,y=spikes ",
+    "participant,stimulus,response,rt\na,on,few,1\nb,on,many,3\na,off,few,4\n": "--columns channel=participant,x=stimulus,",
+    "secret,time_ns\n0,120\n0,130\n1,170\n": "--columns x=secret,y=time_ns ",
+    "channel,x,0,1\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n": "where each output has a column, write one row per cell",
+    "90%,10%\n20%,80%\n": "write percentages as fractions of 1, 0.9 in place of 90%",
+}
+
+
+@pytest.mark.parametrize("text", WAYS_OUT)
+def test_refusal_of_columns_has_a_way_out_that_leaves_no_column_behind(tmp_path, text):
+    with pytest.raises(InputError, match=re.escape(WAYS_OUT[text])):
+        read(tmp_path, text)
+
+
+OTHER_FILES = {
+    "dict.json": ('{"a": [[90, 10], [5, 95]], "b": [[80, 20], [15, 85]]}', 'put {"channels": …} around these matrices'),
+    "frame.json": ('{"x": {"0": 1, "1": 0}, "y": {"0": 1, "1": 0}}', 'to_json(path, orient="records")'),
+    "trials.pkl": ("", "save it as one of these, or give what it holds to bestchannel.estimate"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_refusal_of_what_others_write_says_how_to_write_it(tmp_path, name):
+    text, way = OTHER_FILES[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=re.escape(way)):
+        read_counts(tmp_path / name)

@@ -212,7 +212,11 @@ def test_a_long_log_is_cut_like_a_short_one(tmp_path):
         ({"a": ([0, 1], [0.5, 1.5])}, {"bins": [np.inf]}, "finite numbers"),
         ({"a": ([0, 1], [0.5, 1.5])}, {"bins": 1}, "from 2 to 1024"),
         ({"a": ([0, 1], [0.5, 1.5])}, {"bins": "8"}, "a number of bins or a list of edges"),
-        ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8}, "would be set aside; give another"),
+        (
+            {"a": ([0, 1] * 40, np.arange(80.0))},
+            {"bins": 8},
+            "200 of its 80 senses would be set aside; --set-aside 0.5 ",
+        ),
         ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8, "set_aside": 1.5}, "set_aside must lie in"),
         ({"a": ([0, 1] * 40, np.arange(80.0))}, {"bins": 8, "set_aside": -1}, "would be set aside"),
         ({"a": ([0, 1] * 40, np.ones(80))}, {"bins": 8, "set_aside": 0.5}, "must have different outputs"),

@@ -39,9 +39,9 @@ REFUSED = {
     ("foo:1",): "there is no family 'foo' of channels; there are bsc:p, bec:e, z:q",
     ("bsc:2",): "a channel of this family is written bsc:p; it is 'bsc:2' (the crossover probability p must lie in",
     ("qsc:4",): "a channel of this family is written qsc:q,p; it is 'qsc:4'",
-    ("bsc:0.1", "links.json"): "links.json: give one file of channels, or channels of families alone: bsc:p",
+    ("bsc:0.1", "links.json"): "links.json: there is no such file",
     ("bsc:0.1", "bsc:0.1"): "each channel must be named once",
-    ("bsc:0.1", "--transpose"): "--transpose says how a file is read, and bsc:0.1 is none; leave it out",
+    ("bsc:0.1", "--transpose"): "--transpose is for files, and bsc:0.1 is none; leave it out",
 }
 
 
@@ -50,6 +50,17 @@ def test_what_is_no_channel_of_a_family_is_refused_with_the_way_out(given):
     answer = bestchannel("capacity", *given)
     assert answer.returncode == 1
     assert REFUSED[given] in answer.stderr
+
+
+def test_families_stand_beside_files_in_every_verb_that_takes_known_channels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "links.json").write_text('{"channels": {"mine": [[0.6, 0.4], [0.4, 0.6]]}}')
+    found = result_of("capacity", "bsc:0.05", "links.json")[1]["channels"]
+    assert {channel["name"] for channel in found} == {"bsc:0.05", "mine"}
+    assert result_of("bound", "links.json", "bsc:0.05")[1]["best"] == "bsc:0.05"
+    assert result_of("plan", "bsc:0.05", "links.json", "--runs", 2)[1]["best"] == "bsc:0.05"
+    code, result = result_of("identify", "--simulate", "links.json", "--simulate", "bsc:0.05", "--seed", 1)
+    assert (code, result["best"]) == (0, "bsc:0.05")
 
 
 def test_file_that_is_called_like_a_family_is_a_file(tmp_path, monkeypatch):

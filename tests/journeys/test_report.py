@@ -174,7 +174,7 @@ def test_a_damaged_file_ends_in_one_sentence_and_no_page(folder):
 def test_options_for_counts_are_refused_for_a_record(folder):
     for verb, source, options in [
         ("report", "run.db", ("--delta", "0.05", "--design", "adaptive", "--rank")),
-        ("report", "result.json", ("--epsilon", "0", "--outputs", "0,1", "--transpose", "--columns", "x=a")),
+        ("report", "result.json", ("--epsilon", "0", "--transpose", "--columns", "x=a", "--outputs", "0,1")),
         ("estimate", "run.db", ("--outputs", "0,1", "--bins", "none", "--set-aside", "5")),
         ("estimate", "result.json", ("--transpose", "--columns", "x=a", "--form", "rows", "--channel-axis", "first")),
     ]:

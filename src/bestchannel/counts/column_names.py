@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 
 _KNOWN = {
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
-    " transmitted cause gold reference",
+    " transmitted cause gold reference written",
     "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
-    " observation destination dst decoded effect answer",
+    " observation destination dst decoded effect answer read spikes called",
     "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
-    " classifier model user node station port",
+    " classifier model user node station port neuron participant person patient electrode detector unit",
     "count": "count counts n number freq frequency times occurrences total trials senses shots hits",
     "p": "p prob probability probabilities w",
 }
 """Words that people use for each role."""
+
+_PERCENTAGE = re.compile(r"[0-9.,]+ ?%")
 
 _WORDS = {word: role for role, words in _KNOWN.items() for word in words.split()}
 
@@ -26,7 +28,7 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
     With `strict`, by their names alone. `value` is the role of the last column, `count` or `p`.
     """
     titles = [title.strip() for title in header or []]
-    if not all(titles) or len(set(map(str.casefold, titles))) < len(titles):
+    if not all(titles) or any(map(_PERCENTAGE.fullmatch, titles)) or len(set(map(str.casefold, titles))) < len(titles):
         return None
     found: dict[str, str] = {}
     for title in titles:
@@ -39,9 +41,10 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
 
 
 def role_of(title: str) -> str | None:
-    """The role of a title as `tx`, `Tx symbol` or `sent_bit`."""
+    """The role of a title as `tx`, `Tx symbol` or `sent_bit`; in `y_true` it is `true` that says it."""
     words = re.findall(r"[a-z]+", title.casefold())
-    return next((_WORDS[word] for word in words if word in _WORDS), None)
+    known = [word for word in words if word in _WORDS]
+    return next((_WORDS[word] for word in sorted(known, key=lambda word: word in ("x", "y"))), None)
 
 
 def say_roles(header: Sequence[str]) -> bool:
@@ -71,7 +74,15 @@ def way_out(header: Sequence[str], value: str = "count") -> str:
         return f"if these are the columns, write --columns {stated(found)} (columns={found} in Python)"
     needed = ("x", "y", "p") if value == "p" else ("x", "y")
     titles = list(dict.fromkeys(title.strip() for title in header if title.strip() and not set(',="') & set(title)))
+    if any(map(_PERCENTAGE.fullmatch, titles)):
+        return "write percentages as fractions of 1, 0.9 in place of 90%"
     if len(titles) < len(needed):
         return "write other names above the columns"
+    if "x" in map(str.casefold, titles) and len(titles) > 2:
+        y = {"y": titles[-1]}
+        return (
+            f"say which column is y, as --columns {stated(y)} (columns={y} in Python), or,"
+            f" where each output has a column, write one row per cell below channel,x,y,{value} (pandas: stack())"
+        )
     example = dict(zip(needed, titles[-len(needed) :], strict=True))
     return f"say which is which, for instance with --columns {stated(example)} (columns={example} in Python)"

@@ -35,7 +35,8 @@ _PANDAS = "0"
 """What pandas calls the sizes of groups after `reset_index()`."""
 
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
-"""What a column is called that pandas' index became."""
+_PARQUET_INDEX = "__index_level_0__"
+"""What a column is called that pandas' index became, in texts and in Parquet."""
 
 _FEW = 4
 """Counts of more cells than these do not rise from row to row by chance."""
@@ -51,16 +52,17 @@ def count_column(
     whole = [i for i in numbers if _is_whole(numbers[i]) and not _is_index(header[i], numbers[i])]
     if not named and (not whole or seen.rows_differ):
         return None
-    rows = list(zip(*([str(cell).strip() for cell in cells(i)] for i in found.values()), strict=True))
+    labels = {role: [str(cell).strip() for cell in cells(i)] for role, i in found.items() if role != "time"}
+    if len(set(map(len, labels.values()))) > 1:
+        return None  # refused where the rows are read
+    rows = list(zip(*labels.values(), strict=True))
     once = len(set(rows)) == len(rows)
     if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
         return named[0]
     if not named and not once:  # or with a further column that may name channels
         apart = [i for i in others if _tells_apart([str(cell).strip() for cell in cells(i)], rows)]
         whole, once = [i for i in whole if i not in apart], bool(apart)
-    if not named and (
-        not whole or not once or _look_measured(dict(zip(found, zip(*rows, strict=True), strict=True)), seen)
-    ):
+    if not named and (not whole or not once or _look_measured(labels, seen)):
         return None
     raise _refusal([header[i] for i in named or whole], columns)
 
@@ -75,7 +77,7 @@ def refuse_channel_column(
             raise _channel_refusal(header[i], columns)
     if "count" not in found:
         return
-    rows = list(zip(*([str(cell).strip() for cell in cells(found[role])] for role in ("x", "y")), strict=True))
+    rows = list(zip(*([str(cell).strip() for cell in cells(found[role])] for role in ("x", "y")), strict=False))
     if len(set(rows)) == len(rows):
         return
     for i in others:
@@ -139,8 +141,8 @@ def is_count_word(title: str) -> bool:
 
 def _is_index(title: str, values: Sequence[Any]) -> bool:
     """Whether a column numbers the rows and its name says nothing else."""
-    first = values[0]
-    return bool(_INDEX.fullmatch(title.strip())) and list(values) == [first + i for i in range(len(values))]
+    numbers_rows = list(values) == [values[0] + i for i in range(len(values))]
+    return title == _PARQUET_INDEX or (numbers_rows and _INDEX.fullmatch(title.strip()) is not None)
 
 
 def _is_running(values: Sequence[float | None]) -> bool:

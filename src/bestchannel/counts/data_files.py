@@ -450,7 +450,9 @@ def _format_of(ending: str) -> Format:
     if ending in _ARCHIVES:
         raise InputError(f"the file is an archive ({ending}); unpack it first, {endings}")
     if ending not in FORMATS:
-        raise InputError(f"{endings}; it is {ending!r}")
+        raise InputError(
+            f"{endings}; it is {ending!r}; save it as one of these, or give what it holds to bestchannel.estimate"
+        )
     return FORMATS[ending]
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bestchannel.counts import table_decoder
 from bestchannel.counts.disk import MOST_FIELDS, OpenFile
-from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN, SHOWN
+from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN, SHOWN, label_of
 from bestchannel.counts.long_table import Column
 from bestchannel.errors import InputError, MissingExtraError
 
@@ -39,9 +39,13 @@ _OUT_OF_TIME = 24
 
 @dataclass(frozen=True)
 class DecodedRows:
-    """Some rows of a table: labels and numbers by role, times if there are, and the share of all rows that are done."""
+    """Some rows of a table: labels and numbers by role, times if there are, and the share of all rows that are done.
+
+    `declared` are the labels of a role whose type says which there are, as that of pandas' Categorical does.
+    """
 
     labels: Mapping[str, Column]
+    declared: Mapping[str, Sequence[str]]
     numbers: Mapping[str, NDArray[Any]]
     times: NDArray[Any] | None
     n_rows: int
@@ -74,9 +78,15 @@ class DecodedTable:
             done += message["rows"]
             self._refuse_rows(done)
             arrays = [self._decoder.array(column["dtype"], message["rows"]) for column in message["columns"]]
-            coded = zip(labels.items(), message["columns"], arrays, strict=False)
+            texts = [list(map(label_of, column["labels"])) for column in message["columns"][: len(labels)]]
+            coded = zip(labels.items(), texts, arrays, strict=False)
             yield DecodedRows(
-                {role: _column(column["labels"], codes, self.names[i]) for (role, i), column, codes in coded},
+                {role: _column(every, codes, self.names[i]) for (role, i), every, codes in coded},
+                {
+                    role: list(filter(None, every))
+                    for role, every in zip(labels, texts, strict=True)
+                    if self._declares(columns[role])
+                },
                 dict(zip(numbers, arrays[len(labels) :], strict=False)),
                 arrays[-1] if message["timed"] else None,
                 message["rows"],
@@ -92,6 +102,9 @@ class DecodedTable:
         self._decoder.send({"shown": self.names[i], "most": SHOWN})
         cells: list[Any] = self._decoder.received()["cells"]
         return cells
+
+    def _declares(self, i: int) -> bool:
+        return self.types[i].startswith("dictionary")
 
     def _names(self, columns: Mapping[str, int]) -> list[str]:
         return [self.names[i] for i in columns.values()]

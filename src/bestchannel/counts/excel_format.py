@@ -24,7 +24,10 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     for sheet in sheets:
         form, _ = text_log.find_form(sheet.head(text_log.HEAD), sheet.name, source.hints, seen)
         if form is not None:
-            raise InputError(f'rows must be on one sheet; {len(sheets)} have content, and "{sheet.name}" has rows')
+            raise InputError(
+                f'rows must be on one sheet; {len(sheets)} have content, and "{sheet.name}" has rows; save each'
+                " sheet as a .csv file, and give all of these"
+            )
     return None
 
 

@@ -134,9 +134,19 @@ def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMat
     if found is None:
         raise InputError(
             'the file must be a JSON object with the key "channels", records with the keys x and y, or'
-            f" {{sent: {{got: n}}}}; it is {reprlib.repr(document)}"
+            f" {{sent: {{got: n}}}}{_way_out(document)}; it is {reprlib.repr(document)}"
         )
     return found
+
+
+def _way_out(document: Any) -> str:
+    """How to write what others write: matrices by name, a frame of pandas column by column."""
+    values = list(document.values()) if isinstance(document, dict) else []
+    if values and all(isinstance(value, list) and value and isinstance(value[0], list) for value in values):
+        return ' (put {"channels": …} around these matrices)'
+    if {"x", "y"} <= set(document if values else ()):
+        return ' (pandas: to_json(path, orient="records"))'
+    return ""
 
 
 def _of_lists(document: list[Any], source: OpenFile, counts: bool) -> list[NamedMatrix]:

@@ -433,7 +433,7 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
         f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} is missing; {way_out(header, value)}"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
     )
 
 

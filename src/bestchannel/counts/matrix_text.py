@@ -11,7 +11,7 @@ import numpy as np
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.column_names import proposal, role_of
+from bestchannel.counts.column_names import proposal, role_of, stated
 from bestchannel.counts.disk import Hints, OpenFile
 from bestchannel.counts.labelled_counts import Columns, unknown_columns
 from bestchannel.counts.long_table import LongTable, coded, constant, probability_columns
@@ -32,6 +32,10 @@ _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 
 _BESIDE = ("x", "y", "channel")
 """What the title of labels beside a matrix may say that these are."""
+
+_PADDED = re.compile(r"0[0-9]+")
+_BITS = re.compile(r"[01]{4,}")
+"""What no number of senses looks like, and what none looks like where it is alone in every line."""
 
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 
@@ -127,6 +131,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
+        _refuse_bits(table.rows[start:])
     column = [row[0] for row in table.rows[start:]]
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)
@@ -160,6 +165,17 @@ def refuse_channels(corner: str, beside: Sequence[str], above: Sequence[str]) ->
         )
 
 
+def _refuse_bits(rows: Sequence[Sequence[str]]) -> None:
+    """Refuse numbers that begin with 0, and lines of many digits 0 and 1, which are strings of bits and no counts."""
+    lines = all(len(row) == 1 and _BITS.fullmatch(row[0].strip()) for row in rows)
+    bits = next((cell.strip() for row in rows for cell in row if lines or _PADDED.fullmatch(cell.strip())), None)
+    if bits is not None:
+        raise InputError(
+            f"{bits!r} looks like a string of bits or a label and not like a number of senses; write one sense a line,"
+            " what was sent and what came, below the names x,y, or, if it is a number, --form matrix (form='matrix')"
+        )
+
+
 def _refuse_blank(labels: Sequence[str]) -> None:
     """Refuse a label of nothing: it may be a cell that was left out, or a line of labels that looks blank."""
     if not all(map(str.strip, labels)):
@@ -188,7 +204,7 @@ def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[st
         if above is None:
             _refuse_numbered(rows)
         elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
-            raise InputError(_labels_or_counts("column", rows[:, 0]))
+            raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above)))
 
 
 def _refuse_numbered(rows: Floats) -> None:
@@ -212,10 +228,11 @@ def _rises(line: Floats) -> bool:
     return len(line) > 1 and bool(np.all(np.diff(line) > 0))
 
 
-def _labels_or_counts(side: str, line: Floats) -> str:
+def _labels_or_counts(side: str, line: Floats, columns: Mapping[str, str] | None = None) -> str:
+    rows = f"--columns {stated(columns)} (columns={columns} in Python) for rows, " if columns else ""
     return (
-        f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write --form"
-        " matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
+        f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write {rows}"
+        "--form matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
     )
 
 

@@ -68,6 +68,8 @@ def _block(rows: DecodedRows, seen: Combinations, name: str, place: Place) -> Ro
     channel, x, y = rows.labels.get("channel", constant(name, rows.n_rows)), rows.labels["x"], rows.labels["y"]
     y = points(y, rows.labels["y2"]) if "y2" in rows.labels else y
     numbered = numbers(seen, channel, x, y, place)
+    if "y2" not in rows.labels:
+        seen.expect(rows.declared.get("x" if seen.transpose else "y", ()))
     counts = rows.numbers.get("count")
     if counts is not None:
         return RowBlock(numbered, whole_counts(counts, place))

@@ -121,13 +121,25 @@ def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
 def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
     """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     batch, _ = next(table.batches({"labels": [], "numbers": [name], "times": []}), (None, None))
     if batch is None:
         return []
     cells = batch.column(0).slice(0, most)
-    cells = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+    if not pa.types.is_dictionary(cells.type):
+        return _shown(cells)
+    labels = _shown(cells.dictionary)
+    return [None if code is None else labels[code] for code in cells.indices.to_pylist()]
+
+
+def _shown(cells: Any) -> list[Any]:
+    """Numbers, and the beginnings of texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
+        short = pc.binary_slice(cells, 0, SHOWN_LETTERS).to_pylist()
+        return [None if cell is None else cell.decode(errors="replace") for cell in short]
     if _is_text(cells.type):
         cells = pc.utf8_slice_codeunits(cells.cast("large_string"), 0, SHOWN_LETTERS)
     return [cell if isinstance(cell, int | float | None) else str(cell) for cell in cells.to_pylist()]
@@ -321,7 +333,7 @@ def _times(batch: Any, name: str) -> Any:
     return None
 
 
-def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | None], Any]:
+def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | float | None], Any]:
     """The labels of a column, and which of them each row has; some may come twice, or in no row."""
     import pyarrow as pa
 
@@ -330,10 +342,23 @@ def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | 
     try:
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         _refuse_labels(encoded.dictionary, name, limits)
-        labels = encoded.dictionary.cast("string").to_pylist()
+        labels = _values(encoded.dictionary)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         raise _NotReadError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
     return labels, encoded.indices.cast("int32")
+
+
+def _values(labels: Any) -> list[str | float | None]:
+    """Texts, dates as texts, and numbers as they are, so that they become the labels that they are elsewhere."""
+    from pyarrow import types
+
+    if types.is_decimal(labels.type):
+        return [
+            value if value is None else int(value) if value % 1 == 0 else str(value) for value in labels.to_pylist()
+        ]
+    if not any(is_kind(labels.type) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
+        labels = labels.cast("string")
+    return list(labels.to_pylist())
 
 
 def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
