@@ -61,12 +61,16 @@ class Shuffles:
     tested: Integers  # [j, part, x, y] bet on
 
 
-def unlabelled(counts: Integers) -> Integers:
+def unlabelled(counts: Integers, *, inputs_differ: bool = False) -> Integers:
     """The counts with rows and columns in an order of their own, so that the numbering of letters does not matter.
+
+    Where something else tells the inputs apart, rows stay where they are.
 
     >>> unlabelled(np.array([[7, 1], [2, 9]])).tolist() == unlabelled(np.array([[9, 2], [1, 7]])).tolist()
     True
     """
+    if inputs_differ:
+        return np.ascontiguousarray(counts[:, _order(counts.T)])
     columns = _order(np.sort(counts, axis=0).T)
     rows = _order(counts[:, columns])
     columns = columns[_order(counts[np.ix_(rows, columns)].T)]
