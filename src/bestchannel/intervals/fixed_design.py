@@ -82,8 +82,9 @@ class RecordedSet:
         cells, senses = max(table.size for table in tables.values()), max(int(table.sum()) for table in tables.values())
         if cells > MOST_CELLS or senses > MOST_SHUFFLED:
             return None
-        ordered = {name: unlabelled(table, inputs_differ=P is not None) for name, table in tables.items()}
-        return cls(ordered, Effort.for_channels(cells, senses, len(tables)), seed, P)
+        ordered = {name: unlabelled(table, P) for name, table in tables.items()}
+        effort = Effort.for_channels(cells, senses, len(tables))
+        return cls(ordered, effort, seed, None if P is None else np.sort(P))
 
     @property
     def shuffles(self) -> int:
