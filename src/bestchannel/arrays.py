@@ -166,8 +166,13 @@ def distribution(values: object, size: int, where: str) -> Floats:
     array = numeric_array(values, where)
     if array.shape != (size,):
         raise InputError(f"{where} must be a vector of {size} probabilities; its shape is {array.shape}")
-    P, _ = probability_rows(array[None, :], where)
-    return P[0]
+    P = np.array(array, dtype=np.float64)
+    refuse_bad_probabilities(P[None], where)
+    with np.errstate(over="ignore"):
+        total = P.sum()
+    if abs(total - 1.0) > ROW_SUM_TOLERANCE:
+        raise InputError(f"{where} must sum to 1 within {ROW_SUM_TOLERANCE:g}; it sums to {total:.12g}")
+    return P
 
 
 def number_in(

@@ -18,12 +18,13 @@ def low_noise(rng, n):
     return 0.7 * np.eye(n) + 0.3 * rng.dirichlet(np.ones(n), n)
 
 
-def split_of(counts, key, shuffles=16):
-    return RecordedSplit.of(counts, shuffled(counts, Philox(key=key), shuffles))
+def split_of(counts, key, shuffles=16, P=None):
+    return RecordedSplit.of(counts, shuffled(counts, Philox(key=key), shuffles), P)
 
 
-def recorded(rng, W, senses, key):
-    return split_of(np.array([rng.multinomial(senses, row) for row in W]), key)
+def recorded(rng, W, senses, key, P=None):
+    numbers = np.broadcast_to(senses, len(W))
+    return split_of(np.array([rng.multinomial(n, row) for n, row in zip(numbers, W, strict=True)]), key, P=P)
 
 
 def test_mean_of_the_leaders_e_value_is_at_most_one_and_a_nat_more_would_be_noticed():
@@ -63,6 +64,46 @@ def test_rivals_e_value_at_the_truth_has_the_mean_one():
         channel = recorded(rng, W, 60, number)
         losses = ShuffledBets.on(channel, 8.0).losses((best.input, np.log(W), np.log(W[0])))
         values.append(np.exp(-losses).mean())
+    assert abs(np.mean(values) - 1.0) < 5 * np.std(values) / math.sqrt(300)
+    assert np.std(values) < 3.0  # else the mean would say nothing
+
+
+@pytest.mark.parametrize("senses", [[150, 150, 150], [300, 300, 8]])
+def test_at_a_fixed_input_the_leaders_mean_is_at_most_one_and_a_nat_more_would_be_noticed(senses):
+    # 8 senses of the third input are too few to bet on; at the output of the others it adds nothing, the hardest case
+    P, W = np.array([0.3, 0.5, 0.2]), np.array([[0.9, 0.1], [0.3, 0.7], [0.0, 1.0]])
+    W[2] = P[:2] @ W[:2] / 0.8
+    information, values = bc.mutual_information(P, W) * NATS_PER_BIT, []
+    rng = np.random.default_rng(5)
+    for number in range(150):
+        channel = recorded(rng, W, senses, number, P)
+        s = 0.4 * weight_for(NATS, channel.spread)
+        values.append(math.exp(channel.as_leader(s) - s * information))
+    mean, error = np.mean(values), np.std(values) / math.sqrt(len(values))
+    assert mean <= 1.0 + 4 * error
+    assert math.e * (mean - 4 * error) > 1.0
+
+
+@pytest.mark.parametrize(("n", "senses"), [(2, 40), (3, 300), (5, 100)])
+def test_at_a_fixed_input_the_rivals_e_value_is_below_that_of_the_truth_and_near_it(n, senses):
+    rng, gaps = np.random.default_rng(n), []
+    for number in range(8):
+        W, P = rng.dirichlet(np.ones(n), n), rng.dirichlet(np.ones(n))
+        channel = recorded(rng, W, senses, number, P)
+        s = weight_for(NATS, channel.spread, channel)
+        losses = ShuffledBets.on(channel, s).losses((P, np.log(W), np.log(W[0])))
+        true = -s * bc.mutual_information(P, W) * NATS_PER_BIT + math.log(np.exp(-losses).mean())
+        assert channel.as_rival(s) <= true + 1e-6
+        gaps.append(true - channel.as_rival(s))
+    assert min(gaps) < NATS  # the nats of free rows, and not a bound without content
+
+
+def test_at_a_fixed_input_the_rivals_e_value_at_the_truth_has_the_mean_one():
+    rng, P = np.random.default_rng(7), np.array([0.7, 0.2, 0.1])
+    W, values = low_noise(rng, 3), []
+    for number in range(300):
+        channel = recorded(rng, W, 60, number, P)
+        values.append(np.exp(-ShuffledBets.on(channel, 8.0).losses((P, np.log(W), np.log(W[0])))).mean())
     assert abs(np.mean(values) - 1.0) < 5 * np.std(values) / math.sqrt(300)
     assert np.std(values) < 3.0  # else the mean would say nothing
 

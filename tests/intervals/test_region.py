@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bestchannel.capacity import capacities, capacity
-from bestchannel.information import NATS_PER_BIT, divergences_nats
+from bestchannel.information import NATS_PER_BIT, divergences_nats, mutual_information
 from bestchannel.intervals.region import (
     cell_intervals,
     excludes_zero,
@@ -81,6 +81,29 @@ def test_ends_of_a_binary_channel_are_the_extremes_over_a_grid(counts):
     assert smallest - low < 0.03
     assert high - largest < 0.02
     assert N.min() > 0
+
+
+def entropy(t):
+    return -t * np.log(t) - (1 - t) * np.log(1 - t)
+
+
+@pytest.mark.parametrize("P", [[0.5, 0.5], [0.8, 0.2]])
+@pytest.mark.parametrize("counts", [[[90, 10], [30, 70]], [[20, 0], [3, 17]], [[500, 500], [480, 520]]])
+def test_ends_of_information_at_a_fixed_input_are_the_extremes_over_a_grid(counts, P):
+    counts, P, a = np.array(counts), np.array(P), np.linspace(0.0005, 0.9995, 501)
+    D = np.array([[n @ (np.log(np.maximum(n, 1) / n.sum()) - np.log([1 - t, t])) for t in a] for n in counts])
+    first, second = np.meshgrid(a, a, indexing="ij")
+    mixed = entropy(P[0] * first + P[1] * second)
+    values = np.maximum(mixed - P[0] * entropy(first) - P[1] * entropy(second), 0.0)
+    beta, betas = joint_threshold(counts, 0.025), row_thresholds(counts, 0.025)
+    smallest = values[D[0][:, None] + D[1][None, :] < beta].min()
+    largest = values[(D[0][:, None] < betas[0]) & (D[1][None, :] < betas[1])].max()
+    low, high = lower_end(counts, beta, P), upper_end(counts, betas, P)
+    assert low <= smallest
+    assert largest <= high
+    # as with capacities; one output distribution for all rows of the region costs a little more than the best of each
+    assert smallest - low < 0.03
+    assert high - largest < 0.03
 
 
 def boundary_rows(w_hat, radius, rng, count=400):
@@ -156,6 +179,13 @@ def test_every_channel_of_the_regions_has_its_capacity_between_the_ends(n_inputs
     ])  # fmt: skip
     C = capacities(others, tol=1e-9)
     assert C.lower.max() * NATS_PER_BIT <= high
+    P = rng.dirichlet(np.ones(n_inputs))
+    low_at, high_at = lower_end(counts, beta, P), upper_end(counts, betas, P)
+    for rows in others:
+        information = mutual_information(P, rows) * NATS_PER_BIT
+        assert information <= high_at
+        seen = counts > 0
+        assert information >= low_at or beta <= (counts[seen] * np.log(W_hat[seen] / rows[seen])).sum()
     for rows, value in zip(others, C.upper * NATS_PER_BIT, strict=True):
         seen = counts > 0
         assert value >= low or beta <= (counts[seen] * np.log(W_hat[seen] / rows[seen])).sum()

@@ -42,6 +42,35 @@ def test_decided_counts_give_the_contract_as_json_and_exit_0(counts):
     assert "conditional on the observed alphabet" in result["guarantee"]
 
 
+def test_fixed_input_distribution_is_in_words_and_json_and_in_the_report_of_both(counts, tmp_path):
+    chosen = ("--input-distribution", "0.9,0.1")
+    shown, printed = bestchannel("estimate", counts, *chosen), bestchannel("estimate", counts, *chosen, "--json")
+    assert "I(P;W)" in shown.stdout.splitlines()[0]
+    assert "capacit" not in shown.stdout + shown.stderr
+    document = json.loads(printed.stdout)
+    assert document["input_distribution"] == [0.9, 0.1]
+    assert document["channels"][0]["capacity"] == pytest.approx(bc.mutual_information([0.9, 0.1], bc.bsc(0.05)))
+    (tmp_path / "estimate.json").write_text(printed.stdout)
+    for source, options in ((counts, chosen), (tmp_path / "estimate.json", ())):
+        assert bestchannel("report", source, *options, "-o", tmp_path / "r.html").returncode == 0
+        page = (tmp_path / "r.html").read_text()
+        assert "Values of I(P;W)" in page
+        assert "All are I(P;W) at P = (0.9, 0.1)." in page
+        assert "--input-distribution 0.9,0.1" in page
+        assert "apacit" not in page.partition("<main")[2]
+    assert json.loads(bestchannel("estimate", counts, "--json").stdout)["input_distribution"] is None
+
+
+def test_printed_input_distribution_that_is_none_is_refused_in_a_sentence(counts, tmp_path):
+    document = json.loads(bestchannel("estimate", counts, "--json").stdout)
+    for wrong in ("half", [0.5], [0.5, "half"], [[0.5, 0.5]], {"0": 1}):
+        (tmp_path / "estimate.json").write_text(json.dumps(document | {"input_distribution": wrong}))
+        answer = bestchannel("report", tmp_path / "estimate.json", "-o", tmp_path / "r.html")
+        assert answer.returncode == 1
+        assert answer.stderr.startswith("error: ")
+        assert "the fixed input distribution" in answer.stderr
+
+
 def test_declared_outputs_remove_the_condition_and_cost_width(counts):
     declared = json.loads(bestchannel("estimate", counts, "--outputs", "0,1", "--json").stdout)
     wider = json.loads(bestchannel("estimate", counts, "--outputs", "0,1,lost", "--json").stdout)

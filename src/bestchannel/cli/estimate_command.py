@@ -41,6 +41,7 @@ def estimate(
     no_checks: options.NoChecks = False,
     design: options.Design = None,
     rank: options.Rank = False,
+    input_distribution: options.InputDistribution = None,
     json: options.Json = False,
 ) -> None:
     """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
@@ -65,6 +66,7 @@ def estimate(
             checks=not no_checks,
             design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
+            input_distribution=options.parse_distribution(input_distribution),
             progress=progress,
         )
     if json:
@@ -108,7 +110,7 @@ def _show(result: Estimate) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("channel", overflow="fold")
     last = "rank" if places else "less bias"  # both do not fit into 80 columns
-    for heading in ("size", "senses", "capacity", "proved", "approximate", last):
+    for heading in ("size", "senses", result.quantity, "proved", "approximate", last):
         table.add_column(heading, justify="right", no_wrap=True)
     for channel in shown:
         approximate = channel.asymptotic

@@ -61,6 +61,9 @@ Design = Annotated[
 Rank = Annotated[
     bool, typer.Option("--rank", help="Rank the channels: say of which pairs it is proved that one is better.")
 ]
+InputDistribution = Annotated[
+    str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")
+]
 Cost = Annotated[
     list[str] | None,
     typer.Option(
@@ -177,9 +180,7 @@ def describes_policy(
     threshold: Annotated[
         str | None, typer.Option(help="When adaptive stops: proved, or calibrated (fewer senses, no proof).")
     ] = None,
-    input_distribution: Annotated[
-        str | None, typer.Option(help="Compare I(P;W) at this P instead of capacities, as 0.5,0.5.")
-    ] = None,
+    input_distribution: InputDistribution = None,
     cost: Cost = None,
     policy_option: Annotated[
         list[str] | None,

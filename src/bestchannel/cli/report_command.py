@@ -46,6 +46,7 @@ def report(
     ] = None,
     design: options.Design = None,
     rank: options.Rank = False,
+    input_distribution: options.InputDistribution = None,
     *,
     reading: Reading,
     no_checks: options.NoChecks = False,
@@ -66,12 +67,18 @@ def report(
         found = record_of(files[0]) if len(files) == 1 and not files[0].is_dir() else None
         about = Provenance() if found is None else found[1]
         about = _completed(about, files, output, title, note)
-        promised = {"delta": delta, "epsilon": epsilon, "design": design and design.value, "rank": rank or None}
+        promised: dict[str, Any] = {
+            "delta": delta,
+            "epsilon": epsilon,
+            "design": design and design.value,
+            "rank": rank or None,
+        }
+        promised["input_distribution"] = options.parse_distribution(input_distribution)
         given = {key: value for key, value in promised.items() if value is not None}
         printed = printed_estimate(files[0]) if len(files) == 1 and files[0].is_file() else None
         for_counts = reading.given() + ["--no-checks"] * no_checks
         if found is not None:
-            refuse_options_for_counts(files[0], [f"--{key}" for key in given] + for_counts)
+            refuse_options_for_counts(files[0], [f"--{key.replace('_', '-')}" for key in given] + for_counts)
             data, outcome = _of_record(files[0], found[0], about)
         elif printed is not None:
             refuse_options_for_counts(files[0], for_counts)
@@ -130,6 +137,7 @@ def _of_printed(
         counts = printed_counts(document)
         stated = {"delta": document.get("delta", 0.05), "epsilon": document.get("epsilon", 0.0)}
         stated |= {"design": document.get("design", "fixed"), "rank": document.get("order") is not None}
+        stated |= {"input_distribution": document.get("input_distribution")}
         with terminal.progress("estimate") as progress:
             found = estimate(counts, **(stated | promised), progress=progress)
     return _drawn(found, replace(about, source="counts", warnings=warnings_in(document.get("checks"))))

@@ -8,7 +8,7 @@ With a weight s > 0 that does not depend on what is bet on, in nats:
 So C >= (log A - log 1/α) / s and C <= (log 1/α - log B) / s with probability at least 1 - α each; and for channels b
 and a, which were sensed independently, A_b(s) B_a(s) >= 1/α has a probability of at most α if C_b <= C_a. Both are
 means over the shuffles of a split of what the bets of `leader_bets` and `rival_bets` bring. Evidence that is no number
-is none: -∞. docs/theory/recorded-counts.md.
+is none: -∞. At a fixed input distribution P all of this holds of I(P; W) in place of C. docs/theory/recorded-counts.md.
 """
 
 from __future__ import annotations
@@ -57,20 +57,23 @@ class RecordedSplit:
     spread: float  # the variance of an estimate from the senses beyond the pilot, by the pilot
     least_senses: float  # of an input, of those bet on in a shuffle, on average
     W: Floats  # [j, part, x, y] thought to be true before each part
-    P: Floats  # [j, part, x]
+    P: Floats  # [j, part, x] best for W; or the fixed P of these inputs, which may sum to less than 1
+    fixed_input: bool = False
     _leader: dict[float, float] = field(default_factory=dict)
     _rival: dict[float, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Integers, shuffles: Shuffles) -> RecordedSplit:
-        """A split of the counts [x, y] of a channel."""
+    def of(cls, counts: Integers, shuffles: Shuffles, P: Floats | None = None) -> RecordedSplit:
+        """A split of the counts [x, y] of a channel; of I(P; W) where P [x] > 0 is given, otherwise of the capacity."""
         sensed = np.flatnonzero(counts.sum(axis=1) >= FEWEST)
         W = _smoothed(shuffles.known[:, :, sensed])
         least = float(shuffles.tested.sum(axis=(1, 3)).mean(axis=0).min())
         if min(W.shape[2:]) < 2:
-            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, least, W, np.ones(W.shape[:3]))
-        estimate, spread = _pilot(_smoothed(shuffles.pilot[sensed]), (counts - shuffles.pilot)[sensed].sum(axis=1))
-        return cls(counts.shape, shuffles, sensed, estimate, spread, least, W, _best_inputs(W))
+            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, least, W, np.ones(W.shape[:3]), P is not None)
+        first, fixed = _smoothed(shuffles.pilot[sensed]), None if P is None else P[sensed]
+        left = (counts - shuffles.pilot)[sensed].sum(axis=1)
+        estimate, spread = _pilot(first, _inputs(first[None], fixed)[0], left)
+        return cls(counts.shape, shuffles, sensed, estimate, spread, least, W, _inputs(W, fixed), P is not None)
 
     @property
     def ceiling(self) -> float:
@@ -105,8 +108,9 @@ class RecordedSplit:
         senses, shares = tested.sum(axis=3), _shares(tested)
         P = np.where(senses > 0.0, self.P, 0.0)  # any P may be bet on; an input with 0 needs no senses
         bet = P.any(axis=2)
-        P = P[bet] / P[bet].sum(axis=1, keepdims=True)
-        bets = leader_bets(self.W[bet], P, np.maximum(senses[bet], 1.0), weight * shares[bet])
+        mass = P[bet].sum(axis=1)
+        weights = weight * shares[bet] * (mass if self.fixed_input else 1.0)
+        bets = leader_bets(self.W[bet], P[bet] / mass[:, None], np.maximum(senses[bet], 1.0), weights)
         paid = np.zeros(shares.shape)
         paid[bet] = bets.settled(tested[bet])
         return _log_mean_exp(paid.sum(axis=1))
@@ -117,8 +121,9 @@ class RecordedSplit:
         worst = bets.start()
         bets.climb(share, worst)
         share = _softmax(-bets.losses(worst))
-        lost = bets.climb(share, worst)
-        bound = bets.bounded(share, worst, lost + SLACK)
+        bound = bets.climb(share, worst)
+        if not self.fixed_input:  # otherwise there is one P, and its loss is bounded already
+            bound = bets.bounded(share, worst, bound + SLACK)
         divergence = float((share * np.log(np.maximum(share, 1e-300) * len(share))).sum())
         return -bound - divergence - ROUNDING * (float(bets.senses.sum()) + weight)
 
@@ -139,6 +144,7 @@ class ShuffledBets:
     charged: Floats  # [j, x]
     W: Floats
     P: Floats
+    fixed_input: bool
 
     @classmethod
     def on(cls, split: RecordedSplit, weight: float) -> ShuffledBets:
@@ -148,14 +154,15 @@ class ShuffledBets:
         tilts, outputs = np.zeros(senses.shape), np.full((*shares.shape, split.shape[1]), 1.0 / split.shape[1])
         bet = shares > 0.0  # a part without a sense is not bet on: its tilts stay 0
         due = np.maximum(senses.sum(axis=1), 1.0)[:, None] * shares[..., None]
-        tilts[bet], outputs[bet] = rival_tilts(split.W[bet], split.P[bet], due[bet], weight * shares[bet])
+        W, P, fixed = split.W, split.P, split.fixed_input
+        tilts[bet], outputs[bet] = rival_tilts(W[bet], P[bet], due[bet], weight * shares[bet], fixed)
         counts = np.einsum("jex,jexy->jxy", tilts, tested)
         charged = np.einsum("jex,jexy,jey->jx", tilts, tested, np.log(outputs))
-        return cls(weight, senses, tilts, outputs, counts, charged, split.W[:, -1].mean(0), split.P[:, -1].mean(0))
+        return cls(weight, senses, tilts, outputs, counts, charged, W[:, -1].mean(0), P[:, -1].mean(0), fixed)
 
     def start(self) -> tuple[Floats, Floats, Floats]:
         """P, log W and log R from which the worst is looked for."""
-        P = 0.5 * self.P + 0.5 / len(self.P)
+        P = self.P if self.fixed_input else 0.5 * self.P + 0.5 / len(self.P)
         return P, np.log(self.W), np.log(P @ self.W)
 
     def account(self, share: Floats) -> BetsMade:
@@ -166,8 +173,8 @@ class ShuffledBets:
         return counts, charged, senses, tilts, outputs, self.weight, GROUPS
 
     def climb(self, share: Floats, worst: tuple[Floats, Floats, Floats]) -> float:
-        """The largest loss found; `worst` moves there."""
-        return kernels.climbed(*self.account(share), *worst, LARGEST_INPUT)
+        """The largest loss found, to which `worst` moves; at a fixed input distribution a bound of all losses."""
+        return kernels.climbed(*self.account(share), *worst, 0.0 if self.fixed_input else LARGEST_INPUT)
 
     def bounded(self, share: Floats, worst: tuple[Floats, Floats, Floats], target: float) -> float:
         """An upper bound of the loss, whatever the rows and inputs are; at most the target where that can be shown."""
@@ -200,14 +207,15 @@ def _smoothed(counts: Integers) -> Floats:
     return smooth / smooth.sum(axis=-1, keepdims=True)
 
 
-def _best_inputs(W: Floats) -> Floats:
-    return np.ascontiguousarray(capacities(W, tol=1e-6, normalize=True).input)
+def _inputs(W: Floats, fixed: Floats | None) -> Floats:
+    """The best input distribution of each channel, or the fixed one."""
+    best = capacities(W, tol=1e-6, normalize=True).input if fixed is None else np.broadcast_to(fixed, W.shape[:-1])
+    return np.ascontiguousarray(best)
 
 
-def _pilot(W: Floats, senses: Integers) -> tuple[float, float]:
-    """The capacity of rows, and sum_x P_x² V_x / N_x: the variance of its estimate from N senses."""
-    P = _best_inputs(W[None])[0]
-    g = np.log(W / (P @ W))
+def _pilot(W: Floats, P: Floats, senses: Integers) -> tuple[float, float]:
+    """The value of rows at their inputs, and sum_x P_x² V_x / N_x: the variance of its estimate from N senses."""
+    g = np.log(W / (P @ W / P.sum()))
     D = (W * g).sum(axis=1)
     V = (W * g * g).sum(axis=1) - D * D
     return float(P @ D), float((P * P * V / senses).sum())

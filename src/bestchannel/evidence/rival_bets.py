@@ -85,7 +85,9 @@ def rival_bets(
     return [RivalBet(*bet) for bet in zip(sizes.tolist(), tilts, Q, growth.tolist(), strict=True)]
 
 
-def rival_tilts(W: Floats, P: Floats, senses: Floats, weights: Floats | float) -> tuple[Floats, Floats]:
+def rival_tilts(
+    W: Floats, P: Floats, senses: Floats, weights: Floats | float, fixed_input: bool = False
+) -> tuple[Floats, Floats]:
     """ω [x] and Q [y] of such bets, without what they are expected to win; for one rival, or for each of several."""
     n, m = W.shape[-2:]
     one = W.ndim == 2
@@ -93,7 +95,8 @@ def rival_tilts(W: Floats, P: Floats, senses: Floats, weights: Floats | float) -
         np.ascontiguousarray(array, dtype=np.float64).reshape(-1, *size)
         for array, size in ((W, (n, m)), (P, (n,)), (senses, (n,)))
     )
-    tilts, Q = kernels.tilts(rows, inputs, often, np.array(weights, dtype=np.float64).reshape(-1), LARGEST_TILT)
+    sizes = np.array(weights, dtype=np.float64).reshape(-1)
+    tilts, Q = kernels.tilts(rows, inputs, often, sizes, LARGEST_TILT, fixed_input)
     return (tilts[0], Q[0]) if one else (tilts, Q)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import BitGenerator, Philox
 
-from bestchannel.arrays import Integers
+from bestchannel.arrays import Floats, Integers
 
 MOST_SPLITS, FEWEST_SPLITS, FEW_CELLS = 8, 4, 2**11
 """Splits of channels that have so few cells together, and of others."""
@@ -61,19 +61,21 @@ class Shuffles:
     tested: Integers  # [j, part, x, y] bet on
 
 
-def unlabelled(counts: Integers) -> Integers:
+def unlabelled(counts: Integers, P: Floats | None = None) -> Integers:
     """The counts with rows and columns in an order of their own, so that the numbering of letters does not matter.
+
+    Where inputs have probabilities, rows are in the order of these first.
 
     >>> unlabelled(np.array([[7, 1], [2, 9]])).tolist() == unlabelled(np.array([[9, 2], [1, 7]])).tolist()
     True
     """
     columns = _order(np.sort(counts, axis=0).T)
-    rows = _order(counts[:, columns])
+    rows = _order(counts[:, columns] if P is None else np.column_stack([P, counts[:, columns]]))
     columns = columns[_order(counts[np.ix_(rows, columns)].T)]
     return np.ascontiguousarray(counts[np.ix_(rows, columns)])
 
 
-def _order(vectors: Integers) -> Integers:
+def _order(vectors: Integers | Floats) -> Integers:
     """The lexicographic order of vectors [i, ...]."""
     order: Integers = np.lexsort(vectors.T[::-1])
     return order

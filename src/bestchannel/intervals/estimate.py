@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bestchannel.arrays import Integers, number_in
+from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import LabelledCounts
@@ -25,16 +25,17 @@ from bestchannel.intervals.fixed_design import RecordedSet, recorded_gaps
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     CapacityAtCounts,
-    ChannelCapacity,
+    InformationAt,
     Interval,
     approximate_interval,
     capacities_at_counts,
     deviation_interval,
+    functional_for,
 )
 from bestchannel.intervals.proved_order import ProvedOrder, proved_order
 from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences_of, judge, leading, sentence
 from bestchannel.progress import Progress
-from bestchannel.promises import conditional, confidence, in_words
+from bestchannel.promises import conditional, confidence, criterion, in_words, several
 
 FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
 
@@ -66,7 +67,7 @@ class ChannelEstimate:
     how often such an interval is right, and `withheld` says why. `paper` is the interval of [EBWGW24, Prop. 1], proved
     for counts fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows
     and columns of the `counts`. Where the outputs were measured values, `binning` is how they were cut, and all this is
-    about the channel to the bins.
+    about the channel to the bins. At a fixed input distribution P all this is about I(P; W) in place of the capacity.
     """
 
     name: str
@@ -130,6 +131,8 @@ class Estimate(Shown):
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
         Which channels are proved to be better than which, all at once; None unless it was asked for.
+    input_distribution
+        The P at which I(P;W) is estimated and compared in place of the capacity; None for capacities.
 
     Examples
     --------
@@ -152,6 +155,7 @@ class Estimate(Shown):
     design: str
     shuffles: int | None
     order: ProvedOrder | None
+    input_distribution: tuple[float, ...] | None = None
 
     @property
     def best(self) -> str | None:
@@ -164,10 +168,17 @@ class Estimate(Shown):
         return self.verdict.decided
 
     @property
+    def quantity(self) -> str:
+        """What is estimated: the capacity, or I(P;W)."""
+        return "capacity" if self.input_distribution is None else "I(P;W)"
+
+    @property
     def guarantee(self) -> str:
         """What is promised of all intervals and of the verdict, and on which conditions."""
         one = len(self.channels) == 1
-        between = "the capacity is between its lower" if one else "all capacities are between their lower"
+        value = criterion(self.input_distribution)
+        values = "all capacities" if self.input_distribution is None else f"all values of {value}"
+        between = f"the {value} is between its lower" if one else f"{values} are between their lower"
         words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
             right = "" if one else ", and the verdict is right"
@@ -211,7 +222,7 @@ class Estimate(Shown):
         return frame_of(self)
 
     def __str__(self) -> str:
-        heads = ["channel", "senses", "capacity", "lower", "upper"]
+        heads = ["channel", "senses", self.quantity, "lower", "upper"]
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
         words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon, self.delta))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
@@ -232,6 +243,7 @@ def estimate(
     form: str | None = None,
     design: str = FIXED,
     rank: bool = False,
+    input_distribution: Sequence[float] | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
     """The capacity of every channel from counts[name][x][y], with an interval, and which channel has the largest.
@@ -269,6 +281,9 @@ def estimate(
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
+    input_distribution
+        P, the probability of each input in the order of the counts' rows: estimates, intervals, verdict and order are
+        then those of I(P;W) in place of the capacity. All channels must have as many inputs.
     progress
         Called with (done, total) as parts of this are done: intervals, checks, differences, the order.
 
@@ -280,24 +295,29 @@ def estimate(
     Raises
     ------
     InputError
-        Where counts are no whole numbers >= 0, a channel has none, δ or ε is out of range, or there is no such design.
+        Where counts are no whole numbers >= 0, a channel has none, δ or ε is out of range, there is no such design, or
+        P is no distribution over the inputs of a channel.
 
     Examples
     --------
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.64, 0.79)
+    >>> estimate({"good": [[950, 50], [50, 950]]}, input_distribution=[0.9, 0.1])["good"].upper < 0.4
+    True
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
-    fixed = {name: content.counts for name, content in tables.items()} if design == FIXED else None
-    recorded = RecordedSet.of(fixed) if fixed else None
+    P = _fixed_input(input_distribution, tables)
+    used = {name: content.counts if P is None else content.counts[P > 0.0] for name, content in tables.items()}
+    at = None if P is None else P[P > 0.0] / P.sum()  # I(P; W) depends on these inputs alone
+    recorded = RecordedSet.of(used, P=at) if design == FIXED else None
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
-    channels = _channel_estimates(tables, recorded, delta / len(tables), part_done)
+    channels = _channel_estimates(tables, used, at, recorded, delta / len(tables), part_done)
     checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
@@ -319,7 +339,23 @@ def estimate(
         design=design,
         shuffles=None if recorded is None else recorded.shuffles,
         order=order,
+        input_distribution=None if P is None else tuple(P.tolist()),
     )
+
+
+def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:
+    """P over the inputs of every channel, or None for capacities."""
+    functional = None if input_distribution is None else functional_for(input_distribution)
+    if not isinstance(functional, InformationAt):
+        return None
+    P = distribution(functional.P, len(functional.P), "the fixed input distribution")
+    for name, content in tables.items():
+        if len(content.counts) != len(P):
+            raise InputError(
+                f"the fixed input distribution is one of {several(len(P), 'input')}, and channel {name!r} has"
+                f" {several(len(content.counts), 'input')}; it must have a probability for each, 0 where unused"
+            )
+    return P
 
 
 def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
@@ -363,19 +399,24 @@ def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Ma
 
 
 def _channel_estimates(
-    tables: Mapping[str, LabelledCounts], recorded: RecordedSet | None, alpha: float, part_done: Callable[[], None]
+    tables: Mapping[str, LabelledCounts],
+    used: Mapping[str, Integers],
+    P: Floats | None,
+    recorded: RecordedSet | None,
+    alpha: float,
+    part_done: Callable[[], None],
 ) -> tuple[ChannelEstimate, ...]:
     """One estimate per channel, whose interval is wrong with probability at most alpha."""
-    found = capacities_at_counts([content.counts for content in tables.values()])
     channels: list[ChannelEstimate] = []
-    for pair in zip(tables.values(), found, strict=True):
-        proved = _anytime_interval(pair[0].counts, alpha if recorded is None else SAFETY * alpha)
+    for (name, table), found in zip(used.items(), capacities_at_counts([*used.values()], P), strict=True):
+        proved = _anytime_interval(table, alpha if recorded is None else SAFETY * alpha, P)
         part_done()
         if recorded is not None:
-            lower, upper = recorded.interval(pair[0].name, (1.0 - SAFETY) * alpha)
+            lower, upper = recorded.interval(name, (1.0 - SAFETY) * alpha)
             proved = _ProvedInterval(max(lower, proved.lower), min(upper, proved.upper), lower > 0.0 or proved.positive)
         part_done()
-        channels.append(_channel_estimate(*pair, proved, alpha))
+        paper = deviation_interval(found.value, table, alpha, functional_for(None if P is None else P.tolist()))
+        channels.append(_channel_estimate(tables[name], found, proved, paper, alpha))
         part_done()
     return tuple(channels)
 
@@ -388,16 +429,16 @@ class _ProvedInterval(NamedTuple):
     positive: bool
 
 
-def _anytime_interval(table: Integers, alpha: float) -> _ProvedInterval:
-    """Where the capacity lies at all times; each end has half of α."""
+def _anytime_interval(table: Integers, alpha: float, P: Floats | None) -> _ProvedInterval:
+    """Where the capacity, or I(P; W), lies at all times; each end has half of α."""
     threshold = region.joint_threshold(table, alpha / 2)
-    lower = region.lower_end(table, threshold)
-    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2))
+    lower = region.lower_end(table, threshold, P)
+    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2), P)
     return _ProvedInterval(lower, upper, lower > 0.0 or region.excludes_zero(table, threshold))
 
 
 def _channel_estimate(
-    content: LabelledCounts, found: CapacityAtCounts, proved: _ProvedInterval, alpha: float
+    content: LabelledCounts, found: CapacityAtCounts, proved: _ProvedInterval, paper: Interval, alpha: float
 ) -> ChannelEstimate:
     table = content.counts
     n_inputs, n_outputs = table.shape
@@ -420,7 +461,7 @@ def _channel_estimate(
         if approximate.withheld
         else Asymptotic(approximate.value, approximate.lower, approximate.upper if found.complete else ceiling),
         withheld=approximate.withheld,
-        paper=deviation_interval(found.value, table, alpha, ChannelCapacity()),
+        paper=paper,
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,

@@ -73,16 +73,18 @@ class RecordedSet:
     tables: Mapping[str, Integers]  # [x, y] of every channel by name, the letters in an order of their own
     effort: Effort
     seed: int = 0  # of the coins
+    P: Floats | None = None  # [x] > 0 where values are I(P; W), which are what is called capacity here
     _splits: dict[str, list[RecordedSplit]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tables: Mapping[str, Integers], seed: int = 0) -> RecordedSet | None:
+    def of(cls, tables: Mapping[str, Integers], seed: int = 0, P: Floats | None = None) -> RecordedSet | None:
         """The counts of every channel; None where some are too many to be shuffled."""
         cells, senses = max(table.size for table in tables.values()), max(int(table.sum()) for table in tables.values())
         if cells > MOST_CELLS or senses > MOST_SHUFFLED:
             return None
-        ordered = {name: unlabelled(table) for name, table in tables.items()}
-        return cls(ordered, Effort.for_channels(cells, senses, len(tables)), seed)
+        ordered = {name: unlabelled(table, P) for name, table in tables.items()}
+        effort = Effort.for_channels(cells, senses, len(tables))
+        return cls(ordered, effort, seed, None if P is None else np.sort(P))
 
     @property
     def shuffles(self) -> int:
@@ -103,7 +105,7 @@ class RecordedSet:
             counts, (n_splits, n_shuffles) = self.tables[name], self.effort
             coins = coins_for(counts, self.equals[name].index(name), self.seed)
             self._splits[name] = [
-                RecordedSplit.of(counts, shuffled(counts, coins, n_shuffles)) for _ in range(n_splits)
+                RecordedSplit.of(counts, shuffled(counts, coins, n_shuffles), self.P) for _ in range(n_splits)
             ]
         return self._splits[name]
 

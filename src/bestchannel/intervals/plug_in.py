@@ -144,13 +144,15 @@ def deviation_interval(value: Interval, counts: Integers, alpha: float, function
 class CapacityAtCounts:
     """Ĉ = C(Ŵ) of one channel, from the inputs that were sensed: its certified ends in bits, and the input P there.
 
-    `n` are the counts [x, y] of these inputs; `complete` says that they are all.
+    `n` are the counts [x, y] of these inputs; `complete` says that they are all. With `fixed_input` all is about
+    I(P; W), which is at least the mass of the sensed inputs times the information at P of these alone.
     """
 
     n: Floats
     value: Interval
     P: Floats
     complete: bool
+    fixed_input: bool = False
 
     @property
     def capacity(self) -> float:
@@ -158,8 +160,10 @@ class CapacityAtCounts:
         return 0.5 * (self.value.lower + self.value.upper)
 
 
-def capacities_at_counts(tables: Sequence[Integers]) -> list[CapacityAtCounts]:
-    """Ĉ of every channel, solved once for all that is made of it."""
+def capacities_at_counts(tables: Sequence[Integers], fixed: Floats | None = None) -> list[CapacityAtCounts]:
+    """Ĉ of every channel, or I(P; Ŵ) at the fixed P > 0, solved once for all that is made of it."""
+    if fixed is not None:
+        return [_information_at_counts(table, fixed) for table in tables]
     sensed = {i: table[table.sum(axis=1) > 0] for i, table in enumerate(tables)}
     values = dict.fromkeys(sensed, Interval(0.0, 0.0))
     inputs = {i: np.full(len(n), 1.0 / len(n)) for i, n in sensed.items()}
@@ -175,8 +179,17 @@ def capacities_at_counts(tables: Sequence[Integers]) -> list[CapacityAtCounts]:
     ]
 
 
+def _information_at_counts(table: Integers, P: Floats) -> CapacityAtCounts:
+    sensed = table.sum(axis=1) > 0
+    n, mass = table[sensed], float(P[sensed].sum())
+    bits = mass * mutual_information(P[sensed] / mass, empirical(n)) if len(n) > 1 else 0.0
+    return CapacityAtCounts(n.astype(np.float64), Interval(bits, bits), P[sensed], bool(sensed.all()), True)
+
+
 SENSES_OF_AN_INPUT, LETTERS = 20, 16
 """From how many senses of each input on, and up to how many inputs and outputs, `approximate_interval` was measured."""
+
+AT_FIXED_INPUT = "not measured at a fixed input distribution"
 
 STRENGTHS = np.array([2.0, 1.85, 1.7, 1.5, 1.25, 1.0, 0.67, 0.33, 0.0, -0.25, -0.5, -1.0, -2.5, -6.0, -16.0, -64.0])
 """Places on the path of `_channels_like`, from useless over the counts themselves (0) to as strong as can be."""
@@ -204,7 +217,7 @@ def approximate_interval(found: CapacityAtCounts, alpha: float) -> Approximation
     ceiling = math.log2(min(found.n.shape)) if min(found.n.shape) > 1 else 0.0
     if ceiling == 0.0 and found.complete:
         return Approximation(0.0, 0.0, 0.0)
-    if reason := _why_withheld(found.n):
+    if reason := AT_FIXED_INPUT if found.fixed_input else _why_withheld(found.n):
         return Approximation(found.capacity, 0.0, ceiling, reason)
     if ceiling == 0.0:
         return Approximation(0.0, 0.0, 0.0)

@@ -12,7 +12,8 @@ D(ŵ || w) <= r. That is a convex function over a convex set, and its maximum is
     D(w || Q) <= μ r + λ + sum_y max_{low_y <= w <= high_y} (w log(w/Q_y) + μ ŵ_y log(w/ŵ_y) - λ w),
 
 where [low_y, high_y] are the values that the letter y can have. Good Q, μ and λ make the bound tight, and
-any make it valid. docs/theory/intervals.md has the statements and proofs.
+any make it valid. With P > 0 given, all of it holds of I(P; W) in place of C(W), and sum_x P_x D(W_x || Q) bounds it
+from above. docs/theory/intervals.md has the statements and proofs.
 """
 
 from __future__ import annotations
@@ -75,41 +76,51 @@ def row_thresholds(counts: Integers, alpha: float) -> Floats:
 
 
 def excludes_zero(counts: Integers, threshold: float) -> bool:
-    """Whether no channel with equal rows is in the joint region, so that C(W) > 0.
+    """Whether no channel with equal rows is in the joint region, so that C(W) > 0, and I(P; W) > 0 for P > 0.
 
     The equal rows nearest to the counts are the pooled ones: sum_x N_x D(Ŵ_x || Q̂) >= threshold.
     """
     n = counts[counts.sum(axis=1) > 0].astype(np.float64)
     N = n.sum(axis=1)
+    if len(N) < 2:
+        return False
     divergences = divergences_nats(n / N[:, None], n.sum(axis=0) / N.sum())
     return bool(N @ divergences * (1.0 - ROUNDING) >= threshold)
 
 
-def lower_end(counts: Integers, threshold: float) -> float:
-    """A lower bound of C(W) for all W with sum_x N_x D(Ŵ_x || W_x) < threshold.
+def lower_end(counts: Integers, threshold: float, P: Floats | None = None) -> float:
+    """A lower bound of C(W), or of I(P; W), for all W with sum_x N_x D(Ŵ_x || W_x) < threshold.
 
     C(W) >= (sum n(x, y) pays(x, y) - price - threshold) / s for the bets of every weight s > 0, placed
     on any rows at any input distribution; the largest that is found. Inputs without a count are left
-    out, which only lowers the capacity.
+    out, which only lowers the capacity; I(P; W) is at least their mass times the information at P of these alone.
     """
-    n = counts[counts.sum(axis=1) > 0].astype(np.float64)
+    sensed = counts.sum(axis=1) > 0
+    n = counts[sensed].astype(np.float64)
     if min(n.shape) < 2:
         return 0.0
-    return max(0.0, *(_best_bet(n, threshold, smoothing) for smoothing in SMOOTHING))
+    if P is None:
+        return max(0.0, *(_best_bet(n, threshold, smoothing, None) for smoothing in SMOOTHING))
+    mass = float(P[sensed].sum())
+    return mass * max(0.0, *(_best_bet(n, threshold, smoothing, P[sensed] / mass) for smoothing in SMOOTHING))
 
 
-def _best_bet(n: Floats, threshold: float, smoothing: float) -> float:
-    """The best bound that bets on rows smoothed by so much give, over weights and two input distributions."""
+def _best_bet(n: Floats, threshold: float, smoothing: float, fixed: Floats | None) -> float:
+    """The best bound that bets on rows smoothed by so much give, over weights and two input distributions or one."""
     N = n.sum(axis=1)
     W = (n + smoothing) / (n + smoothing).sum(axis=1, keepdims=True)
-    P = capacities(W[None], tol=1e-6, workers=1).input[0]
+    P = _best_input(W) if fixed is None else fixed
     # near Ĉ the bound is Ĉ - s v/2 - threshold/s with v the variance of Ĉ, best at this weight
     center = math.sqrt(2.0 * threshold / max(float(P**2 @ (_spreads(W, P) / N)), 1e-300))
     best, weight, hardest = _best_weight(n, W, P, threshold, np.geomspace(center / 30, center * 30, WEIGHTS_OF_A_GRID))
     # the rows that the bets are hardest to tell from W have an optimal input of their own
-    P = capacities(hardest[None], tol=1e-6, workers=1).input[0]
+    P = _best_input(hardest) if fixed is None else fixed
     again, _, _ = _best_weight(n, W, P, threshold, np.geomspace(weight / 2, weight * 2, WEIGHTS_OF_A_GRID))
     return max(best, again)
+
+
+def _best_input(W: Floats) -> Floats:
+    return capacities(W[None], tol=1e-6, workers=1).input[0]
 
 
 def _best_weight(n: Floats, W: Floats, P: Floats, threshold: float, weights: Floats) -> tuple[float, float, Floats]:
@@ -132,8 +143,8 @@ def _spreads(W: Floats, P: Floats) -> Floats:
     return (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
 
 
-def upper_end(counts: Integers, thresholds: Floats) -> float:
-    """An upper bound of C(W) for all W with N_x D(Ŵ_x || W_x) <= thresholds[x] in every row.
+def upper_end(counts: Integers, thresholds: Floats, P: Floats | None = None) -> float:
+    """An upper bound of C(W), or of I(P; W), for all W with N_x D(Ŵ_x || W_x) <= thresholds[x] in every row.
 
     An input without a count may be anything, so that only log min(n_inputs, n_outputs) is left.
     """
@@ -144,8 +155,8 @@ def upper_end(counts: Integers, thresholds: Floats) -> float:
     W = counts / N[:, None]
     radius = thresholds / N * (1.0 + 1e-9) + ROUNDING / 100
     low, high = cell_intervals(W, radius)
-    two = counts.shape[1] == 2
-    bound = _of_two_outputs(low[:, 1], high[:, 1]) if two else _of_rows(RowRegions(W, low, high, radius))
+    two = counts.shape[1] == 2 and P is None
+    bound = _of_two_outputs(low[:, 1], high[:, 1]) if two else _of_rows(RowRegions(W, low, high, radius), P)
     return bound if bound < ceiling else ceiling  # also where the bound is no number
 
 
@@ -200,11 +211,12 @@ class RowRegions:
         return RowRegions(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
 
 
-def _of_rows(rows: RowRegions) -> float:
+def _of_rows(rows: RowRegions, P: Floats | None) -> float:
     """The smallest bound over the Q that are tried.
 
     The Q tried next is the best against the worst rows of all before it: the optimal output of the
-    channel that has those rows. Where that brings nothing, it is half way from the best Q so far.
+    channel that has those rows, or with P given their output. Where that brings nothing, it is half way from the best Q
+    so far.
     """
     n_outputs = rows.W.shape[1]
     found = rows.W + rows.radius[:, None] / n_outputs
@@ -212,15 +224,20 @@ def _of_rows(rows: RowRegions) -> float:
     worst = np.empty((0, n_outputs))
     best, best_Q, idle = math.inf, np.full(n_outputs, 1.0 / n_outputs), 0
     for _ in range(CUTS):
-        answer = capacities(np.concatenate([worst, found])[None], tol=1e-6, workers=1)
-        Q = answer.output[0] + 1e-6 / n_outputs
+        if P is None:
+            answer = capacities(np.concatenate([worst, found])[None], tol=1e-6, workers=1)
+            Q = answer.output[0]
+            if math.isfinite(best):
+                worst = np.concatenate([worst, found])[answer.input[0] > 1e-9]
+        else:
+            Q = P @ found
+        Q = Q + 1e-6 / n_outputs
         Q = Q / Q.sum() if idle == 0 else 0.5 * best_Q + 0.5 * Q / Q.sum()
-        if math.isfinite(best):
-            worst = np.concatenate([worst, found])[answer.input[0] > 1e-9]
         bounds, found = worst_rows(rows, Q)
-        idle = idle + 1 if bounds.max() > best * (1.0 - 1e-3) else 0
-        if bounds.max() < best:
-            best, best_Q = float(bounds.max()), Q
+        value = float(bounds.max() if P is None else P @ bounds)
+        idle = idle + 1 if value > best * (1.0 - 1e-3) else 0
+        if value < best:
+            best, best_Q = value, Q
         if idle == MOST_IDLE:
             break
     return best

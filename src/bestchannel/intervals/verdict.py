@@ -152,7 +152,7 @@ def _more_senses(leader: Standing, rivals: Rivals, epsilon: float, senses: int, 
         if not gap > 0.0:
             return None
         ratio = max(ratio, (seen - proved.lower) / gap)
-    more = senses * (ratio**2 - 1.0)
+    more = senses * (ratio * ratio - 1.0)  # infinite rather than an error
     if not math.isfinite(more):
         return None
     return one_digit(max(math.ceil(more), 1)) if rivals else 0

@@ -12,7 +12,7 @@ from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function
 _leader_bets_room = function("leader_bets_room", *[INTEGER] * 2, returns=INTEGER)
 _leader_bets = function("leader_bets", *[INTEGER] * 4, *[POINTER] * 9)
 _tilts_room = function("rival_tilts_room", *[INTEGER] * 2, returns=INTEGER)
-_tilts = function("rival_tilts", *[INTEGER] * 3, *[POINTER] * 4, FLOAT, *[POINTER] * 3)
+_tilts = function("rival_tilts", *[INTEGER] * 4, *[POINTER] * 4, FLOAT, *[POINTER] * 3)
 _choices_room = function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER)
 _choices = function("rival_choices", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, FLOAT, *[POINTER] * 4)
 _climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
@@ -57,14 +57,16 @@ def leader_bets(
     )  # fmt: skip
 
 
-def tilts(W: Floats, P: Floats, senses: Floats, weights: Floats, most: float) -> tuple[Floats, Floats]:
+def tilts(
+    W: Floats, P: Floats, senses: Floats, weights: Floats, most: float, fixed_input: bool
+) -> tuple[Floats, Floats]:
     """ω [c, x] and Q [c, y] of a bet on every rival c: W [c, x, y], P and the senses [c, x], weights [c]."""
     cases, n, m = W.shape
     require_positive(n, m)
     tilts, Q, room = np.empty((cases, n)), np.empty((cases, m)), np.empty(int(_tilts_room(n, m)))
     _tilts(
-        cases, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(weights, cases),
-        most, floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
+        cases, n, m, fixed_input, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n),
+        floats(weights, cases), most, floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
     )  # fmt: skip
     return tilts, Q
 

@@ -125,15 +125,15 @@ BC_EXPORT Size BC(rival_tilts_room)(Size n, Size m) {
 }
 
 /* Fill tilts [c, x] and Q [c, y] of every case c: W [c, x, y], a good input P [c, x] of it, senses N [c, x] and a weight
-   [c]; `most` is the largest tilt. */
-BC_EXPORT void BC(rival_tilts)(Size cases, Size n, Size m, const double *W, const double *P, const double *N,
+   [c]; `most` is the largest tilt, and with `fixed` P stays. */
+BC_EXPORT void BC(rival_tilts)(Size cases, Size n, Size m, Size fixed, const double *W, const double *P, const double *N,
                                const double *weights, double most, double *tilts, double *Q, double *room) {
     Space space = {room, 0};
     Push push = push_room(&space, n, m);
     for (Size c = 0; c < cases; c++) {
         push.W = W + c * n * m, push.P = P + c * n, push.N = N + c * n;
         begin(&push, push.W, push.P, push.N);
-        push_rows(&push, weights[c], 0);
+        push_rows(&push, weights[c], fixed != 0);
         fill_tilts(&push, weights[c], most, tilts + c * n);
         fill_outputs(&push, Q + c * m);
     }

@@ -21,7 +21,7 @@ from bestchannel.report.markup import Html, joined, tag
 from bestchannel.report.numerals import bits, several
 from bestchannel.report.order_figure import order_figure
 from bestchannel.report.page import style
-from bestchannel.report.summary import summarise
+from bestchannel.report.summary import summarise, values_of
 from bestchannel.report.tables import interval_cells, table
 from bestchannel.report.wording import brief, named, promise, spent, verdict
 
@@ -46,7 +46,7 @@ def identification_card(result: Identification) -> str:
     return framed(
         tag("h2", verdict(summary)),
         tag("p", f"{promise(summary)} {spent(summary)}"),
-        *_intervals(rows, map(str, result.candidates)),
+        *_intervals(rows, map(str, result.candidates), summary.values),
     )
 
 
@@ -57,7 +57,7 @@ def estimate_card(result: Estimate) -> str:
         tag("h2", _sentence(result)),
         *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
         tag("p", in_words(result.guarantee)),
-        *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates),
+        *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates, values_of(result)),
         *([order_figure(result.order.ranks[:MOST_ROWS], len(found), "Places, all at once")] if result.order else []),
     )
 
@@ -122,20 +122,20 @@ def _sentence(result: Estimate) -> str:
     if len(result.channels) == 1:
         return f"{brief(found.leader)}: {bits(result.channels[0].capacity)} bits per channel use."
     if found.decided and result.epsilon:
-        return f"{brief(found.leader)} is within {result.epsilon:g} bit of the largest capacity."
+        return f"{brief(found.leader)} is within {result.epsilon:g} bit of the largest {result.quantity}."
     if found.decided:
-        return f"{brief(found.leader)} has the largest capacity."
+        return f"{brief(found.leader)} has the largest {result.quantity}."
     return f"Undecided between {named(found.candidates)}; {forecast(found)}."
 
 
-def _intervals(rows: Sequence[Row], marked: Iterable[str]) -> list[Html]:
+def _intervals(rows: Sequence[Row], marked: Iterable[str], values: str) -> list[Html]:
     """Figure and table of the first few channels, and how many there are besides."""
     shown = rows[:MOST_ROWS]
     numbers = [[brief(name), *interval_cells(found)] for name, found in shown]
     rest = len(rows) - len(shown)
     return [
         legend(),
-        interval_figure(shown, frozenset(marked), "Capacities with their intervals"),
+        interval_figure(shown, frozenset(marked), f"{values} with their intervals"),
         table("Bits per channel use", ["channel", "estimate", "proved", "approximate, not proved"], numbers),
         tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else joined([]),
     ]

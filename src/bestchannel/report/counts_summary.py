@@ -16,6 +16,7 @@ def counts_summary(found: Estimate) -> Summary:
         for c in found.channels
     ]
     parties = tuple(ChannelLabels(channel.name, channel.inputs, channel.outputs) for channel in channels)
+    P = found.input_distribution
     result = Identification(
         best=found.verdict.best,
         decided=found.verdict.decided,
@@ -26,6 +27,8 @@ def counts_summary(found: Estimate) -> Summary:
         epsilon=found.epsilon,
         guarantee=found.guarantee,
         candidates=found.verdict.candidates,
-        audit=Audit(parties, {}, (), (), None, None, found.inferred_outputs),
+        audit=Audit(
+            parties, {} if P is None else {"input_distribution": list(P)}, (), (), None, None, found.inferred_outputs
+        ),
     )
     return Summary(result, tuple(best_first(channels, result)), (), found)

@@ -81,7 +81,7 @@ def _capacities(summary: Summary) -> Figure:
         ax.plot(found.capacity, row, "o", color=colour, markersize=5)
     ax.set_yticks(range(len(channels)), [_label(channel) for channel in channels])
     ax.invert_yaxis()
-    ax.set_xlabel("capacity, bits per channel use (line: proved; bar: approximate, not proved)")
+    ax.set_xlabel(f"{summary.quantity}, bits per channel use (line: proved; bar: approximate, not proved)")
     return figure
 
 

@@ -54,7 +54,7 @@ def _facts(summary: Summary, about: Provenance) -> list[tuple[object, ...]]:
     ]
     if first.estimate:
         found = first.estimate
-        words = f"capacity of {brief(first.name, 18)}"
+        words = f"{summary.quantity} of {brief(first.name, 18)}"
         facts.append((words, bits(found.capacity), _aside(f"bits, {found.lower:.3f} … {found.upper:.3f}")))
     facts.append(("confidence", confidence(result.delta), _aside(f"δ = {result.delta:g}")))
     if about.duration is not None and about.began is not None:
@@ -72,15 +72,18 @@ def capacities(summary: Summary) -> Html:
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
     return section(
-        "Capacities",
+        summary.values,
         f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
         f" holds, {_supposed(summary)}.{_pairs(summary)}",
         _other_value(summary),
         _search(summary),
         legend(),
-        interval_figure(shown, marked, "Capacities with their intervals"),
-        _more(rest, "channel", lambda: interval_figure(rest, marked, "Capacities of the other channels")),
-        folded("Table of capacities", capacity_table(summary.channels)),
+        interval_figure(shown, marked, f"{summary.values} with their intervals"),
+        _more(rest, "channel", lambda: interval_figure(rest, marked, f"{summary.values} of the other channels")),
+        folded(
+            f"Table of {summary.values[0].lower()}{summary.values[1:]}",
+            capacity_table(summary.channels, summary.values),
+        ),
     )
 
 
@@ -128,6 +131,8 @@ def _other_value(summary: Summary) -> Html:
     P = summary.input_distribution
     if P is None:
         return joined([])
+    if summary.found is not None:
+        return tag("p", f"All are {criterion(P)}.")
     return tag("p", f"The policy compared {criterion(P)}, and not the capacities shown here.")
 
 

@@ -46,6 +46,11 @@ class Measured:
         return rows
 
 
+def values_of(found: Estimate | None) -> str:
+    """What an estimate has found, of all channels."""
+    return "Capacities" if found is None or found.input_distribution is None else "Values of I(P;W)"
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """An identification with its channels, best first, and where it stood after each step.
@@ -79,6 +84,16 @@ class Summary:
     def input_distribution(self) -> list[float] | None:
         """The P at which I(P;W) was compared, None where capacities were."""
         return self.result.audit.options.get("input_distribution")
+
+    @property
+    def values(self) -> str:
+        """What the intervals are of: capacities, unless counts were estimated at one input distribution."""
+        return values_of(self.found)
+
+    @property
+    def quantity(self) -> str:
+        """The same of one channel."""
+        return "capacity" if self.found is None else self.found.quantity
 
     @cached_property
     def fingerprint(self) -> str:

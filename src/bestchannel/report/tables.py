@@ -51,10 +51,10 @@ def folded(words: object, *content: object) -> Html:
     return tag("details", tag("summary", words), *content)
 
 
-def capacity_table(channels: Sequence[Measured]) -> Html:
+def capacity_table(channels: Sequence[Measured], values: str) -> Html:
     """Estimates and both intervals."""
     heads = ["channel", "estimate, bits", "proved interval", "approximate, not proved", "senses", "ruled out after"]
-    return table("Capacities in bits per channel use", heads, map(_capacity_row, channels), by_name=True)
+    return table(f"{values} in bits per channel use", heads, map(_capacity_row, channels), by_name=True)
 
 
 def _capacity_row(channel: Measured) -> list[object]:
