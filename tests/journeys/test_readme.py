@@ -25,7 +25,7 @@ OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0
 def folder(tmp_path_factory):
     """A copy of what the README speaks of, in which whatever is written does no harm."""
     folder = tmp_path_factory.mktemp("readme")
-    for name in ("src", "docs", "data", "README.md", "LICENSE", "pyproject.toml"):
+    for name in ("src", "docs", "data", "README.md", "LICENSE", "pyproject.toml", "hatch_build.py"):
         (folder / name).symlink_to(ROOT / name)
     return folder
 

@@ -141,11 +141,11 @@ def _refuse_other_software(client: Any, workers: list[str]) -> None:
                 f" every worker requires bestchannel {software().bestchannel}, as this program has it"
             )
         if not isinstance(found, Exception):
-            _refuse_unless_same(Software(*found), software(), f"worker {address}")
+            _refuse_unless_same(found, software(), f"worker {address}")
 
 
-def _refuse_unless_same(theirs: Software, ours: Software, worker: str) -> None:
-    for name, there, here in zip(Software._fields, theirs, ours, strict=True):
+def _refuse_unless_same(theirs: tuple[str, ...], ours: Software, worker: str) -> None:
+    for name, there, here in zip(Software._fields, theirs, ours, strict=False):  # another version may tell more
         if there != here:
             raise InputError(
                 f"{worker} has {name} {there[:12]} and this program {here[:12]}, so that its results might differ:"
