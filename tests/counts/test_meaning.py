@@ -132,7 +132,7 @@ def test_array_of_trials_is_refused_as_the_file_of_it_is(tmp_path):
                         lambda: bc.estimate({"near": trials.tolist()})):  # noqa: B023 # fmt: skip
             with pytest.raises(InputError, match="may be trials, one a"):
                 refused()
-        assert bc.estimate(trials, form="matrix").channels[0].senses == trials.sum()
+        assert only(labelled_counts(trials, form="matrix")).counts.sum() == trials.sum()
 
 
 SAME = [("1", "1.0"), ("0.5", "0.50"), ("-1", "-1.0"), ("\u00e9", "e\u0301"), ("1e1", "10")]
@@ -315,7 +315,7 @@ def test_refusal_of_columns_has_a_way_out_that_leaves_no_column_behind(tmp_path,
 
 OTHER_FILES = {
     "dict.json": ('{"a": [[90, 10], [5, 95]], "b": [[80, 20], [15, 85]]}', 'put {"channels": …} around these matrices'),
-    "frame.json": ('{"x": {"0": 1, "1": 0}, "y": {"0": 1, "1": 0}}', 'to_json(path, orient="records")'),
+    "frame.json": ('{"channel": {"0": "a"}, "x": {"0": 1}, "y": {"0": 1}}', 'to_json(path, orient="records")'),
     "trials.pkl": ("", "save it as one of these, or give what it holds to bestchannel.estimate"),
 }
 

@@ -84,7 +84,7 @@ def _checked(content: LabelledCounts, most_senses: int) -> OrderCheck:
 
 def _sentence(check: OrderCheck, threshold: float) -> str:
     """What is said of one channel; nothing where neither e-value is large."""
-    period = f"senses differ with a period of about {check.period or 0.0:.4g} senses"
+    period = f"senses differ with a period of about {check.period or 0.0:.4g} of them"
     kinds = {
         ("drifts", "earlier and later senses of an input differ"): check.log10_drift,
         ("remembers", "outputs depend on what was sent or received before"): check.log10_memory,

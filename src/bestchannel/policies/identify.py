@@ -177,7 +177,7 @@ def channels_in_brief(parties: Sequence[ChannelLabels]) -> str:
     """The first few channels with their sizes, and how many others there are."""
     few = [f"{labels.key} ({labels.alphabet[0]}×{labels.alphabet[1]})" for labels in parties[:BRIEF]]
     rest = len(parties) - BRIEF
-    return on_one_line(", ".join(few)) + (f" and {rest} others" if rest > 0 else "")
+    return on_one_line(", ".join(few)) + (f" and {several(rest, 'other')}" if rest > 0 else "")
 
 
 class SingleSenses:

@@ -27,7 +27,7 @@ from bestchannel.intervals import Functional, InformationAt, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Alphabet, NearlyBest, Stakes, Status, Step
-from bestchannel.promises import promise
+from bestchannel.promises import promise, several
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -157,8 +157,8 @@ class Policy(ABC):
     def __repr__(self) -> str:
         given = {"delta": self.delta, **({"epsilon": self.epsilon} if self.epsilon else {}), **self.options}
         said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items())
-        channels = f"{len(self.alphabets)} channel{'s' * (len(self.alphabets) != 1)}"
-        return f"<{type(self).__name__} for {channels}, {said}, told {self.senses:,} senses>"
+        channels = several(len(self.alphabets), "channel")
+        return f"<{type(self).__name__} for {channels}, {said}, told {several(self.senses, 'sense')}>"
 
     @classmethod
     def reference(cls) -> str:

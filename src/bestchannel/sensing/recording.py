@@ -83,7 +83,7 @@ class Recording:
 
     def __repr__(self) -> str:
         left = sum(map(sum, self.left))
-        return f"<Recording of {channels_in_brief(self.parties)}, {left:,} trials left>"
+        return f"<Recording of {channels_in_brief(self.parties)}, {several(left, 'trial')} left>"
 
     @classmethod
     def from_file(
