@@ -31,7 +31,7 @@ WORDS = ("log", "max", "min", "exp", "inf", "cos", "sin", "arg")
 APART = (*WORDS, "Σ", "Π")
 """What is set apart from a letter or a bracket before it; words also from a letter after them."""
 
-ACCENTS = {r"\hat": "\u0302", r"\tilde": "\u0303", r"\bar": "\u0304", r"\overline": "\u0304"}
+ACCENTS = {r"\hat": "\u0302", r"\tilde": "\u0303", r"\bar": "\u0304"}
 PLAIN = (r"\mathrm", r"\mathbf", r"\mathcal", r"\text")
 RAISED = dict(zip("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", strict=True))
 LOWERED = dict(zip("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋", strict=True))
@@ -85,6 +85,8 @@ def _command(name: str, argument: Callable[[], str]) -> str:
     if name in (r"\frac", r"\tfrac"):
         above, below = argument(), argument()
         return f"{_grouped(above)}/{_grouped(below)}"
+    if name == r"\overline":
+        return f"conj({argument()})"
     if name == r"\sqrt":
         return f"√{_grouped(argument())}"
     if name in (r"\begin", r"\end"):  # cases alone
