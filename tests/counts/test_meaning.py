@@ -302,7 +302,7 @@ WAYS_OUT = {
     "neuron,stimulus,spikes\na,on,few\nb,on,many\na,off,few\n": "--columns channel=neuron,x=stimulus,y=spikes ",
     "participant,stimulus,response,rt\na,on,few,1\nb,on,many,3\na,off,few,4\n": "--columns channel=participant,x=stimulus,",
     "secret,time_ns\n0,120\n0,130\n1,170\n": "--columns x=secret,y=time_ns ",
-    "channel,x,0,1\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n": "where each output has a column, write one row per cell",
+    "channel,x,0,1\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n": "these may be outputs side by side; write one row per cell",
     "90%,10%\n20%,80%\n": "write percentages as fractions of 1, 0.9 in place of 90%",
 }
 
@@ -326,3 +326,10 @@ def test_refusal_of_what_others_write_says_how_to_write_it(tmp_path, name):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=re.escape(way)):
         read_counts(tmp_path / name)
+
+
+def test_refusal_of_pairs_counted_and_of_a_path_names_the_way_out():
+    with pytest.raises(InputError, match="counts of pairs .* as {sent: {received: n}}"):
+        bc.estimate({(0, 0): 9, (0, 1): 1, (1, 1): 8})
+    with pytest.raises(InputError, match=r"it is a str; a file is read by bestchannel\.read_counts\(path\)"):
+        bc.estimate("log.csv")
