@@ -329,7 +329,7 @@ def test_refusal_of_what_others_write_says_how_to_write_it(tmp_path, name):
 
 
 def test_refusal_of_pairs_counted_and_of_a_path_names_the_way_out():
-    with pytest.raises(InputError, match="counts of pairs .* as {sent: {received: n}}"):
+    with pytest.raises(InputError, match=r"counts of pairs .* as {sent: {received: n}}"):
         bc.estimate({(0, 0): 9, (0, 1): 1, (1, 1): 8})
     with pytest.raises(InputError, match=r"it is a str; a file is read by bestchannel\.read_counts\(path\)"):
         bc.estimate("log.csv")
