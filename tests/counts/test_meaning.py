@@ -132,7 +132,7 @@ def test_array_of_trials_is_refused_as_the_file_of_it_is(tmp_path):
                         lambda: bc.estimate({"near": trials.tolist()})):  # noqa: B023 # fmt: skip
             with pytest.raises(InputError, match="may be trials, one a"):
                 refused()
-        assert bc.estimate(trials, form="matrix").channels[0].senses == trials.sum()
+        assert only(labelled_counts(trials, form="matrix")).counts.sum() == trials.sum()
 
 
 SAME = [("1", "1.0"), ("0.5", "0.50"), ("-1", "-1.0"), ("\u00e9", "e\u0301"), ("1e1", "10")]
@@ -302,7 +302,7 @@ WAYS_OUT = {
     "neuron,stimulus,spikes\na,on,few\nb,on,many\na,off,few\n": "--columns channel=neuron,x=stimulus,y=spikes ",
     "participant,stimulus,response,rt\na,on,few,1\nb,on,many,3\na,off,few,4\n": "--columns channel=participant,x=stimulus,",
     "secret,time_ns\n0,120\n0,130\n1,170\n": "--columns x=secret,y=time_ns ",
-    "channel,x,0,1\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n": "where each output has a column, write one row per cell",
+    "channel,x,0,1\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n": "these may be outputs side by side; write one row per cell",
     "90%,10%\n20%,80%\n": "write percentages as fractions of 1, 0.9 in place of 90%",
 }
 
@@ -315,7 +315,7 @@ def test_refusal_of_columns_has_a_way_out_that_leaves_no_column_behind(tmp_path,
 
 OTHER_FILES = {
     "dict.json": ('{"a": [[90, 10], [5, 95]], "b": [[80, 20], [15, 85]]}', 'put {"channels": …} around these matrices'),
-    "frame.json": ('{"x": {"0": 1, "1": 0}, "y": {"0": 1, "1": 0}}', 'to_json(path, orient="records")'),
+    "frame.json": ('{"channel": {"0": "a"}, "x": {"0": 1}, "y": {"0": 1}}', 'to_json(path, orient="records")'),
     "trials.pkl": ("", "save it as one of these, or give what it holds to bestchannel.estimate"),
 }
 
@@ -326,3 +326,10 @@ def test_refusal_of_what_others_write_says_how_to_write_it(tmp_path, name):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=re.escape(way)):
         read_counts(tmp_path / name)
+
+
+def test_refusal_of_pairs_counted_and_of_a_path_names_the_way_out():
+    with pytest.raises(InputError, match=r"counts of pairs .* as {sent: {received: n}}"):
+        bc.estimate({(0, 0): 9, (0, 1): 1, (1, 1): 8})
+    with pytest.raises(InputError, match=r"it is a str; a file is read by bestchannel\.read_counts\(path\)"):
+        bc.estimate("log.csv")

@@ -216,7 +216,7 @@ def test_want_of_memory_is_one_sentence_and_exit_code_1(monkeypatch):
     def huge(*_, **__):
         raise MemoryError("Unable to allocate 32.0 GiB")
 
-    monkeypatch.setattr("bestchannel.cli.options.read_channels", huge)
+    monkeypatch.setattr("bestchannel.cli.reading.read_channels", huge)
     result = answered("capacity", "links.json")
     assert result.exit_code == 1
     assert "this requires more memory than there is (Unable to allocate 32.0 GiB)" in result.stderr

@@ -134,7 +134,7 @@ def test_an_interval_that_is_withheld_is_neither_drawn_nor_written():
     assert 'class="proved"' in drawn
     assert 'class="normal"' not in drawn
     assert "0.0000 … 1.0000" not in Page(source).words
-    assert "asymptotic, not proved, withheld (not measured for inputs with fewer than 20 senses)" in source
+    assert "approximate, not proved, withheld (not measured for inputs with fewer than 20 senses)" in source
 
 
 def test_every_moment_stands_in_the_table_of_the_course():

@@ -16,12 +16,18 @@ GREEK += r" \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta
 SIGNS = r"\le ≤ \ge ≥ \ne ≠ \in ∈ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
 SIGNS += r" \infty ∞ \ast * \top ᵀ \square ∎ \ldots … \leftarrow ← \Leftrightarrow ⇔ \Vert ‖ \lvert | \rvert | \mid |"
 SIGNS += r" \lbrace { \rbrace } \lceil ⌈ \rceil ⌉ \langle ⟨ \rangle ⟩ \log log \max max \min min \exp exp \inf inf"
+SIGNS += r" \cos cos \sin sin \arg arg"
 LISTED = f"{GREEK} {SIGNS}".split()
-SPACES = {"\\left": "", "\\right": "", "\\,": " ", "\\quad": "   ", "\\qquad": "   ", "\\\\": "; "}
+SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "") | {
+    "\\,": " ",
+    "\\quad": "   ",
+    "\\qquad": "   ",
+    "\\\\": "; ",
+}
 COMMANDS = dict(zip(LISTED[::2], LISTED[1::2], strict=True)) | SPACES
 """What stands for a command without an argument."""
 
-WORDS = ("log", "max", "min", "exp", "inf")
+WORDS = ("log", "max", "min", "exp", "inf", "cos", "sin", "arg")
 APART = (*WORDS, "Σ", "Π")
 """What is set apart from a letter or a bracket before it; words also from a letter after them."""
 
@@ -79,6 +85,8 @@ def _command(name: str, argument: Callable[[], str]) -> str:
     if name in (r"\frac", r"\tfrac"):
         above, below = argument(), argument()
         return f"{_grouped(above)}/{_grouped(below)}"
+    if name == r"\overline":
+        return f"conj({argument()})"
     if name == r"\sqrt":
         return f"√{_grouped(argument())}"
     if name in (r"\begin", r"\end"):  # cases alone

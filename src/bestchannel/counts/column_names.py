@@ -79,10 +79,12 @@ def way_out(header: Sequence[str], value: str = "count") -> str:
     if len(titles) < len(needed):
         return "write other names above the columns"
     if "x" in map(str.casefold, titles) and len(titles) > 2:
-        y = {"y": titles[-1]}
+        y, cells = {"y": titles[-1]}, f"write one row per cell below channel,x,y,{value} (pandas: stack())"
+        if titles[-1].isdecimal():
+            return f"these may be outputs side by side; {cells}"
         return (
-            f"say which column is y, as --columns {stated(y)} (columns={y} in Python), or,"
-            f" where each output has a column, write one row per cell below channel,x,y,{value} (pandas: stack())"
+            f"say which column is y, as --columns {stated(y)} (columns={y} in Python), or, where each output has a"
+            f" column, {cells}"
         )
     example = dict(zip(needed, titles[-len(needed) :], strict=True))
     return f"say which is which, for instance with --columns {stated(example)} (columns={example} in Python)"

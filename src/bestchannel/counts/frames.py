@@ -72,7 +72,8 @@ def labelled_counts(
     else:
         raise InputError(
             "counts must be matrices of counts, by name, in a list or alone, {sent: {got: n}}, a data frame or an array"
-            f" with the dimensions channel, x and y; it is a {type(counts).__name__}"
+            f" with the dimensions channel, x and y; it is a {type(counts).__name__}; a file is read by"
+            " bestchannel.read_counts(path)"
         )
     return by_name(found)
 
@@ -82,6 +83,8 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
     if nested is not None:
         return [matrix.counts(declared) for matrix in nested]
     if counts and all(isinstance(n, int | float | np.number) for n in counts.values()):
+        if all(isinstance(key, tuple) and len(key) == 2 for key in counts):
+            raise InputError("counts of pairs (sent, received) are to be given as {sent: {received: n}}")
         raise InputError(
             "counts must say what was sent; these say only what was received, as counts of one circuit do, and are to"
             " be given as {sent: {received: n}}"

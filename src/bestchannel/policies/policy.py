@@ -157,7 +157,7 @@ class Policy(ABC):
     def __repr__(self) -> str:
         given = {"delta": self.delta, **({"epsilon": self.epsilon} if self.epsilon else {}), **self.options}
         said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in given.items())
-        channels = f"{len(self.alphabets)} channel{'s' * (len(self.alphabets) != 1)}"
+        channels = several(len(self.alphabets), "channel")
         return f"<{type(self).__name__} for {channels}, {said}, told {several(self.senses, 'sense')}>"
 
     @classmethod
