@@ -60,7 +60,7 @@ def test_source_of_the_clone_is_what_runs(clone):
 def test_demo_names_the_best_qubit_with_its_guarantee(demo):
     assert demo.returncode == 0, demo.stderr
     assert "best: q20" in demo.stdout
-    assert "q20 is the best with probability at least 0.99." in demo.stdout
+    assert "The named channel is the best with probability at least 0.99." in demo.stdout
 
 
 def test_demo_shows_a_near_tie_as_undecided(demo):

@@ -80,6 +80,7 @@ BAD = {
     "outputs side by side.csv": "channel,x,u,v\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n",
     "times of secrets.csv": "secret,time_ns\n0,120\n0,130\n1,170\n1,190\n",
     "label that is missing.csv": "x,y\n0,NaN\n0,1\n1,1\n",
+    "the other way round.csv": "predicted,cat,dog\ncat,9,2\ndog,1,8\n",
     "strings of bits.txt": "0110101010\n0110111010\n",
     "probabilities.csv": "x,y,p\n0,0,.9\n0,1,.1\n1,0,.2\n1,1,.8\n",
     "stack.mat": saved(savemat, {"links": STACK}),

@@ -145,7 +145,7 @@ def test_answer_that_is_none_is_refused_before_it_is_written(tmp_path):
     def broken(request):
         return {channel: [[1, 1], [0, 1]] for channel in request.senses}
 
-    with pytest.raises(InputError, match="must add up to 1 senses of input x=0"):
+    with pytest.raises(InputError, match="must add up to 1 sense of input x=0"):
         runs.identify_durably(broken, Steady([(2, 2)] * 2, delta=0.1), tmp_path / "run.db")
     assert runs.read_run(tmp_path / "run.db").senses == 0
 

@@ -106,7 +106,7 @@ def test_part_of_an_open_answer_can_be_amended(lab):
     with runs.open_run(lab) as run:
         run.tell_inputs(1, {(0, 0): (0, 1), (0, 1): (0, 1)})
         assert not run.amend(1, {(0, 0): (1, 0)}).complete
-        with pytest.raises(InputError, match="piece 'channel 0, input 0' of request 1 has 1 senses"):
+        with pytest.raises(InputError, match="piece 'channel 0, input 0' of request 1 has 1 sense of"):
             run.tell_inputs(1, {(0, 0): (0, 1)})
         assert run.tell_inputs(1, {(1, 0): (0, 1), (1, 1): (1, 0)}).complete
     assert runs.read_run(lab).audit.steps[0].counts[0].tolist() == RIGHT.tolist()

@@ -170,10 +170,11 @@ class Spellings:
         if not label:
             raise InputError(f"{place}{self._role} must be a label; it is blank")
         if label == first:
-            out = "declare it (--outputs, outputs=)" if self._role == "y" else "call it otherwise"
+            named = f"declare all outputs, as --outputs {label},other (outputs=['{label}', 'other']),"
+            out = named if self._role == "y" else "call it otherwise"
             raise InputError(
-                f"{place}{self._role} must be a label; it is {label}, which stands for a missing value (leave it out,"
-                f" or {out} if it is one)"
+                f"{place}{self._role} must be a label; it is {label}, which stands for a missing value; drop the row,"
+                f" or {out} if it is a label"
             )
         raise InputError(
             f"{place}{self._role} is {label!r}, and elsewhere {first!r}, which may be the same; spell them alike"
