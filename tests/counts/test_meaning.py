@@ -297,6 +297,10 @@ def test_strings_of_bits_are_no_counts(tmp_path, text):
     assert only(read_counts(tmp_path / "bits.txt", form="matrix")).counts.sum() > 1000
 
 
+def test_strings_of_bits_may_be_labels_beside_a_matrix(tmp_path):
+    assert read(tmp_path, "x,10,00\n10,9,1\n00,2,8\n").inputs == ("10", "00")
+
+
 WAYS_OUT = {
     "y_true,y_pred\ncat,cat\ncat,dog\ndog,dog\n": "--columns x=y_true,y=y_pred ",
     "neuron,stimulus,spikes\na,on,few\nb,on,many\na,off,few\n": "--columns channel=neuron,x=stimulus,y=spikes ",

@@ -131,7 +131,6 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
-        _refuse_bits(table.rows[start:])
     column = [row[0] for row in table.rows[start:]]
     width = _refuse_ragged(table, above, column)
     rest = _numbers(table, start, 1)
@@ -145,6 +144,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
         if beside is not None and counts:
             refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
+        _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
