@@ -76,6 +76,6 @@ def test_call_leaves_nothing_behind(folder, monkeypatch):
 
 
 def test_error_that_a_user_would_see_as_a_traceback_is_raised(monkeypatch):
-    monkeypatch.setattr("bestchannel.cli.options.read_channels", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("bestchannel.cli.reading.read_channels", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         bestchannel("capacity", "links.json")

@@ -7,7 +7,7 @@ import pytest
 from tests.journeys.command import process_of
 
 POLICY = """
-import atexit, ctypes, signal, time
+import atexit, signal
 import bestchannel as bc
 
 
@@ -17,11 +17,6 @@ def interrupted():
 
 def in_text():
     exec("interrupted()")
-
-
-def in_a_callback():
-    ctypes.CFUNCTYPE(None)(interrupted)()
-    time.sleep(60)
 
 
 def at_the_end():
@@ -62,7 +57,7 @@ def _path(folder):
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@pytest.mark.parametrize("moment", ["interrupted", "in_text", "in_a_callback"])
+@pytest.mark.parametrize("moment", ["interrupted", "in_text"])
 def test_interrupted_run_exits_4_wherever_the_interruption_came(interrupted_at, moment):
     run = interrupted_at(moment, "--run", "run.db")
     assert (run.returncode, run.stdout) == (4, "")
