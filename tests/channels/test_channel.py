@@ -163,7 +163,7 @@ REFUSED = {
     ),
     "a vector": (
         [0.5, 0.5],
-        f"{CHANNEL} must be a matrix (one row per input, one column per output); it has 1 dimensions",
+        f"{CHANNEL} must be a matrix (one row per input, one column per output); it has 1 dimension",
     ),
     "a stack": (
         np.full((2, 2, 2), 0.5),

@@ -95,12 +95,12 @@ SPOILED = {
     ),
     "one sense too many": (
         lambda o: replaced(o, one_more),
-        r"counts of channel \d+ in the answer to request \d+ must add up to \d+ senses of input x=1;"
-        r" they add up to \d+",
+        r"counts of channel \d+ in the answer to request \d+ must add up to [\d,]+ senses of input x=1;"
+        r" they add up to [\d,]+",
     ),
     "a sense of another input": (
         lambda o: replaced(o, one_elsewhere),
-        r"must add up to \d+ senses of input x=0; they add up to \d+",
+        r"must add up to [\d,]+ senses of input x=0; they add up to [\d,]+",
     ),
     "negative count": (
         lambda o: replaced(o, with_cell(1, 0, -1)),

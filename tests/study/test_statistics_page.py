@@ -48,7 +48,9 @@ def run(script, monkeypatch, *arguments):
 def test_page_shows_what_was_run_and_says_what_was_not(script, monkeypatch):
     page = run(script, monkeypatch, "paper", "--workers", "1")
     assert "| easy | 0.1 | 4 | adaptive |" in page
-    assert page.count("Not run yet.") == len(script.STUDIES) + 1  # with those of recorded counts, without the one that was run
+    assert (
+        page.count("Not run yet.") == len(script.STUDIES) + 1
+    )  # with those of recorded counts, without the one that was run
     assert "cores" in page
 
 

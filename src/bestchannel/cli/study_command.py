@@ -96,7 +96,7 @@ def _show(conditions: list[ConditionSummary]) -> None:
 
 def _table(conditions: list[ConditionSummary]) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("policy", overflow="fold", min_width=12)
+    table.add_column("policy", overflow="fold")
     for heading in ("δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound"):
         table.add_column(heading, justify="right", no_wrap=True)
     for condition in conditions:

@@ -238,9 +238,11 @@ def show_table(table: Table) -> None:
     """A table on stdout, never cut off; names fold on a narrow terminal, and are whole in a pipe, as for `grep`."""
     out = Console(highlight=False)
     endless = Console(highlight=False, width=10**6)
-    needed = Measurement.get(endless, endless.options, table)
-    is_wide = out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
-    Console(highlight=False, width=max(out.width, needed.minimum if is_wide else needed.maximum)).print(table)
+    if not (out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()):
+        endless.print(table)
+        return
+    needed = Measurement.get(endless, endless.options, table).minimum
+    Console(highlight=False, width=max(out.width, needed)).print(table)
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:

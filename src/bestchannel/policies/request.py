@@ -115,5 +115,7 @@ def _checked_table(
         raise InputError(f"{where} must not be negative; input x={x} with output y={y} has {table[x, y]}")
     for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
         if (found := sum(row)) != asked:
-            raise InputError(f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {found}")
+            raise InputError(
+                f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {found:,}"
+            )
     return table.astype(np.int64)
