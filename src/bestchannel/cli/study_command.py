@@ -109,7 +109,11 @@ def _table(conditions: list[ConditionSummary]) -> Table:
             f"{condition.undecided:,}",
             shortened(condition.mean_senses),
             shortened(condition.q95),
-            "" if condition.ratio is None else f"{condition.ratio:.2f}",
+            ""
+            if condition.ratio is None
+            else f"{condition.ratio:.2f}"
+            if condition.ratio < 1e6
+            else shortened(condition.ratio),
         )
     return table
 

@@ -43,7 +43,8 @@ STEPS_OF_A_DOUBLING = 4
 SLACK = 0.2
 """Nats above the largest loss found to which all losses are bounded, as far as `MOST_BOXES` allow."""
 
-MOST_BOXES = 200
+MOST_BOXES, FEWEST_BOXES, FEW_OUTPUTS = 200, 8, 64
+"""Boxes by which a loss is bounded; fewer for more outputs than that, of which each takes its time in every box."""
 
 
 @dataclass
@@ -178,7 +179,8 @@ class ShuffledBets:
 
     def bounded(self, share: Floats, worst: tuple[Floats, Floats, Floats], target: float) -> float:
         """An upper bound of the loss, whatever the rows and inputs are; at most the target where that can be shown."""
-        return kernels.bounded(*self.account(share), *worst, LARGEST_INPUT, target, MOST_BOXES)
+        boxes = max(MOST_BOXES * FEW_OUTPUTS // max(self.W.shape[1], FEW_OUTPUTS), FEWEST_BOXES)
+        return kernels.bounded(*self.account(share), *worst, LARGEST_INPUT, target, boxes)
 
     def losses(self, worst: tuple[Floats, Floats, Floats]) -> Floats:
         """What the bets of each shuffle lose at the rows and inputs `worst`, but for what is the same for all."""
