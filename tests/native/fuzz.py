@@ -96,7 +96,8 @@ def leader_bets(rng):
 
 def tilts(rng):
     cases, n, m = (few(rng) for _ in range(3))
-    evidence.tilts(rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases), 1.0)
+    fixed = bool(rng.integers(2))
+    evidence.tilts(rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases), 1.0, fixed)
 
 
 def choices(rng):
@@ -175,6 +176,7 @@ def main(calls=20_000, seed=1) -> None:
             call(rng)
         except REFUSALS:
             refused[call.__name__] += 1
+    assert all(refused[name] < made[name] for name in made if made[name] > 100), refused  # else nothing was tried
     print(", ".join(f"{name} {made[name]:,} ({refused[name]:,} refused)" for name in made))
     print(f"{sum(made.values()):,} calls, every one came back; {time.monotonic() - started:.0f} s")
 
