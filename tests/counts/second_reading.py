@@ -261,7 +261,7 @@ def write_rows(draw, table, folder):
             frame = frame.rename(columns={"0": 0})
         if draw.random() < 0.2:
             frame.index = draw.sample(range(10 * len(frame)), len(frame))
-        return frame.set_index(draw.choice(list(columns))) if way == "index" and len(columns) > 2 else frame
+        return frame.set_index(draw.choice(list(frame.columns))) if way == "index" and len(columns) > 2 else frame
     return path
 
 

@@ -24,6 +24,9 @@ _SPELLED = (
     "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
     " events occurrence occurrences times tally total totals len length size"
 )
+LONGEST_SAID = 80
+"""Letters of a title that are said."""
+
 _WORDS = frozenset(_SPELLED.split())
 """What a column of counts may be called."""
 
@@ -91,11 +94,17 @@ def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
 
 
 def _channel_refusal(title: str, columns: Mapping[str, str] | None) -> InputError:
+    title = _short(title)
     way, none = {**(columns or {}), "channel": title}, {**(columns or {}), "channel": ""}
     return InputError(
         f"the column {title!r} may name channels; write --columns {stated(way)} (columns={way} in Python) if it does,"
         f" or --columns {stated(none)} (columns={none}) if all rows are of one channel"
     )
+
+
+def _short(title: str) -> str:
+    """As much of a title as a sentence has room for."""
+    return title if len(title) <= LONGEST_SAID else f"{title[:LONGEST_SAID]}…"
 
 
 def _is_there(cell: object) -> bool:
@@ -155,6 +164,7 @@ def _is_running(values: Sequence[float | None]) -> bool:
 
 
 def _refusal(titles: Sequence[str], columns: Mapping[str, str] | None) -> InputError:
+    titles = [_short(title) for title in titles]
     ways = [{**(columns or {}), "count": title} for title in titles]
     none = {**(columns or {}), "count": ""}
     either = " or ".join(f"--columns {stated(way)} (columns={way} in Python)" for way in ways[:3])
