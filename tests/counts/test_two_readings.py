@@ -156,3 +156,12 @@ def test_hints_are_checked(tmp_path):
         read(tmp_path, "x,y\n0,0\n", channel_axis=0)
     with pytest.raises(InputError, match="form says that the file is a matrix; give one of them"):
         read(tmp_path, "x,y\n0,0\n", form="matrix", columns={"x": "x"})
+
+
+def test_numbered_rows_without_a_column_x_are_asked_about(tmp_path):
+    # the first column may number the rows, count them, or be labels beside a matrix
+    path = tmp_path / "rows.csv"
+    rows = "".join(f"{100 + 7 * i},{i % 3},4,{i % 5}\n" for i in range(15))
+    path.write_text(f"0,true label,channel,y\n{rows}")
+    with pytest.raises(InputError, match="--columns"):
+        read_counts(path)

@@ -71,9 +71,10 @@ def _is_index_of_log(header: Cells, rows: Sequence[Cells], labels: Cells) -> boo
 
 
 def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
-    """Whether inputs come again and again, as in a log."""
-    x = [title.strip().casefold() for title in header].index("x")
-    return 2 * len({row[x].strip() for row in rows}) <= len(rows)
+    """Whether inputs, or outputs where no column is called x, come again and again, as in a log."""
+    titles = [title.strip().casefold() for title in header]
+    letters = next((titles.index(role) for role in ("x", "y") if role in titles), None)
+    return letters is not None and 2 * len({row[letters].strip() for row in rows}) <= len(rows)
 
 
 def refuse_either(header: Cells, columns: dict[str, str]) -> NoReturn:
