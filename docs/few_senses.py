@@ -82,6 +82,8 @@ def table(kept: Path) -> Iterator[str]:
     for family, delta in product(FAMILIES, DELTAS):
         cells = [known.get(f"{family}; {delta}; {gift}", [0, 0, 0, 0]) for gift in (1.0, GIFT)]
         (runs, *errors), (twin_runs, *twins) = cells
+        if not runs:
+            continue
         allowed, twin_allowed = (int(binom.isf(FALSE_ALARM, n, delta)) if n else 0 for n in (runs, twin_runs))
         seen = [f"{n:,}" if n <= allowed else f"**{n:,}**" for n in errors]
         words = [family, f"{delta:g}", f"{runs:,}", f"{allowed:,}", *seen, f"{twin_runs:,}", f"{twin_allowed:,}"]
