@@ -165,3 +165,10 @@ def test_numbered_rows_without_a_column_x_are_asked_about(tmp_path):
     path.write_text(f"0,true label,channel,y\n{rows}")
     with pytest.raises(InputError, match="--columns"):
         read_counts(path)
+
+
+def test_long_vectors_of_any_name_are_no_channels_of_one_input(tmp_path):
+    path = tmp_path / "trials.mat"
+    savemat(path, {"measured": np.arange(113) % 5, "Bit": np.arange(113) % 3})
+    with pytest.raises(InputError, match="--columns"):
+        read_counts(path)

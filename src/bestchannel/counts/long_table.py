@@ -199,11 +199,19 @@ def log_of_vectors(
     return _blocks(found, seen, name)
 
 
+_LONG = 32
+"""Numbers in a vector from which on it is no row of a channel with one input, whatever it is called."""
+
+
 def _refuse_other_vectors(header: list[str], lengths: list[int], n_arrays: int) -> None:
-    """Refuse vectors of one length that are called as columns are, and would be channels of one input each."""
+    """Refuse vectors of one length that are called as columns are, or are long, and would be channels of one input."""
     from bestchannel.counts.column_names import say_roles  # deferred: what is refused is not on the way of data
 
-    if len(header) == n_arrays > 1 == len(set(lengths)) and lengths[0] > 1 and say_roles(header):
+    if (
+        len(header) == n_arrays > 1 == len(set(lengths))
+        and lengths[0] > 1
+        and (say_roles(header) or lengths[0] >= _LONG)
+    ):
         raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
 
 
