@@ -44,7 +44,9 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "wheel", *options, "--wheel-dir", folder, ROOT], check=True, cwd=folder)
+    # Constraints on builds, if the caller set some, are refused by pip where nothing is isolated.
+    environment = {name: value for name, value in os.environ.items() if name != "PIP_BUILD_CONSTRAINT"}
+    subprocess.run([*pip, "wheel", *options, "--wheel-dir", folder, ROOT], check=True, cwd=folder, env=environment)
     (wheel,) = folder.glob("bestchannel-*-py3-none-*.whl")  # for every Python, and for this platform
     assert not wheel.name.endswith("-any.whl")
     subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
