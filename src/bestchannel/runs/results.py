@@ -18,6 +18,7 @@ from bestchannel.counts.json_format import finite_or_none
 from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
+from bestchannel.questions import Best
 from bestchannel.record import (
     AuditRecord,
     ChannelRecord,
@@ -155,7 +156,7 @@ def identification_of(record: Result) -> Identification:
         rounds=record.rounds,
         policy=record.policy,
         delta=record.delta,
-        epsilon=record.epsilon,
+        question=record.question or Best(record.epsilon),
         guarantee=record.guarantee,
         candidates=record.candidates,
         audit=Audit(
