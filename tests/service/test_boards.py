@@ -11,7 +11,7 @@ from bestchannel.runs import remembering
 from bestchannel.service.boards import Board, RunWriter
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice
-from bestchannel.service.limits import OWNER, Limits, Party
+from bestchannel.service.limits import OWNER, Client, Limits
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.run_folder import RunFolder
 
@@ -82,10 +82,10 @@ async def order_of_drawing():
     office, drawn = DrawingOffice(Limits().drawings), []
     try:
         await office.do(OWNER, len, "")  # the process is there
-        parties = [Party("view"), Party("view"), Party("other"), OWNER]
-        tasks = [asyncio.create_task(office.do(party, len, "")) for party in parties]
-        for party, task in zip(parties, tasks, strict=True):
-            task.add_done_callback(lambda task, name=party.name: drawn.append(name))
+        clients = [Client("view"), Client("view"), Client("other"), OWNER]
+        tasks = [asyncio.create_task(office.do(client, len, "")) for client in clients]
+        for client, task in zip(clients, tasks, strict=True):
+            task.add_done_callback(lambda task, name=client.name: drawn.append(name))
         await asyncio.gather(*tasks)
         return drawn
     finally:

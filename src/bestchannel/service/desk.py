@@ -14,14 +14,14 @@ from bestchannel.runs import store
 from bestchannel.runs.history import History
 from bestchannel.runs.run import OPEN
 from bestchannel.runs.settings import Settings
+from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import Snapshot, judged_late
 from bestchannel.service.letters import Dictionary, Placed
-from bestchannel.service.limits import Hold, Party, Places
+from bestchannel.service.limits import Client, Hold, Places
 from bestchannel.service.memory import give_back
 from bestchannel.service.messages import KEPT, Change, LeaseWish, Lent, Offer, PieceOutcome, Received
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.run_folder import RunFolder
-from bestchannel.service.scopes import Scope
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Waiting:
     """A sensor that waits for work."""
 
     wish: LeaseWish
-    party: Party
+    client: Client
     answer: asyncio.Future[Lent]
 
 
@@ -90,7 +90,7 @@ class Desk:
             self._woken = True
             self._loop.call_soon_threadsafe(self._wake)
 
-    async def lease(self, wish: LeaseWish, scope: Scope, party: Party) -> Lent:
+    async def lease(self, wish: LeaseWish, scope: Scope, client: Client) -> Lent:
         """Work for a sensor: now, or as soon as there is some within the time that it waits."""
         for channel in wish.channels:
             if not scope.senses(channel):
@@ -99,29 +99,29 @@ class Desk:
             state = await self._refuse_unknown(wish.run, wish.channels)
             if wish.run not in self.folder.hosted:
                 return Lent(wish.run, state)
-        lent = self._lent(wish, party)
+        lent = self._lent(wish, client)
         if wish.wait <= 0 or _is_final(wish, lent):
             return lent
-        async with self._room.held(party) as hold:
+        async with self._room.held(client) as hold:
             try:
                 async with asyncio.timeout(wish.wait):
-                    waiting = self._waiting[hold] = Waiting(wish, party, asyncio.get_running_loop().create_future())
+                    waiting = self._waiting[hold] = Waiting(wish, client, asyncio.get_running_loop().create_future())
                     return await waiting.answer
             except TimeoutError:
-                return self._lent(wish, party)
+                return self._lent(wish, client)
             finally:
                 self._waiting.pop(hold, None)
 
-    def renew(self, name: str, lease: str) -> float:
+    def renew(self, run: str, lease: str) -> float:
         """Let a lease last for as many seconds again."""
-        hosted = self.folder.hosted.get(name)
+        hosted = self.folder.hosted.get(run)
         if hosted is None or not hosted.renew(lease, time.monotonic()):
             raise GoneError("the lease is over: it has expired, or its request is answered; ask for another")
         return hosted.lease_s
 
-    def give_back(self, name: str, lease: str) -> None:
+    def give_back(self, run: str, lease: str) -> None:
         """End a lease; one that is over already stays so."""
-        hosted = self.folder.hosted.get(name)
+        hosted = self.folder.hosted.get(run)
         if hosted is not None:
             hosted.give_back(lease)
 
@@ -163,14 +163,14 @@ class Desk:
             raise MissingFileError(f"there is no run {name!r} with such a channel")
         return snapshot.state
 
-    def take_back(self, party: Party) -> None:
-        """End all leases of a party."""
+    def take_back(self, client: Client) -> None:
+        """End all leases of a client."""
         for hosted in self.folder.hosted.values():
-            hosted.take_back(party.name)
+            hosted.take_back(client.name)
 
-    def _lent(self, wish: LeaseWish, party: Party) -> Lent:
+    def _lent(self, wish: LeaseWish, client: Client) -> Lent:
         """A lease on some work that there is now, or why there is none."""
-        state, now, sensor = IDLE, time.monotonic(), (party.name, wish.sensor)
+        state, now, sensor = IDLE, time.monotonic(), (client.name, wish.sensor)
         for name in [wish.run] if wish.run is not None else list(self.folder.hosted):
             hosted = self.folder.hosted.get(name)
             channels = hosted.letters.numbers(wish.channels) if hosted else frozenset[int]()
@@ -217,7 +217,7 @@ class Desk:
         self._change.set()
 
     async def _lend(self) -> None:
-        """Give work to those who wait, parties in turn, whenever there may be some; others are heard meanwhile."""
+        """Give work to those who wait, clients in turn, whenever there may be some; others are heard meanwhile."""
         while True:
             await self._change.wait()
             self._change.clear()
@@ -235,7 +235,7 @@ class Desk:
         waiting = self._waiting.get(hold)
         if waiting is None or waiting.answer.done():
             return
-        lent = self._lent(waiting.wish, waiting.party)
+        lent = self._lent(waiting.wish, waiting.client)
         if _is_final(waiting.wish, lent):
             waiting.answer.set_result(lent)
 

@@ -23,7 +23,7 @@ from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import as_document
-from bestchannel.service.limits import Party, Places
+from bestchannel.service.limits import Client, Places
 from bestchannel.service.messages import LiveReport
 
 NICENESS = 5
@@ -45,10 +45,10 @@ class DrawingOffice:
         self._asked = 0
         self._drawing: asyncio.Task[None] | None = None
 
-    async def do(self, party: Party, work: Callable[..., R], *arguments: object) -> R:
+    async def do(self, client: Client, work: Callable[..., R], *arguments: object) -> R:
         """What the work returns; where too much is waiting, it is refused."""
-        async with self._room.held(party):
-            return await self._in_turn(0 if party.owns else 2, partial(work, *arguments))
+        async with self._room.held(client):
+            return await self._in_turn(0 if client.owns else 2, partial(work, *arguments))
 
     async def do_for_watchers(self, work: Callable[..., R], *arguments: object) -> R:
         """What the work returns."""

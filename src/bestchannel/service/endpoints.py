@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
 from bestchannel.runs import store
 from bestchannel.service import messages, pages
-from bestchannel.service.application import ALL, Endpoint
+from bestchannel.service.access import ALL, ID, LONGEST, OWN, SENSE, VIEW, Guard
+from bestchannel.service.application import EVENTS, HTML, TEXT, Endpoint, Stream, answer, description
 from bestchannel.service.boards import LIST, Boards
-from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, Reply, answer, field_of, redirect
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
-from bestchannel.service.guard import Guard
-from bestchannel.service.limits import Limits, Party
-from bestchannel.service.messages import RefusedError, parsed
-from bestchannel.service.openapi import description
-from bestchannel.service.scopes import ID, LONGEST, OWN, SENSE, VIEW
+from bestchannel.service.limits import Client, Limits
+from bestchannel.service.messages import RefusedError
 from bestchannel.service.standings import all_standings, standing
 
 SQLITE = "application/vnd.sqlite3"
@@ -69,7 +69,8 @@ class Endpoints:
             Endpoint("GET", "/runs/{run}", VIEW, "The page of a run", self.run_page, kind=HTML, refusals=(404,)),
             Endpoint("GET", "/", VIEW, "The page of all runs", self.home_page, kind=HTML),
             Endpoint("GET", "/login", ALL, "Where a person types the token", self.login_page, kind=HTML),
-            Endpoint("POST", "/login", ALL, "Take the token of the form", self.login, str, kind=HTML, form=True),
+            Endpoint("POST", "/login", ALL, "Take the token of the form", self.login, m.LoginForm,
+                     kind=HTML),
             Endpoint("GET", "/static/{file}", ALL, "What pages load", self.static, kind="text/css; charset=utf-8",
                      refusals=(404,)),
             Endpoint("GET", "/metrics", VIEW, "Metrics in the text form of Prometheus", self.metrics, kind=TEXT),
@@ -77,70 +78,79 @@ class Endpoints:
             Endpoint("GET", "/openapi.json", ALL, "This description", self.openapi, None, dict[str, Any]),
         ]  # fmt: skip
 
-    async def lease(self, call: Call) -> Reply:
-        """Lend work."""
-        return answer(await self._desk.lease(parsed(call.body, messages.LeaseWish), call.scope, call.party))
+    async def lease(self, request: Request, wish: messages.LeaseWish) -> Response:
+        """Lend work, unless the client leaves before there is any."""
+        request.state.waits = True
+        work = asyncio.create_task(self._desk.lease(wish, request.state.granted, request.state.client))
+        gone = asyncio.create_task(_disconnected(request))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise RefusedError(400, "gone", "the client left before it was answered")
+            return answer(work.result())
+        finally:
+            work.cancel()
+            gone.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
 
-    async def offer(self, call: Call) -> Reply:
-        """Take pieces; 409 where one of them was refused, whatever became of the others."""
-        received = await self._desk.offer(call.names["run"], parsed(call.body, messages.Offer), call.scope)
+    async def offer(self, request: Request, offer: messages.Offer) -> Response:
+        """Take pieces; 409 where one is refused, whatever became of the others."""
+        received = await self._desk.offer(request.path_params["run"], offer, request.state.granted)
         refused = any(piece.outcome == "refused" for piece in received.pieces)
         return answer(received, 409 if refused else 200)
 
-    async def renew(self, call: Call) -> Reply:
+    async def renew(self, request: Request) -> Response:
         """Let a lease last."""
-        return answer(messages.Renewed(self._desk.renew(call.names["run"], call.names["lease"])))
+        return answer(messages.Renewed(self._desk.renew(**request.path_params)))
 
-    async def give_back(self, call: Call) -> Reply:
+    async def give_back(self, request: Request) -> Response:
         """End a lease."""
-        self._desk.give_back(call.names["run"], call.names["lease"])
+        self._desk.give_back(**request.path_params)
         return answer(messages.Renewed(0.0))
 
-    async def runs(self, call: Call) -> Reply:
+    async def runs(self, request: Request) -> Response:
         """List all runs."""
         return answer(messages.RunList(tuple(await all_standings(self._desk))))
 
-    async def create(self, call: Call) -> Reply:
+    async def create(self, request: Request, wish: messages.NewRun) -> Response:
         """Begin a run."""
-        wish = parsed(call.body, messages.NewRun)
         await asyncio.to_thread(self._desk.folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
         return answer(await standing(self._desk, wish.name), 201)
 
-    async def standing(self, call: Call) -> Reply:
+    async def standing(self, request: Request) -> Response:
         """Say where a run stands."""
-        return answer(await standing(self._desk, call.names["run"]))
+        return answer(await standing(self._desk, request.path_params["run"]))
 
-    async def alter(self, call: Call) -> Reply:
+    async def alter(self, request: Request, change: messages.Change) -> Response:
         """Pause, limit or end a run."""
-        name, change = call.names["run"], parsed(call.body, messages.Change)
+        name = request.path_params["run"]
         await self._desk.alter(name, change)
         log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
         return answer(await standing(self._desk, name))
 
-    async def file(self, call: Call) -> Reply:
+    async def file(self, request: Request) -> Response:
         """A copy of the file at one moment."""
-        path = self._desk.folder.path(call.names["run"])
-        async with self._limits.copies.held(call.party):
+        path, room = self._desk.folder.path(request.path_params["run"]), self._limits.copies
+        async with room.held(request.state.client):
             content = await asyncio.to_thread(store.copied, path)
-        reply = _download(_blocks(content), SQLITE, path.name)
-        return replace(reply, headers={**reply.headers, "content-length": str(len(content))}, room=self._limits.copies)
+        headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
+        return Stream(request, _blocks(content), room, headers)
 
-    async def result(self, call: Call) -> Reply:
+    async def result(self, request: Request) -> Response:
         """The JSON that `verify` checks."""
-        path = self._desk.folder.path(call.names["run"])
-        found = await self._office.do(call.party, result_of_file, path)
-        return _download(messages.encoded(found), "application/json", f"{path.stem}.json")
+        path = self._desk.folder.path(request.path_params["run"])
+        document = await self._office.do(request.state.client, result_of_file, path)
+        return answer(document, headers=_download("application/json", f"{path.stem}.json"))
 
-    async def report(self, call: Call) -> Reply:
+    async def report(self, request: Request) -> Response:
         """The report that `bestchannel report` writes."""
-        path = self._desk.folder.path(call.names["run"])
-        drawn = await self._office.do(call.party, report_of_file, path)
-        return _download(drawn.encode(), HTML, f"{path.stem}.html")
+        path = self._desk.folder.path(request.path_params["run"])
+        drawn = await self._office.do(request.state.client, report_of_file, path)
+        return Response(drawn, headers=_download(HTML, f"{path.stem}.html"))
 
-    async def token(self, call: Call) -> Reply:
+    async def token(self, request: Request, wish: messages.TokenWish) -> Response:
         """Make a token."""
-        wish = parsed(call.body, messages.TokenWish)
         if wish.scope == VIEW and wish.channels is not None:
             raise RefusedError(400, "input", "a token to look takes no channels; leave them out")
         token = self._guard.tokens.made_for(wish.scope, wish.channels, wish.days)
@@ -149,60 +159,60 @@ class Endpoints:
             raise RefusedError(400, "input", f"the channels make the token longer than {LONGEST:,} letters; name fewer")
         ends = datetime.fromtimestamp(made.expires, UTC).isoformat(timespec="seconds")
         log.info("token made", extra={"fields": {"scope": wish.scope, "channels": wish.channels, "id": made.id}})
-        address = f"{'https' if call.secure else 'http'}://{call.headers['host']}"
+        address = f"{request.scope['scheme']}://{request.headers['host']}"
         return answer(messages.Made(token, f"{address}/?token={token}", made.id, ends))
 
-    async def revoke(self, call: Call) -> Reply:
+    async def revoke(self, request: Request) -> Response:
         """Let a token be valid no more, and end all that its bearers hold."""
-        id = call.names["id"]
+        id = request.path_params["id"]
         if not ID.fullmatch(id):
             raise RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
         await asyncio.to_thread(self._guard.tokens.revoke, id)
-        bearer = Party.of_token(id)
+        bearer = Client.of_token(id)
         self._limits.clear(bearer)
         self._desk.take_back(bearer)
         log.info("token revoked", extra={"fields": {"id": id}})
         return answer(messages.RevokedToken(id))
 
-    async def events(self, call: Call) -> Reply:
+    async def events(self, request: Request) -> Response:
         """Stream the events of a run."""
-        last = call.headers.get("last-event-id") or call.query("last") or ""
-        kinds = ("trouble", "status", "report", "quiet")
-        shown = [kind for kind in kinds if kind != "report" or call.query("report") != "no"]
-        return self._streamed(await self._boards.stream(call.names["run"], last, shown))
+        query = request.query_params
+        last = request.headers.get("last-event-id") or query.get("last", "")
+        kinds = (
+            ("trouble", "status", "quiet") if query.get("report") == "no" else ("trouble", "status", "report", "quiet")
+        )
+        return self._streamed(request, await self._boards.stream(request.path_params["run"], last, kinds))
 
-    async def list_events(self, call: Call) -> Reply:
+    async def list_events(self, request: Request) -> Response:
         """Stream the list of all runs."""
-        return self._streamed(await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
+        return self._streamed(request, await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
 
-    async def run_page(self, call: Call) -> Reply:
+    async def run_page(self, request: Request) -> Response:
         """The page of a run."""
-        status = await standing(self._desk, call.names["run"])
-        return Reply(200, pages.run_page(status, owner=call.scope.owns).encode(), HTML)
+        status = await standing(self._desk, request.path_params["run"])
+        return Response(pages.run_page(status, owner=request.state.granted.owns), media_type=HTML)
 
-    async def home_page(self, call: Call) -> Reply:
+    async def home_page(self, request: Request) -> Response:
         """The page of all runs."""
-        return Reply(200, pages.home_page(await all_standings(self._desk), owner=call.scope.owns).encode(), HTML)
+        runs = await all_standings(self._desk)
+        return Response(pages.home_page(runs, owner=request.state.granted.owns), media_type=HTML)
 
-    async def login_page(self, call: Call) -> Reply:
+    async def login_page(self, request: Request) -> Response:
         """The form for a token."""
-        return Reply(200, pages.login_page(wrong=call.query("wrong") is not None).encode(), HTML)
+        return Response(pages.login_page(wrong="wrong" in request.query_params), media_type=HTML)
 
-    async def login(self, call: Call) -> Reply:
+    async def login(self, request: Request, form: messages.LoginForm) -> Response:
         """Take a token from the form."""
-        token = (field_of(call.body.decode("latin-1"), "token") or "").strip()
-        if self._guard.signed_in(token, call.peer) is None:
-            log.warning("refused", extra={"fields": {"rule": "token", "path": "/login", "peer": call.peer}})
-            return redirect("/login?wrong=1")
-        return redirect("/", {"set-cookie": self._guard.set_cookie(token, secure=call.secure)})
+        return self._guard.sign_in(form.token, request, "/")
 
-    async def static(self, call: Call) -> Reply:
+    async def static(self, request: Request) -> Response:
         """A style sheet or the script."""
-        if (found := pages.static_file(call.names["file"])) is None:
+        if (file := pages.static_file(request.path_params["file"])) is None:
             raise RefusedError(404, "path", "there is no such file")
-        return Reply(200, *found, {"cache-control": "max-age=300"})
+        content, kind = file
+        return Response(content, headers={"cache-control": "max-age=300"}, media_type=kind)
 
-    async def metrics(self, call: Call) -> Reply:
+    async def metrics(self, request: Request) -> Response:
         """What the service counts."""
         hosted = list(self._desk.folder.hosted.values())
         gauges = {
@@ -210,22 +220,27 @@ class Endpoints:
             "leases_now": ("Leases that have not ended.", float(sum(len(each.work_left()[2]) for each in hosted))),
             "watchers": ("Streams that are open.", float(self._boards.watchers)),
         }
-        return Reply(200, self._desk.metrics.text(gauges).encode(), TEXT)
+        return Response(self._desk.metrics.text(gauges), media_type=TEXT)
 
-    async def health(self, call: Call) -> Reply:
+    async def health(self, request: Request) -> Response:
         """Say that the service is up."""
         return answer({"status": "ok"})
 
-    async def openapi(self, call: Call) -> Reply:
+    async def openapi(self, request: Request) -> Response:
         """Describe all of this."""
-        return Reply(200, self._description)
+        return answer(self._description)
 
     @cached_property
-    def _description(self) -> bytes:
-        return messages.encoded(description(self.table))
+    def _description(self) -> msgspec.Raw:
+        return msgspec.Raw(messages.encoded(description(self.table)))
 
-    def _streamed(self, stream: AsyncIterator[bytes]) -> Reply:
-        return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"}, self._limits.streams)
+    def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
+        return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _blocks(content: bytes) -> AsyncIterator[bytes]:
@@ -233,5 +248,5 @@ async def _blocks(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + BLOCK]
 
 
-def _download(body: bytes | AsyncIterator[bytes], kind: str, name: str) -> Reply:
-    return Reply(200, body, kind, {"content-disposition": f'attachment; filename="{name}"'})
+def _download(kind: str, name: str) -> dict[str, str]:
+    return {"content-type": kind, "content-disposition": f'attachment; filename="{name}"'}

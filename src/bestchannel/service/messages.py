@@ -137,6 +137,12 @@ class TokenWish(Struct, forbid_unknown_fields=True, frozen=True):
     days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS, description="How long it is valid.")] | None = None
 
 
+class LoginForm(Struct, frozen=True):
+    """What a person types: the token."""
+
+    token: str = ""
+
+
 class Made(Struct, frozen=True):
     """A token, the address with it, the id by which it is revoked, and when it ends."""
 

@@ -21,17 +21,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from bestchannel.errors import InputError
 from bestchannel.service import memory
-from bestchannel.service.application import CLOSED, LINE, Application
+from bestchannel.service.access import Guard, Revoked, Tokens
+from bestchannel.service.application import Application
 from bestchannel.service.boards import Boards
 from bestchannel.service.desk import Desk
 from bestchannel.service.drawing_office import DrawingOffice
 from bestchannel.service.endpoints import Endpoints
-from bestchannel.service.guard import Guard
-from bestchannel.service.limits import Hold, Limits, Party
+from bestchannel.service.limits import Client, Hold, Limits
 from bestchannel.service.metrics import Metrics
 from bestchannel.service.pages import run_list
 from bestchannel.service.run_folder import RunFolder
-from bestchannel.service.scopes import Revoked, Tokens
 
 IDLE_S = 10.0
 """Seconds after which a connection that has not sent a whole head of a call is closed."""
@@ -115,7 +114,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait, in the place of another where there are too many."""
         super().connection_made(transport)
-        address = Party.at(self.client[0] if self.client else "local")
+        address = Client.at(self.client[0] if self.client else "local")
         self._hold = self._limits.strangers.enter(address, self._give_up, always=True)
         self._wait()
 
@@ -141,7 +140,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         self._stop_waiting()
         self._in_head = False
         super().on_headers_complete()
-        self.scope["state"] |= {LINE: self._hold, CLOSED: partial(self._closed, self.cycle)}
+        self.scope["state"] |= {"line": self._hold, "closed": partial(self._closed, self.cycle)}
 
     def on_response_complete(self) -> None:
         """The next call may come; uvicorn itself closes a connection on which none does."""
@@ -152,7 +151,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         """The client does not read as quickly as it is answered."""
         super().pause_writing()
         if self._unread is None:
-            self._unread = self._limits.unread.enter(self._hold.party, self._give_up, always=True)
+            self._unread = self._limits.unread.enter(self._hold.client, self._give_up, always=True)
             self._watch(self.transport.get_write_buffer_size() + 1)
 
     def resume_writing(self) -> None:
