@@ -24,7 +24,7 @@ from bestchannel.service.access import Tokens
 from bestchannel.service.instrument import Instrument
 from bestchannel.service.ledger import identifier
 from bestchannel.service.link import Address, Link, refuse
-from bestchannel.service.logs import log_to_stderr
+from bestchannel.service.monitoring import log_to_stderr
 from bestchannel.service.outbox import Outbox
 from bestchannel.service.server import Place, Service
 from tests.service import instruments

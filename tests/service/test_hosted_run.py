@@ -6,7 +6,6 @@ from bestchannel.runs import NotWrittenError, begin, store
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.hosted_run import HostedRun
 from bestchannel.service.ledger import identifier
-from bestchannel.service.letters import Placed
 from tests.service.instruments import PARTIES
 from tests.service.wide import Wide
 
@@ -24,7 +23,7 @@ def hosted(tmp_path):
 
 
 def placed(start, *counts):
-    return Placed(AnswerPiece(identifier(0, 0, start), 0, 0, counts), start)
+    return AnswerPiece(identifier(0, 0, start), 0, 0, counts)
 
 
 def entries(path):

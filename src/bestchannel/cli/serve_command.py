@@ -42,7 +42,7 @@ def serve(
     """
     try:
         from bestchannel.service.access import Tokens
-        from bestchannel.service.logs import log_to_stderr
+        from bestchannel.service.monitoring import log_to_stderr
         from bestchannel.service.server import Place, Service
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"serving ({error.name})", "service") from None

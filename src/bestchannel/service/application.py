@@ -27,10 +27,10 @@ from starlette.types import Message, Receive, Scope, Send
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
-from bestchannel.service.desk import ForbiddenError, GoneError
+from bestchannel.service.leases import ForbiddenError, GoneError
 from bestchannel.service.limits import Limits, Places, Turns
 from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
-from bestchannel.service.metrics import Metrics
+from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"

@@ -17,12 +17,12 @@ from bestchannel.runs import store
 from bestchannel.service import messages, pages
 from bestchannel.service.access import ALL, ID, LONGEST, OWN, SENSE, VIEW, Guard
 from bestchannel.service.application import EVENTS, HTML, TEXT, Endpoint, Stream, answer, description
-from bestchannel.service.boards import LIST, Boards
-from bestchannel.service.desk import Desk
-from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
+from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Limits
+from bestchannel.service.live import LIST, Live, ReportProcess, report_of_file, result_of_file
 from bestchannel.service.messages import RefusedError
-from bestchannel.service.standings import all_standings, standing
+from bestchannel.service.monitoring import Metrics
+from bestchannel.service.run_folder import RunFolder
 
 SQLITE = "application/vnd.sqlite3"
 
@@ -35,8 +35,18 @@ log = logging.getLogger(__name__)
 class Endpoints:
     """The handlers, and the table of them."""
 
-    def __init__(self, desk: Desk, boards: Boards, office: DrawingOffice, guard: Guard, limits: Limits) -> None:
-        self._desk, self._boards, self._office, self._guard, self._limits = desk, boards, office, guard, limits
+    def __init__(
+        self,
+        folder: RunFolder,
+        leases: Leases,
+        live: Live,
+        reports: ReportProcess,
+        guard: Guard,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> None:
+        self._folder, self._leases, self._live, self._reports = folder, leases, live, reports
+        self._guard, self._limits, self._metrics = guard, limits, metrics
         m = messages
         self.table = [
             Endpoint("POST", "/api/leases", SENSE, "Lend work to a sensor", self.lease, m.LeaseWish, m.Lent,
@@ -81,7 +91,7 @@ class Endpoints:
     async def lease(self, request: Request, wish: messages.LeaseWish) -> Response:
         """Lend work, unless the client leaves before there is any."""
         request.state.waits = True
-        work = asyncio.create_task(self._desk.lease(wish, request.state.granted, request.state.client))
+        work = asyncio.create_task(self._leases.lease(wish, request.state.granted, request.state.client))
         gone = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -95,43 +105,43 @@ class Endpoints:
 
     async def offer(self, request: Request, offer: messages.Offer) -> Response:
         """Take pieces; 409 where one is refused, whatever became of the others."""
-        received = await self._desk.offer(request.path_params["run"], offer, request.state.granted)
+        received = await self._leases.offer(request.path_params["run"], offer, request.state.granted)
         refused = any(piece.outcome == "refused" for piece in received.pieces)
         return answer(received, 409 if refused else 200)
 
     async def renew(self, request: Request) -> Response:
         """Let a lease last."""
-        return answer(messages.Renewed(self._desk.renew(**request.path_params)))
+        return answer(messages.Renewed(self._leases.renew(**request.path_params)))
 
     async def give_back(self, request: Request) -> Response:
         """End a lease."""
-        self._desk.give_back(**request.path_params)
+        self._leases.give_back(**request.path_params)
         return answer(messages.Renewed(0.0))
 
     async def runs(self, request: Request) -> Response:
         """List all runs."""
-        return answer(messages.RunList(tuple(await all_standings(self._desk))))
+        return answer(messages.RunList(tuple(await self._folder.statuses())))
 
     async def create(self, request: Request, wish: messages.NewRun) -> Response:
         """Begin a run."""
-        await asyncio.to_thread(self._desk.folder.create, wish)
+        await asyncio.to_thread(self._folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
-        return answer(await standing(self._desk, wish.name), 201)
+        return answer(await self._folder.status(wish.name), 201)
 
     async def standing(self, request: Request) -> Response:
         """Say where a run stands."""
-        return answer(await standing(self._desk, request.path_params["run"]))
+        return answer(await self._folder.status(request.path_params["run"]))
 
     async def alter(self, request: Request, change: messages.Change) -> Response:
         """Pause, limit or end a run."""
         name = request.path_params["run"]
-        await self._desk.alter(name, change)
+        await asyncio.to_thread(self._folder.alter, name, change)
         log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
-        return answer(await standing(self._desk, name))
+        return answer(await self._folder.status(name))
 
     async def file(self, request: Request) -> Response:
         """A copy of the file at one moment."""
-        path, room = self._desk.folder.path(request.path_params["run"]), self._limits.copies
+        path, room = self._folder.path(request.path_params["run"]), self._limits.copies
         async with room.held(request.state.client):
             content = await asyncio.to_thread(store.copied, path)
         headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
@@ -139,14 +149,14 @@ class Endpoints:
 
     async def result(self, request: Request) -> Response:
         """The JSON that `verify` checks."""
-        path = self._desk.folder.path(request.path_params["run"])
-        document = await self._office.do(request.state.client, result_of_file, path)
+        path = self._folder.path(request.path_params["run"])
+        document = await self._reports.draw(request.state.client, result_of_file, path)
         return answer(document, headers=_download("application/json", f"{path.stem}.json"))
 
     async def report(self, request: Request) -> Response:
         """The report that `bestchannel report` writes."""
-        path = self._desk.folder.path(request.path_params["run"])
-        drawn = await self._office.do(request.state.client, report_of_file, path)
+        path = self._folder.path(request.path_params["run"])
+        drawn = await self._reports.draw(request.state.client, report_of_file, path)
         return Response(drawn, headers=_download(HTML, f"{path.stem}.html"))
 
     async def token(self, request: Request, wish: messages.TokenWish) -> Response:
@@ -170,31 +180,30 @@ class Endpoints:
         await asyncio.to_thread(self._guard.tokens.revoke, id)
         bearer = Client.of_token(id)
         self._limits.clear(bearer)
-        self._desk.take_back(bearer)
+        self._leases.take_back(bearer)
         log.info("token revoked", extra={"fields": {"id": id}})
         return answer(messages.RevokedToken(id))
 
     async def events(self, request: Request) -> Response:
         """Stream the events of a run."""
-        query = request.query_params
+        run, query = request.path_params["run"], request.query_params
+        self._folder.path(run)  # which must be there
         last = request.headers.get("last-event-id") or query.get("last", "")
-        kinds = (
-            ("trouble", "status", "quiet") if query.get("report") == "no" else ("trouble", "status", "report", "quiet")
-        )
-        return self._streamed(request, await self._boards.stream(request.path_params["run"], last, kinds))
+        report = () if query.get("report") == "no" else ("report",)
+        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report, "quiet")))
 
     async def list_events(self, request: Request) -> Response:
         """Stream the list of all runs."""
-        return self._streamed(request, await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
+        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs", "quiet")))
 
     async def run_page(self, request: Request) -> Response:
         """The page of a run."""
-        status = await standing(self._desk, request.path_params["run"])
+        status = await self._folder.status(request.path_params["run"])
         return Response(pages.run_page(status, owner=request.state.granted.owns), media_type=HTML)
 
     async def home_page(self, request: Request) -> Response:
         """The page of all runs."""
-        runs = await all_standings(self._desk)
+        runs = await self._folder.statuses()
         return Response(pages.home_page(runs, owner=request.state.granted.owns), media_type=HTML)
 
     async def login_page(self, request: Request) -> Response:
@@ -214,13 +223,13 @@ class Endpoints:
 
     async def metrics(self, request: Request) -> Response:
         """What the service counts."""
-        hosted = list(self._desk.folder.hosted.values())
+        hosted = list(self._folder.hosted.values())
         gauges = {
             "runs_open": ("Runs that are open.", float(len(hosted))),
             "leases_now": ("Leases that have not ended.", float(sum(len(each.work_left()[2]) for each in hosted))),
-            "watchers": ("Streams that are open.", float(self._boards.watchers)),
+            "watchers": ("Streams that are open.", float(self._live.watchers)),
         }
-        return Response(self._desk.metrics.text(gauges), media_type=TEXT)
+        return Response(self._metrics.text(gauges), media_type=TEXT)
 
     async def health(self, request: Request) -> Response:
         """Say that the service is up."""
