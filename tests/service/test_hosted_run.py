@@ -78,7 +78,7 @@ def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(
         hosted.offer(1, [placed(0, 3, 7)]).result()
     with pytest.raises(NotWrittenError, match="the run failed"):
         hosted.offer(1, [placed(0, 3, 7)]).result()
-    assert (hosted.snapshot.state, hosted.snapshot.error) == ("failed", "in the policy")
+    assert (hosted.status.state, hosted.status.error) == ("failed", "in the policy")
     assert hosted.lend(("token", "s"), {0}, 10, 0.0) is None
 
 

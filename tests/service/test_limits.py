@@ -13,8 +13,8 @@ from bestchannel.service.messages import RefusedError
 CLIENTS = [OWNER, *map(Client, "abc")]
 
 
-def room(most=6, each=4, reserve=1):
-    return Places("calls", most, each, reserve)
+def room(most=6, most_each=4, reserve=1):
+    return Places("calls", most, most_each, reserve)
 
 
 def alone(work):
@@ -41,11 +41,11 @@ def test_no_room_is_overcrowded_and_the_owner_is_never_refused(steps):
         held = [each for each in held if each in place]
         assert len(place) == len(held) <= place.most
         assert len(place) - place.held_by(OWNER) <= place.most - place.reserve
-        assert all(place.held_by(each) <= place.each for each in CLIENTS[1:])
+        assert all(place.held_by(each) <= place.most_each for each in CLIENTS[1:])
     assert not [hold for hold in lost if hold in place]
 
 
-def test_party_with_the_most_places_loses_its_oldest_to_whoever_has_fewer():
+def test_client_with_the_most_places_loses_its_oldest_to_whoever_has_fewer():
     place, lost = room(), []
     for i in range(4):
         place.enter(Client("many"), lambda i=i: lost.append(i))
@@ -60,7 +60,7 @@ def test_party_with_the_most_places_loses_its_oldest_to_whoever_has_fewer():
 
 
 def test_line_of_an_unknown_caller_replaces_the_oldest_of_its_own_address():
-    place, lost = room(each=3), []
+    place, lost = room(most_each=3), []
     for i in range(5):
         place.enter(Client.at("10.0.0.1"), lambda i=i: lost.append(i), always=True)
     assert lost == [0, 1]
@@ -72,7 +72,7 @@ def test_one_machine_does_not_have_as_many_parties_as_addresses_of_the_sixth_ver
 
 
 async def evicted():
-    place = room(most=1, each=1, reserve=0)
+    place = room(most=1, most_each=1, reserve=0)
 
     async def wait():
         async with place.held(Client("a")):
@@ -111,7 +111,7 @@ def test_connections_leave_files_for_the_runs():
     assert limits.strangers.most + limits.connections.most == 400
 
 
-def test_revoked_party_loses_all_that_it_holds():
+def test_revoked_client_loses_all_that_it_holds():
     limits, lost = Limits(), []
     for each in (limits.connections, limits.streams):
         each.enter(Client.of_token("1"), lambda: lost.append("1"))

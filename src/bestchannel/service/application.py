@@ -35,8 +35,7 @@ from bestchannel.service.pages import again_page
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
 FORM, EVENTS = "application/x-www-form-urlencoded", "text/event-stream"
-
-SECURITY = {
+SECURITY = {  # headers of every answer, unless it has others
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -46,22 +45,14 @@ SECURITY = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Headers of every answer, unless it has others."""
-
 STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
 """Of what the library refuses, first match first."""
+ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
+NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # what paths name
+LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
+MOST_FIELDS = 20  # of a form
 
-LONGEST_S = 86_400.0
-"""Seconds after which a stream is cut, and begun anew by whoever still watches."""
-
-MOST_FIELDS = 20
-"""Of a form."""
-
-NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-"""Of what a path names."""
-
-ALWAYS = (400, 401, 403, 408, 413, 415, 429)
-"""What any call with a token may be refused with."""
+Handler = Callable[..., Coroutine[Any, Any, Response]]
 
 log = logging.getLogger(__name__)
 
@@ -74,10 +65,11 @@ class Endpoint:
     path: str
     needs: str
     summary: str
-    handler: Callable[..., Coroutine[Any, Any, Response]]
+    handler: Handler
     takes: Any = None
     gives: Any = None
     kind: str = JSON
+    status: int = 200
     refusals: tuple[int, ...] = ()
 
 
@@ -86,18 +78,18 @@ class Stream(StreamingResponse):
 
     def __init__(self, request: Request, blocks: AsyncIterator[bytes], room: Places, headers: Mapping[str, str]):
         super().__init__(blocks, headers=headers)
-        self._caller, self._room = request.state, room
+        self._call, self._room = request.state, room
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        caller, end = self._caller, asyncio.get_running_loop().call_later
-        caller.waits = True
-        hold = self._room.enter(caller.client, caller.line.evict)
-        over = end(min(caller.granted.expires - time.time(), LONGEST_S), caller.line.evict)
+        call, later = self._call, asyncio.get_running_loop().call_later
+        call.waits = True
+        hold = self._room.enter(call.client, call.line.evict)
+        cut = later(min(call.granted.expires - time.time(), LONGEST_S), call.line.evict)
         try:
             await super().__call__(scope, receive, send)
         finally:
-            over.cancel()
+            cut.cancel()
             hold.leave()
 
 
@@ -119,8 +111,8 @@ class Application:
     ) -> None:
         self._guard, self._limits, self._metrics = guard, limits, metrics
         self._without_paths, self._turns = without_paths, Turns()
-        routes = [Route(each.path, partial(self._answer, each), methods=[each.method]) for each in endpoints]
-        self._router = Router(routes, redirect_slashes=False)
+        self._routes = [Route(e.path, partial(self._answer, e), methods=[e.method]) for e in endpoints]
+        self._router = Router(self._routes, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call; anything but HTTP is let go of."""
@@ -128,8 +120,8 @@ class Application:
             return
         scope["app"] = self  # lets Starlette raise what it refuses
         request, began, status = Request(scope, receive), time.perf_counter(), 0
-        state = request.state
-        state.granted, state.client, state.waits = NOBODY, address_of(request), False
+        call = request.state
+        call.granted, call.client, call.waits = NOBODY, address_of(request), False
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -139,7 +131,7 @@ class Application:
                 headers = MutableHeaders(scope=message)
                 for key, value in SECURITY.items():
                     headers.setdefault(key, value)
-            if not state.closed():
+            if not call.closed():
                 await send(message)
 
         try:
@@ -151,48 +143,39 @@ class Application:
                 return
             refusal = answer(Refusal(str(refused)), refused.status, refused.headers)
             await refusal(scope, receive, send_with_headers)
-        if not state.waits:
+        if not call.waits:
             self._metrics.latency.add(time.perf_counter() - began)
         log.debug("%s", "call", extra={"fields": {**_fields(request), "status": status}})
 
     async def _admit(self, request: Request) -> None:
         """Let a call pass the rules for all of them, when its turn has come."""
-        state, line = request.state, request.state.line
+        call, line = request.state, request.state.line
         self._guard.check_host(request)
-        state.granted, by_cookie = self._guard.admit(request)
-        if bearer := state.granted.bearer:
-            state.client = bearer
-        (self._limits.connections if bearer else self._limits.strangers).receive(line, state.client)
+        call.granted, by_cookie = self._guard.admit(request)
+        call.client = call.granted.bearer or call.client
+        (self._limits.connections if call.granted.bearer else self._limits.strangers).receive(line, call.client)
         self._guard.check_origin(request, by_cookie)
-        await self._turns.take(state.client)
+        await self._turns.take(call.client)
         if line not in line.room:
             raise RefusedError(400, "gone", "the client left before its turn came")
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         if request.method == "GET" and endpoint.kind == HTML and (token := request.query_params.get("token")):
             return self._guard.sign_in(token, request, request.scope["path"])
-        granted = request.state.granted
-        if not granted.permits(endpoint.needs):
-            wants_page = "text/html" in request.headers.get("accept", "")
-            if wants_page and request.method == "GET" and not endpoint.path.startswith("/api"):
-                return _ask_again(request)
-            if granted is NOBODY:
-                raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
-            raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
+        if not request.state.granted.permits(endpoint.needs):
+            return _not_permitted(endpoint, request)
         if endpoint.takes is None:
             return await endpoint.handler(request)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if endpoint.takes is not LoginForm and kind != JSON:  # as a form of another site sends it
+        is_form, kind = endpoint.takes is LoginForm, request.headers.get("content-type", "").partition(";")[0]
+        if not is_form and kind.strip().lower() != JSON:  # as a form of another site sends it
             raise RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
         body = await body_of(request, self._limits.bodies)
-        return await endpoint.handler(
-            request, _form(body) if endpoint.takes is LoginForm else parsed(body, endpoint.takes)
-        )
+        return await endpoint.handler(request, _form(body) if is_form else parsed(body, endpoint.takes))
 
     def _refused(self, request: Request, error: Exception) -> RefusedError:
         """What a call is answered that has met with an error, which is counted and logged."""
         if isinstance(error, HTTPException):
-            error = self._nowhere(request, error.status_code)
+            error = self._no_route(request, error.status_code)
         elif isinstance(error, BestChannelError) and not isinstance(error, RefusedError):
             status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
             error = RefusedError(status, "input", self._without_paths(str(error)))
@@ -200,16 +183,14 @@ class Application:
             log.error("fault", exc_info=error, extra={"fields": _fields(request)})
             error = RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
         self._metrics.refusals[error.rule] += 1
-        fields = {**_fields(request), "rule": error.rule, "status": error.status}
-        log.warning("refused", extra={"fields": fields})
+        log.warning("refused", extra={"fields": {**_fields(request), "rule": error.rule, "status": error.status}})
         return error
 
-    def _nowhere(self, request: Request, status: int) -> RefusedError:
+    def _no_route(self, request: Request, status: int) -> RefusedError:
         if status == 404:
             return RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
-        routes = [route for route in self._router.routes if isinstance(route, Route)]
-        there = [route for route in routes if route.matches(request.scope)[0] is Match.PARTIAL]
-        allowed = sorted(method for route in there for method in route.methods or ())
+        here = [route for route in self._routes if route.matches(request.scope)[0] is Match.PARTIAL]
+        allowed = sorted(method for route in here for method in route.methods or ())
         return RefusedError(405, "method", "another method is required here", {"allow": ", ".join(allowed)})
 
 
@@ -218,14 +199,22 @@ def answer(message: object, status: int = 200, headers: Mapping[str, str] | None
     return Response(encoded(message), status, headers, JSON)
 
 
-def _ask_again(request: Request) -> Response:
-    """Ask a person for a token, or a browser to ask again by itself.
+def _not_permitted(endpoint: Endpoint, request: Request) -> Response:
+    """Ask a person for a token, and refuse others.
 
-    It keeps the cookie to itself where a link on another site was followed.
+    Where a link on another site was followed, the browser has kept the cookie to itself and asks again on its own.
     """
-    if request.headers.get("sec-fetch-site") == "cross-site":
-        return Response(again_page(quote(request.scope["path"])), media_type=HTML)
-    return redirect("/login")
+    if (
+        request.method == "GET"
+        and "text/html" in request.headers.get("accept", "")
+        and not endpoint.path.startswith("/api")
+    ):
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            return Response(again_page(quote(request.scope["path"])), media_type=HTML)
+        return redirect("/login")
+    if request.state.granted is NOBODY:
+        raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
+    raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
 
 
 def _form(body: bytes) -> LoginForm:
@@ -239,8 +228,7 @@ def _form(body: bytes) -> LoginForm:
 
 def _fields(request: Request) -> dict[str, str]:
     """What logs may have of a call: never its query, which may hold a token."""
-    peer = request.client.host if request.client else "local"
-    path = request.scope["path"][:200]
+    peer, path = request.client.host if request.client else "local", request.scope["path"][:200]
     return {"method": request.method, "path": path, "peer": peer, "scope": request.state.granted.kind}
 
 
@@ -249,6 +237,9 @@ def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, Refusal) if kind is not None})
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     known = dict(zip(kinds, schemas, strict=True))
+    for schema in components.values():
+        if "additionalProperties" not in schema:  # an answer, which has all its fields
+            schema["required"] = list(schema["properties"])
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known)
@@ -257,32 +248,24 @@ def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "bestchannel", "version": version("bestchannel"), "description": about},
         "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
 
 def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
-    is_open, is_form = endpoint.needs == ALL, endpoint.takes is LoginForm
-    done = 303 if is_form else 201 if endpoint.handler.__name__ == "create" else 200
-    also = {303} if endpoint.kind == HTML else set()
-    statuses = sorted({done, *also, *ALWAYS, *endpoint.refusals})
+    is_open, names = endpoint.needs == ALL, [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
+    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": NAME}}
+    statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
     operation = {
         "summary": endpoint.summary,
         "description": "Open to all." if is_open else f"Requires a token with the scope {endpoint.needs}.",
         "operationId": endpoint.handler.__name__,
         "security": [] if is_open else [{"token": []}],
-        "parameters": [
-            {"name": part[1:-1], "in": "path", "required": True, "schema": {"type": "string", "pattern": NAME}}
-            for part in endpoint.path.split("/")
-            if part.startswith("{")
-        ],
+        "parameters": [{"name": part, **name} for part in names],
         "responses": {str(status): _response(status, endpoint, known) for status in statuses},
     }
     if endpoint.takes is not None:
-        content = {FORM if is_form else JSON: {"schema": known[endpoint.takes]}}
+        content = {FORM if endpoint.takes is LoginForm else JSON: {"schema": known[endpoint.takes]}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -293,5 +276,4 @@ def _response(status: int, endpoint: Endpoint, known: Mapping[Any, Any]) -> dict
         return words
     if status >= 400 and status != 409:
         return {**words, "content": {JSON: {"schema": known[Refusal]}}}
-    schema = {} if endpoint.gives is None else {"schema": known[endpoint.gives]}
-    return {**words, "content": {endpoint.kind: schema}}
+    return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}

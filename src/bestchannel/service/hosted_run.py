@@ -6,26 +6,28 @@ disk, and the cost of putting it there is shared. The policy thinks in this thre
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
-from bestchannel.policies import NearlyBest, Status
+from bestchannel.information import NATS_PER_BIT
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
-from bestchannel.runs.settings import Settings
 from bestchannel.service.ledger import Labels, Lease, Ledger, Sensor
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
+from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome, RunStatus
 
 MOST_AT_ONCE = 512  # offers that share a transaction
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token
@@ -62,38 +64,39 @@ class Asked:
 Task = Offered | Asked | None  # what the thread is given; None ends it
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Where a run stands: what the thread has last said of it."""
-
-    state: str
-    request: int | None = None
-    senses: int = 0
-    requests: int = 0
-    best: str | None = None
-    status: Status | None = None
-    nearly_best: NearlyBest | None = None
-    max_senses: int | None = None
-    length: int = 0
-    error: str = ""
-
-
-def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
-    """Where a run stands now."""
-    request, outcome = run.ask(), run.outcome()
-    steps = outcome.audit.steps
-    return Snapshot(
+def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
+    """Where a run stands now, as far as its log says."""
+    request, outcome, settings = run.ask(), run.outcome(), run.settings
+    steps, nearly = outcome.audit.steps, outcome.nearly_best
+    channels = tuple(str(labels.key) for labels in settings.parties)
+    last = steps[-1].status if steps else None
+    rival = last.challenger if last else None
+    return RunStatus(
+        run=name,
         state=run.state,
-        request=None if request is None else request.number,
-        senses=outcome.senses,
-        requests=len(steps),
+        policy=settings.policy,
+        delta=settings.delta,
+        epsilon=settings.epsilon,
+        channels=channels,
+        candidates=tuple(channels[c] for c in last.candidates) if last else channels,
         best=None if outcome.best is None else str(outcome.best),
-        status=steps[-1].status if steps else None,
-        nearly_best=outcome.nearly_best,
+        leader=channels[last.leader] if last and last.leader is not None else None,
+        challenger=None if rival is None else channels[rival],
+        evidence_bits=None if rival is None or last is None else _bits(last.evidence_nats[rival]),
+        threshold_bits=None if rival is None or last is None else _bits(last.threshold_nats[rival]),
+        nearly_best=None if nearly is None else str(nearly.channel),
+        within_bits=None if nearly is None else nearly.within_bits,
+        senses=outcome.senses,
+        more_senses=last.more_senses if last and request is not None else None,
         max_senses=run.history.max_senses,
-        length=run.history.length,
+        requests=len(steps),
+        request=None if request is None else request.number,
         error=error,
     )
+
+
+def _bits(nats: float) -> float | None:
+    return nats / NATS_PER_BIT if math.isfinite(nats) else None
 
 
 @dataclass
@@ -113,8 +116,7 @@ class HostedRun:
         self.paused = False
         self._closed = False
         self.sensors: dict[Sensor, SeenSensor] = {}
-        self.snapshot: Snapshot
-        self.settings: Settings
+        self.status: RunStatus
         self.labels: Labels
         self._changed = changed
         self.in_place: Callable[[], bool]
@@ -257,7 +259,7 @@ class HostedRun:
         try:
             with runs.open_run(self.path, patience_s=store.BRIEFLY_S) as run:
                 self.in_place = run.in_place
-                self.settings, self.labels = run.settings, Labels(run.settings.parties)
+                self.labels = Labels(run.settings.parties)
                 self._stand(run)
                 self._started.set_result(None)
                 self._serve(run)
@@ -318,14 +320,14 @@ class HostedRun:
 
     def _stand(self, run: LaboratoryRun, anew: bool = False) -> None:
         """Say where the run stands, and begin a ledger where it asks for something else, or anew from the file."""
-        request, snapshot = run.ask(), snapshot_of(run)
+        request, status = run.ask(), status_of(run, self.name)
         pieces = [] if request is None else list(run.history.partial_answer(request.number).pieces.values())
         with self._lock:
             if request is None:
                 self._ledger = None
             elif anew or self._ledger is None or self._ledger.number != request.number:
                 self._ledger = Ledger(request, pieces)
-            self.snapshot = snapshot
+            self.status = status
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
@@ -335,7 +337,7 @@ class HostedRun:
             return
         with self._lock:
             self._ledger = None
-            self.snapshot = replace(self.snapshot, state=FAILED, request=None, error=str(error))
+            self.status = replace(self.status, state=FAILED, request=None, error=str(error))
         self._changed()
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:

@@ -15,9 +15,8 @@ from bestchannel.runs.history import History
 from bestchannel.runs.run import OPEN
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import outcome_late
-from bestchannel.service.ledger import Labels
 from bestchannel.service.limits import Client, Hold, Places
-from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received
+from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received, RunStatus
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
 
@@ -54,7 +53,7 @@ class Leases:
         self._waiting: dict[Hold, Waiting] = {}
         self._change = asyncio.Event()
         self._woken = False
-        self._ended: dict[tuple[str, int], History] = {}
+        self._ended: tuple[RunStatus, History] | None = None  # the last run that was answered late
         self._reading = threading.Lock()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -86,11 +85,11 @@ class Leases:
         """Work for a sensor: now, or as soon as there is some within the time that it waits."""
         _refuse_other_channels(scope, wish.channels)
         if wish.run is not None:
-            settings, snapshot = await self._folder.standing(wish.run)
-            if settings is None or not Labels(settings.parties).numbers(wish.channels):  # a sensor learns of no other
+            labels, status = await self._folder.standing(wish.run)
+            if labels is None or not labels.numbers(wish.channels):  # a sensor learns of no other run
                 raise MissingFileError(f"there is no run {wish.run!r} with such a channel")
             if wish.run not in self._folder.hosted:
-                return Lent(wish.run, snapshot.state)
+                return Lent(wish.run, status.state)
         lent = self._lend(wish, client)
         if wish.wait <= 0 or _is_final(wish, lent):
             return lent
@@ -136,7 +135,7 @@ class Leases:
         if offer.lease is not None and sensor in hosted.sensors:
             hosted.renew(offer.lease, time.monotonic(), answered=kept > 0)
             hosted.sensors[sensor].senses += kept
-        return Received(hosted.snapshot.state, tuple(outcomes))
+        return Received(hosted.status.state, tuple(outcomes))
 
     def _lend(self, wish: LeaseWish, client: Client) -> Lent:
         """A lease on some work that there is now, or why there is none."""
@@ -147,7 +146,7 @@ class Leases:
             if hosted is None or not channels:
                 continue
             hosted.heard_of(sensor, channels, now)
-            state = PAUSED if hosted.paused else hosted.snapshot.state
+            state = PAUSED if hosted.paused else hosted.status.state
             if lent := hosted.lend(sensor, channels, wish.most, now):
                 number, lease = lent
                 self._metrics.leases += 1
@@ -157,16 +156,15 @@ class Leases:
 
     def _late(self, name: str, offer: Offer) -> Received:
         """What becomes of pieces for a run that has ended, whose log is read once: those that it has are harmless."""
-        settings, snapshot = self._folder.host_or_read(name)
-        if settings is None:
-            raise InputError(f"the run {name} cannot be answered now; {snapshot.error}")
+        labels, status = self._folder.host_or_read(name)
+        if labels is None:
+            raise InputError(f"the run {name} cannot be answered now; {status.error}")
         with self._reading:
-            history = self._ended.get((name, snapshot.length))
-            if history is None:
-                history = store.read(self._folder.path(name))
-                self._ended = {(name, snapshot.length): history}
-        pieces = map(Labels(settings.parties).piece, offer.pieces)
-        return Received(snapshot.state, tuple(outcome_late(history, offer.request, piece) for piece in pieces))
+            if self._ended is None or self._ended[0] is not status:
+                self._ended = status, store.read(self._folder.path(name))
+            history = self._ended[1]
+        pieces = map(labels.piece, offer.pieces)
+        return Received(status.state, tuple(outcome_late(history, offer.request, piece) for piece in pieces))
 
     def _wake(self) -> None:
         self._woken = False

@@ -18,8 +18,7 @@ from itertools import zip_longest
 
 from bestchannel.service.messages import RefusedError
 
-AGAIN_S = 2
-"""Seconds after which whoever found no place, or lost one, is to try again."""
+AGAIN_S = 2  # seconds after which whoever found no place, or lost one, is to try again
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,10 @@ class Client:
     def at(address: str) -> Client:
         """An address; of the sixth version a network, all of which one machine may have."""
         try:
-            found = ipaddress.ip_address(address)
+            ip = ipaddress.ip_address(address)
         except ValueError:
             return Client(address)
-        return Client(str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address)
+        return Client(str(ipaddress.ip_network((ip, 64), strict=False)) if ip.version == 6 else address)
 
     @staticmethod
     def of_token(id: str) -> Client:
@@ -61,11 +60,11 @@ class Hold:
 
 @dataclass
 class Places:
-    """At most `most` places, `each` for one client other than the owner, and `reserve` for the owner alone."""
+    """At most `most` places, `most_each` for one client other than the owner, and `reserve` for the owner alone."""
 
     what: str
     most: int
-    each: int
+    most_each: int
     reserve: int
     _holds: dict[Client, dict[Hold, None]] = field(default_factory=dict)
     _count: int = 0
@@ -73,6 +72,10 @@ class Places:
     def __len__(self) -> int:
         """Places that are held."""
         return self._count
+
+    def __contains__(self, hold: Hold) -> bool:
+        """Whether the place is still held."""
+        return hold in self._holds.get(hold.client, {})
 
     def held_by(self, client: Client) -> int:
         """Places that a client holds."""
@@ -84,9 +87,7 @@ class Places:
         `always` lets it in even so, in the place of its own oldest: nobody knows yet who calls on a new connection.
         """
         self._make_place(client, always=always)
-        hold = Hold(self, client, evict)
-        self._add(hold)
-        return hold
+        return self._add(Hold(self, client, evict))
 
     def leave(self, hold: Hold) -> None:
         """Take a place back; one that was lost stays so."""
@@ -96,10 +97,6 @@ class Places:
             self._count -= 1
             if not holds:
                 del self._holds[hold.client]
-
-    def __contains__(self, hold: Hold) -> bool:
-        """Whether the place is still held."""
-        return hold in self._holds.get(hold.client, {})
 
     def receive(self, hold: Hold, client: Client) -> None:
         """Let a place of any room become one of this client here, always; one that was lost stays so."""
@@ -124,39 +121,37 @@ class Places:
         """Hold a place while something is waited for; whoever loses it meanwhile is refused."""
         hold = self.enter(client, lambda: None)
         try:
-            async with asyncio.timeout(None) as patience:
-                hold.evict = lambda: patience.reschedule(0.0)
+            async with asyncio.timeout(None) as timeout:
+                hold.evict = lambda: timeout.reschedule(0.0)
                 yield hold
         except TimeoutError:
-            if patience.expired():
+            if timeout.expired():
                 raise self._refusal("others needed the place of this call") from None
             raise
         finally:
             self.leave(hold)
 
-    def _add(self, hold: Hold) -> None:
+    def _add(self, hold: Hold) -> Hold:
         self._holds.setdefault(hold.client, {})[hold] = None
         self._count += 1
+        return hold
 
     def _make_place(self, client: Client, *, always: bool) -> None:
-        if self._has_place_for(client):
+        own = self.held_by(client)
+        if client.owns:
+            has_place = self._count < self.most
+        else:
+            others = self._count - self.held_by(OWNER)
+            has_place = own < self.most_each and others < self.most - self.reserve and self._count < self.most
+        if has_place:
             return
-        loser = self._loser(client)
-        fairer = not loser.owns and self.held_by(loser) > self.held_by(client) + 1
-        if not (always or client.owns or (loser != client and fairer)):
+        loser = client
+        if client.owns or own < self.most_each:
+            loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
+        fairer = loser != client and not loser.owns and self.held_by(loser) > own + 1
+        if not (always or client.owns or fairer):
             raise self._refusal(f"there are too many {self.what} now")
         self._evict_oldest(loser)
-
-    def _has_place_for(self, client: Client) -> bool:
-        if client.owns:
-            return self._count < self.most
-        others = self._count - self.held_by(OWNER)
-        return self.held_by(client) < self.each and others < self.most - self.reserve and self._count < self.most
-
-    def _loser(self, client: Client) -> Client:
-        if self.held_by(client) >= self.each and not client.owns:
-            return client
-        return max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
 
     def _evict_oldest(self, client: Client) -> None:
         hold = next(iter(self._holds[client]))
@@ -200,18 +195,18 @@ class Turns:
             loop.call_soon(self._next, loop)
 
 
-@dataclass(frozen=True)
 class Limits:
     """The rooms of a service."""
 
-    strangers: Places = field(default_factory=lambda: Places("connections without a token", 1000, 500, 0))
-    connections: Places = field(default_factory=lambda: Places("connections", 3000, 3000, 200))
-    unread: Places = field(default_factory=lambda: Places("answers that nobody reads", 256, 64, 32))
-    bodies: Places = field(default_factory=lambda: Places("bodies on their way", 256, 64, 32))
-    waiting: Places = field(default_factory=lambda: Places("calls that wait for work", 1000, 500, 50))
-    streams: Places = field(default_factory=lambda: Places("watchers", 500, 250, 50))
-    drawings: Places = field(default_factory=lambda: Places("reports and results in the making", 32, 8, 8))
-    copies: Places = field(default_factory=lambda: Places("files on their way", 8, 3, 2))
+    def __init__(self) -> None:
+        self.strangers = Places("connections without a token", 1000, 500, 0)
+        self.connections = Places("connections", 3000, 3000, 200)
+        self.unread = Places("answers that nobody reads", 256, 64, 32)
+        self.bodies = Places("bodies on their way", 256, 64, 32)
+        self.waiting = Places("calls that wait for work", 1000, 500, 50)
+        self.streams = Places("watchers", 500, 250, 50)
+        self.drawings = Places("reports and results in the making", 32, 8, 8)
+        self.copies = Places("files on their way", 8, 3, 2)
 
     def fit(self, files: int) -> None:
         """Let connections take at most half of the files that the system permits."""

@@ -160,8 +160,8 @@ class Live:
         """Draw the report, as often as that may cost, and at once where the run has changed its state."""
         due, drawn_of = 0.0, (-1, "")
         while True:
-            _, snapshot = await self._folder.standing(run)
-            now = snapshot.requests, snapshot.state
+            _, status = await self._folder.standing(run)
+            now = status.requests, status.state
             if now != drawn_of and (now[1] != drawn_of[1] or time.monotonic() >= due):
                 report, took = await self._drawn(run)
                 drawn_of = now  # not before: what could not be drawn is drawn later

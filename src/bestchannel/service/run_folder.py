@@ -16,22 +16,23 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from bestchannel import runs
 from bestchannel.counts.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
-from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.runs.alphabets import channel_labels
 from bestchannel.runs.run import OPEN
-from bestchannel.runs.settings import Settings
-from bestchannel.service.hosted_run import FAILED, HostedRun, Snapshot, snapshot_of
+from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
+from bestchannel.service.ledger import Labels, Lease, Sensor
 from bestchannel.service.messages import Change, NewRun, RunStatus, SensorStatus
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -49,8 +50,8 @@ class Resting:
     """A run that is not hosted: it has ended, answers itself, or cannot be read. It is read again `until` then."""
 
     stamp: Stamp
-    settings: Settings | None
-    snapshot: Snapshot
+    labels: Labels | None
+    status: RunStatus
     until: float = math.inf
 
 
@@ -134,12 +135,12 @@ class RunFolder:
             return
         with self._lock, self._hosting(name) as hosted:
             if hosted is None:
-                raise InputError(f"the run {name} cannot be changed here; {self._resting[name].snapshot.error}")
+                raise InputError(f"the run {name} cannot be changed here; {self._resting[name].status.error}")
             limit = None if change.end else change.max_senses
             hosted.ask(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
 
-    def host_or_read(self, name: str) -> tuple[Settings | None, Snapshot]:
-        """What a run is about and where it stands; one that is open and not hosted yet is, from now on."""
+    def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
+        """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""
         known: HostedRun | Resting | None = self.hosted.get(name)
         if known is None:
             stamp, resting = _stamp(self.path(name)), self._resting.get(name)
@@ -149,7 +150,7 @@ class RunFolder:
             known = self.hosted.get(name) or self._resting.get(name)
             if known is None:
                 raise MissingFileError(f"there is no run {name!r} any more")
-        return known.settings, known.snapshot
+        return known.labels, known.status
 
     def let_go_of_ended(self) -> None:
         """Close the files of hosted runs that have nothing more to ask, or are no longer where they were."""
@@ -162,10 +163,10 @@ class RunFolder:
             with suppress(AttributeError, OSError, TypeError):
                 ctypes.CDLL(None).malloc_trim(0)
 
-    async def standing(self, name: str) -> tuple[Settings | None, Snapshot]:
-        """What a run is about and where it stands, at once where it is hosted."""
+    async def standing(self, name: str) -> tuple[Labels | None, RunStatus]:
+        """The labels of a run and where it stands, at once where it is hosted."""
         if hosted := self.hosted.get(name):
-            return hosted.settings, hosted.snapshot
+            return hosted.labels, hosted.status
         return await asyncio.to_thread(self.host_or_read, name)
 
     async def statuses(self) -> list[RunStatus]:
@@ -179,37 +180,17 @@ class RunFolder:
 
     async def status(self, name: str) -> RunStatus:
         """All that is told of a run."""
-        settings, snapshot = await self.standing(name)
-        channels = tuple(str(labels.key) for labels in settings.parties) if settings else ()
-        hosted, status, nearly = self.hosted.get(name), snapshot.status, snapshot.nearly_best
-        rival = status.challenger if status else None
-        asked, answered, _ = hosted.work_left() if hosted else (0, 0, [])
-        return RunStatus(
-            run=name,
-            state=snapshot.state,
+        _, status = await self.standing(name)
+        hosted = self.hosted.get(name)
+        asked, answered, leases = hosted.work_left() if hosted else (0, 0, [])
+        return replace(
+            status,
             paused=name in self._paused,
-            policy=settings.policy if settings else None,
-            delta=settings.delta if settings else None,
-            epsilon=settings.epsilon if settings else None,
-            channels=channels,
-            candidates=tuple(channels[c] for c in status.candidates) if status else channels,
-            best=snapshot.best,
-            leader=channels[status.leader] if status and status.leader is not None else None,
-            challenger=None if rival is None else channels[rival],
-            evidence_bits=None if rival is None or status is None else _bits(status.evidence_nats[rival]),
-            threshold_bits=None if rival is None or status is None else _bits(status.threshold_nats[rival]),
-            nearly_best=None if nearly is None else str(nearly.channel),
-            within_bits=None if nearly is None else nearly.within_bits,
-            senses=snapshot.senses,
-            more_senses=status.more_senses if status and snapshot.request is not None else None,
-            max_senses=snapshot.max_senses,
-            requests=snapshot.requests,
-            request=snapshot.request,
             asked=asked,
             answered=answered,
             last_activity=datetime.fromtimestamp(self._last_written(name), UTC).isoformat(timespec="seconds"),
-            sensors=_sensors(hosted, channels) if hosted else (),
-            error=self.without_paths(snapshot.error),
+            sensors=_sensors(hosted, leases) if hosted else (),
+            error=self.without_paths(status.error),
         )
 
     def _last_written(self, name: str) -> float:
@@ -239,13 +220,15 @@ class RunFolder:
         try:
             if runs.answers_itself(path):
                 run = runs.view(path)
-                self._resting[name] = Resting(stamp, run.settings, snapshot_of(run, "it answers itself"))
+                self._resting[name] = Resting(
+                    stamp, Labels(run.settings.parties), status_of(run, name, "it answers itself")
+                )
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
             hosted.paused = name in self._paused
             hosted.start().result()
         except BestChannelError as error:
-            failed = Snapshot(FAILED, error=str(error))
+            failed = RunStatus(run=name, state=FAILED, error=str(error))
             self._resting[name] = Resting(stamp, None, failed, time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
@@ -256,28 +239,24 @@ class RunFolder:
         del self.hosted[hosted.name]
         self._resting.pop(hosted.name, None)
         if hosted.in_place():
-            self._resting[hosted.name] = Resting(_stamp(hosted.path), hosted.settings, hosted.snapshot)
+            self._resting[hosted.name] = Resting(_stamp(hosted.path), hosted.labels, hosted.status)
         else:
             why = "its file was moved, deleted or overwritten; what is there now is served as it is"
             log.warning("run replaced", extra={"fields": {"run": hosted.name, "why": why}})
 
 
 def _has_ended(hosted: HostedRun) -> bool:
-    return hosted.snapshot.state not in (OPEN, FAILED)
+    return hosted.status.state not in (OPEN, FAILED)
 
 
-def _bits(nats: float) -> float | None:
-    return nats / NATS_PER_BIT if math.isfinite(nats) else None
-
-
-def _sensors(hosted: HostedRun, channels: tuple[str, ...]) -> tuple[SensorStatus, ...]:
-    now, leased = time.monotonic(), Counter[tuple[str, str]]()
-    for lease in hosted.work_left()[2]:
+def _sensors(hosted: HostedRun, leases: Iterable[Lease]) -> tuple[SensorStatus, ...]:
+    now, leased = time.monotonic(), Counter[Sensor]()
+    for lease in leases:
         leased[lease.sensor] += sum(part.count for part in lease.parts)
     return tuple(
         SensorStatus(
             name=sensor[1],
-            channels=tuple(channels[number] for number in sorted(seen.channels)),
+            channels=tuple(hosted.status.channels[number] for number in sorted(seen.channels)),
             senses=seen.senses,
             leased=leased[sensor],
             silent_s=int(now - seen.seen),
