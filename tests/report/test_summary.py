@@ -55,7 +55,7 @@ def test_a_channel_is_ruled_out_when_it_was_last_a_candidate():
             candidate = channel.name in [names[c] for c in step.status.candidates]
             if out is not None and step.status.senses >= out:
                 assert not candidate
-    assert summarise(result).best.ruled_out_after is None
+    assert summarise(result).channels[0].ruled_out_after is None
 
 
 def test_the_fingerprint_is_that_of_the_data_and_not_of_the_file():
