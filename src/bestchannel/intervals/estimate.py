@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.binning import Binning
@@ -21,9 +22,10 @@ from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
-from bestchannel.intervals.fixed_design import RecordedSet, recorded_gaps
+from bestchannel.intervals.fixed_design import RecordedSet
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
+    Asymptotic,
     CapacityAtCounts,
     InformationAt,
     Interval,
@@ -31,9 +33,19 @@ from bestchannel.intervals.plug_in import (
     capacities_at_counts,
     deviation_interval,
     functional_for,
+    why_withheld,
 )
-from bestchannel.intervals.proved_order import ProvedOrder, proved_order
-from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences_of, judge, leading, sentence
+from bestchannel.intervals.verdict import (
+    Difference,
+    ProvedOrder,
+    Standing,
+    Verdict,
+    differences_of,
+    judge,
+    leading,
+    proved_order,
+    sentence,
+)
 from bestchannel.progress import Progress
 from bestchannel.promises import conditional, confidence, criterion, in_words, several
 
@@ -47,15 +59,6 @@ PARTS = 3
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
-
-
-@dataclass(frozen=True)
-class Asymptotic:
-    """The estimate less its bias, and the ends of its approximate interval, in bits; not proved."""
-
-    capacity: float
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True)
@@ -317,13 +320,17 @@ def estimate(
     recorded = RecordedSet.of(used, P=at) if design == FIXED else None
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
-    channels = _channel_estimates(tables, used, at, recorded, delta / len(tables), part_done)
+    channels = tuple(
+        _channel_estimate(tables[name], table, at_counts, at, recorded, delta / len(tables), part_done)
+        for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True)
+    )
     checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
+    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
+    withheld = len(rough) < len(channels)
     gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
     part_done()
-    bar = max(c.lower for c in channels) if recorded is None else -math.inf
     order = proved_order(proved, recorded, delta) if rank else None
     if rank:
         part_done()
@@ -331,8 +338,8 @@ def estimate(
         delta=delta,
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
-        verdict=judge(proved, gaps, epsilon, senses, bar),
-        asymptotic_verdict=_asymptotic_verdict(channels, epsilon, senses),
+        verdict=judge(proved, gaps, epsilon, senses, together=recorded is None),
+        asymptotic_verdict=None if withheld else judge(rough, differences_of(rough), epsilon, senses),
         channels=channels,
         differences=gaps,
         checks=checked,
@@ -343,9 +350,18 @@ def estimate(
     )
 
 
+def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
+    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
+    if outputs is None and isinstance(counts, Mapping) and counts:
+        pairs = counts.items()
+        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
+            return counts
+    return labelled_counts(counts, outputs, **hints)
+
+
 def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:
     """P over the inputs of every channel, or None for capacities."""
-    functional = None if input_distribution is None else functional_for(input_distribution)
+    functional = functional_for(input_distribution)
     if not isinstance(functional, InformationAt):
         return None
     P = distribution(functional.P, len(functional.P), "the fixed input distribution")
@@ -358,112 +374,66 @@ def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str
     return P
 
 
-def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
-    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
-    leader = leading(standings)
-    ends = recorded_gaps(recorded, leader.name, delta)
-    return tuple(
-        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
-        for rival in standings
-        if rival is not leader
-    )
-
-
-def _asymptotic_verdict(channels: Sequence[ChannelEstimate], epsilon: float, senses: int) -> Verdict | None:
-    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
-    if len(rough) < len(channels):
-        return None
-    return judge(rough, differences_of(rough), epsilon, senses, max(standing.lower for standing in rough))
-
-
 def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
     """What is called as each of so many parts is done."""
-    done = 0
-
-    def part_done() -> None:
-        nonlocal done
-        done += 1
-        if progress:
-            progress(done, total)
-
-    return part_done
+    parts = count(1)
+    return lambda: progress(next(parts), total) if progress else None
 
 
-def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
-    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
-    if outputs is None and isinstance(counts, Mapping) and counts:
-        pairs = counts.items()
-        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
-            return counts
-    return labelled_counts(counts, outputs, **hints)
-
-
-def _channel_estimates(
-    tables: Mapping[str, LabelledCounts],
-    used: Mapping[str, Integers],
+def _channel_estimate(
+    content: LabelledCounts,
+    table: Integers,
+    at_counts: CapacityAtCounts,
     P: Floats | None,
     recorded: RecordedSet | None,
     alpha: float,
     part_done: Callable[[], None],
-) -> tuple[ChannelEstimate, ...]:
-    """One estimate per channel, whose interval is wrong with probability at most alpha."""
-    channels: list[ChannelEstimate] = []
-    for (name, table), found in zip(used.items(), capacities_at_counts([*used.values()], P), strict=True):
-        proved = _anytime_interval(table, alpha if recorded is None else SAFETY * alpha, P)
-        part_done()
-        if recorded is not None:
-            lower, upper = recorded.interval(name, (1.0 - SAFETY) * alpha)
-            proved = _ProvedInterval(max(lower, proved.lower), min(upper, proved.upper), lower > 0.0 or proved.positive)
-        part_done()
-        paper = deviation_interval(found.value, table, alpha, functional_for(None if P is None else P.tolist()))
-        channels.append(_channel_estimate(tables[name], found, proved, paper, alpha))
-        part_done()
-    return tuple(channels)
-
-
-class _ProvedInterval(NamedTuple):
-    """Between which ends a capacity lies, in nats, and whether it is above 0."""
-
-    lower: float
-    upper: float
-    positive: bool
-
-
-def _anytime_interval(table: Integers, alpha: float, P: Floats | None) -> _ProvedInterval:
-    """Where the capacity, or I(P; W), lies at all times; each end has half of α."""
-    threshold = region.joint_threshold(table, alpha / 2)
-    lower = region.lower_end(table, threshold, P)
-    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2), P)
-    return _ProvedInterval(lower, upper, lower > 0.0 or region.excludes_zero(table, threshold))
-
-
-def _channel_estimate(
-    content: LabelledCounts, found: CapacityAtCounts, proved: _ProvedInterval, paper: Interval, alpha: float
 ) -> ChannelEstimate:
-    table = content.counts
-    n_inputs, n_outputs = table.shape
-    ceiling = math.log2(min(table.shape))
-    capacity = min(found.capacity, ceiling)
-    lower, upper = proved.lower / NATS_PER_BIT, proved.upper / NATS_PER_BIT
-    approximate = approximate_interval(found, alpha)
-    return ChannelEstimate(
+    """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
+    half = 0.5 * (alpha if recorded is None else SAFETY * alpha)  # of each anytime end
+    threshold = region.joint_threshold(table, half)
+    lower = region.lower_end(table, threshold, P)
+    upper = region.upper_end(table, region.row_thresholds(table, half), P)
+    positive = lower > 0.0 or region.excludes_zero(table, threshold)
+    part_done()
+    if recorded is not None:
+        low, high = recorded.interval(content.name, (1.0 - SAFETY) * alpha)
+        lower, upper, positive = max(low, lower), min(high, upper), low > 0.0 or positive
+    part_done()
+    n_inputs, n_outputs = content.counts.shape
+    ceiling = math.log2(min(n_inputs, n_outputs))
+    capacity = min(at_counts.capacity, ceiling)
+    withheld = why_withheld(at_counts)
+    rough = None if withheld else approximate_interval(at_counts, alpha)
+    known = ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
         n_outputs=n_outputs,
-        senses=int(table.sum()),
+        senses=int(content.counts.sum()),
         capacity=capacity,
         # the estimate is never outside: it is biased upwards, and an interval may be widened
-        lower=min(lower, capacity),
-        upper=max(min(upper, ceiling), capacity),
-        positive=proved.positive,
-        corrected=None if approximate.withheld else approximate.value,
-        asymptotic=None
-        if approximate.withheld
-        else Asymptotic(approximate.value, approximate.lower, approximate.upper if found.complete else ceiling),
-        withheld=approximate.withheld,
-        paper=paper,
+        lower=min(lower / NATS_PER_BIT, capacity),
+        upper=max(min(upper / NATS_PER_BIT, ceiling), capacity),
+        positive=positive,
+        corrected=rough.capacity if rough else None,
+        asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
+        withheld=withheld,
+        paper=deviation_interval(at_counts.value, table, alpha, functional_for(None if P is None else P.tolist())),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,
-        counts=tuple(map(tuple, table.tolist())),
+        counts=tuple(map(tuple, content.counts.tolist())),
+    )
+    part_done()
+    return known
+
+
+def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
+    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
+    leader = leading(standings)
+    ends = recorded.leads(leader.name, delta)
+    return tuple(
+        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
+        for rival in standings
+        if rival is not leader
     )

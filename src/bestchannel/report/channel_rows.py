@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from unicodedata import east_asian_width
 
 from bestchannel.intervals import ChannelEstimate
-from bestchannel.intervals.proved_order import Rank
+from bestchannel.intervals.verdict import Rank
 from bestchannel.report.markup import Html, Sortable, joined, lone, shown, table, tag
 from bestchannel.report.plot import Axis, bottom_axis, letters, picture
 from bestchannel.report.summary import Measured
