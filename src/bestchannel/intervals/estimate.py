@@ -31,8 +31,8 @@ from bestchannel.intervals.plug_in import (
     Interval,
     approximate_interval,
     capacities_at_counts,
-    deviation_interval,
     functional_for,
+    proposition_1,
     why_withheld,
 )
 from bestchannel.intervals.verdict import (
@@ -63,14 +63,13 @@ SMALLEST_DELTA = 1e-300
 
 @dataclass(frozen=True)
 class ChannelEstimate:
-    """What the counts say of one channel, in bits.
+    """What the counts say of one channel, in bits; of I(P; W) in place of the capacity at a fixed input distribution P.
 
     `capacity` is the plug-in estimate from the inputs that were sensed, `corrected` the same less its bias, or None
-    where that is not known. lower <= C <= upper is proved. `asymptotic` is not; it is None where it was never measured
-    how often such an interval is right, and `withheld` says why. `paper` is the interval of [EBWGW24, Prop. 1], proved
-    for counts fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows
-    and columns of the `counts`. Where the outputs were measured values, `binning` is how they were cut, and all this is
-    about the channel to the bins. At a fixed input distribution P all this is about I(P; W) in place of the capacity.
+    where that is not known. lower <= C <= upper is proved, and `positive` says that C > 0 is. `asymptotic` is not
+    proved; it is None where it was never measured how often such an interval is right, and `withheld` says why. `paper`
+    is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `inputs` and `outputs` label the rows and
+    columns of the `counts`; where outputs were measured values, `binning` is how they were cut into these bins.
     """
 
     name: str
@@ -122,14 +121,12 @@ class Estimate(Shown):
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
         The leader's capacity less each rival's, in bits; all lower ends are above -ε exactly when the verdict is
-        decided. In a fixed design each lower end has the error δ of the verdict, and the upper ends hold with the
-        intervals.
+        decided. In a fixed design each lower end has the error δ of the verdict, and the upper ends those of intervals.
     checks
-        What the order of the senses says against channels being one and the same throughout, and memoryless:
+        What the order of the senses says against channels that are one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
     design
-        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, "adaptive" where
-        they hold however the senses were chosen.
+        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, else "adaptive".
     shuffles
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
@@ -178,29 +175,24 @@ class Estimate(Shown):
     @property
     def guarantee(self) -> str:
         """What is promised of all intervals and of the verdict, and on which conditions."""
-        one = len(self.channels) == 1
-        value = criterion(self.input_distribution)
+        one, value = len(self.channels) == 1, criterion(self.input_distribution)
         values = "all capacities" if self.input_distribution is None else f"all values of {value}"
         between = f"the {value} is between its lower" if one else f"{values} are between their lower"
         words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
             right = "" if one else ", and the verdict is right"
-            words, proof = f"{words}{right}, at all times and however the senses were chosen", "estimate"
+            supposed, proof = "at all times and however the senses were chosen", "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
             right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
-            words = f"{words}{right}, if senses are independent and nobody chose their numbers by looking at outputs"
+            supposed = "if senses are independent and nobody chose their numbers by looking at outputs"
             proof = "recorded-counts"
-        words = f"{words} [bestchannel explain {proof}]"
         bins = (channel.binning.condition for channel in self.channels if channel.binning)
-        return conditional(words, self.inferred_outputs, bins)
+        return conditional(f"{words}{right}, {supposed} [bestchannel explain {proof}]", self.inferred_outputs, bins)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
-        for channel in self.channels:
-            if channel.name == name:
-                return channel
-        raise KeyError(name)
+        return {channel.name: channel for channel in self.channels}[name]
 
     def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: senses, capacity, and both intervals, in bits.
@@ -208,8 +200,8 @@ class Estimate(Shown):
         Returns
         -------
         pandas.DataFrame
-            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not, and
-            are missing (NaN) where they are withheld.
+            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not
+            (NaN where they are withheld).
 
         Raises
         ------
@@ -269,8 +261,8 @@ def estimate(
     outputs
         The outputs that every channel can give, seen or not, where counts have labels.
     inferred_outputs
-        That the outputs are only those that happened to be seen, which the guarantee then says too; so it is anyway
-        where labelled rows are counted without `outputs`.
+        That the outputs are only those that happened to be seen, as the guarantee then says; so it is anyway where
+        labelled rows are counted without `outputs`.
     checks
         Whether to look, where the order of the senses is known, for channels that drift or remember.
     columns
@@ -418,7 +410,7 @@ def _channel_estimate(
         corrected=rough.capacity if rough else None,
         asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
         withheld=withheld,
-        paper=deviation_interval(at_counts.value, table, alpha, functional_for(None if P is None else P.tolist())),
+        paper=proposition_1(table, alpha, functional_for(None if P is None else P.tolist()), at_counts.value),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,

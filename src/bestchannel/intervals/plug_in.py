@@ -11,7 +11,7 @@ docs/theory/intervals.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -123,15 +123,8 @@ def _stacks(counts: Mapping[int, Integers]) -> Iterator[tuple[list[int], Floats]
             yield channels, empirical(np.stack([counts[channel] for channel in channels]))
 
 
-def proposition_1(counts: Integers, alpha: float, functional: Functional) -> Interval:
-    """Where C(W) lies with probability 1 - alpha, in bits: Ĉ ± ε(n, α) [EBWGW24, Prop. 1]."""
-    if counts.sum(axis=1).min() == 0:
-        return Interval(0.0, math.log2(min(counts.shape)))
-    return deviation_interval(plug_in({0: counts}, functional)[0], counts, alpha, functional)
-
-
-def deviation_interval(value: Interval, counts: Integers, alpha: float, functional: Functional) -> Interval:
-    """Ĉ ± ε(n, α) around a plug-in value that is known, between 0 and log min(n_inputs, n_outputs), in bits.
+def proposition_1(counts: Integers, alpha: float, functional: Functional, value: Interval | None = None) -> Interval:
+    """Where C(W) lies with probability 1 - alpha, in bits: Ĉ ± ε(n, α) [EBWGW24, Prop. 1]; `value` is Ĉ, if known.
 
     The proof requires as many senses of each input; n is |X| times the smallest number, as if the others had not been
     sensed more often, which only widens the interval.
@@ -141,6 +134,7 @@ def deviation_interval(value: Interval, counts: Integers, alpha: float, function
     fewest = int(counts.sum(axis=1).min())
     if ceiling == 0.0 or fewest == 0:
         return Interval(0.0, ceiling)
+    value = value or plug_in({0: counts}, functional)[0]
     margin = float(functional.rate(n_inputs, n_outputs).clipped_deviation(n_inputs * fewest, alpha)) / NATS_PER_BIT
     return Interval(max(value.lower - margin, 0.0), min(value.upper + margin, ceiling))
 
@@ -149,7 +143,7 @@ def deviation_interval(value: Interval, counts: Integers, alpha: float, function
 class CapacityAtCounts:
     """Ĉ = C(Ŵ) of one channel, from the inputs that were sensed: its certified ends in bits, and the input P there.
 
-    `n` are the counts [x, y] of these inputs; `complete` says that they are all. With `fixed_input` all is about
+    `n` are the counts [x, y] of these inputs, and `complete` says that they are all. With `fixed_input` all is about
     I(P; W), which is at least the mass of the sensed inputs times the information at P of these alone.
     """
 
@@ -216,13 +210,13 @@ def approximate_interval(at_counts: CapacityAtCounts, alpha: float) -> Asymptoti
     if min(at_counts.n.shape) < 2:
         return Asymptotic(0.0, 0.0, 0.0)
     ceiling = math.log2(min(at_counts.n.shape))
-    matched = _Matched.to(at_counts)
+    capacity_at = _matched(at_counts)
     z = -NormalDist().inv_cdf(max(alpha / 2.0, 1e-300))
     # Student's quantile for a mean and a deviation from so many simulations, to first order beyond the normal
     z = (z + z * (z * z + 1.0) / (4.0 * (SIMULATIONS - 1))) * math.sqrt(1.0 + 1.0 / SIMULATIONS)
-    value = min(max(matched.capacity_at(0.0), 0.0), ceiling)
-    lower = min(matched.capacity_at(z), _capacity_with_unseen(at_counts, alpha), value)
-    return Asymptotic(value, max(lower, 0.0), min(max(matched.capacity_at(-z), value), ceiling))
+    value = min(max(capacity_at(0.0), 0.0), ceiling)
+    lower = min(capacity_at(z), _capacity_with_unseen(at_counts, alpha), value)
+    return Asymptotic(value, max(lower, 0.0), min(max(capacity_at(-z), value), ceiling))
 
 
 def why_withheld(at_counts: CapacityAtCounts) -> str | None:
@@ -241,39 +235,33 @@ def why_withheld(at_counts: CapacityAtCounts) -> str | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _Matched:
-    """The plug-in value that was observed, and at every place of the path its mean, deviation and bias, in bits."""
+def _matched(at_counts: CapacityAtCounts) -> Callable[[float], float]:
+    """The capacity, in bits, at which mean + z deviation of Ĉ is what was observed; 0 or infinite beyond the path.
 
-    observed: float
-    mean: Floats
-    deviation: Floats
-    bias: Floats
+    Simulated with the senses of each input; the draws are fixed, so that equal counts are answered alike.
+    """
+    N, observed = at_counts.n.sum(axis=1).astype(np.int64), at_counts.capacity
+    V = _channels_like(at_counts.n, at_counts.P)
+    at = capacities(V, tol=1e-6, workers=1)
+    draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
+    values = capacities(draws, tol=1e-5, workers=1).value
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
+    # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
+    linear = np.einsum("sx,isxy,sxy->is", at.input, draws - V, density)
+    bias = (values - linear).mean(axis=0) - at.value
+    mean, deviation = at.value + bias, values.std(axis=0, ddof=1)
 
-    @staticmethod
-    def to(at_counts: CapacityAtCounts) -> _Matched:
-        """Simulated with the senses of each input; the draws are fixed, so that equal counts are answered alike."""
-        N = at_counts.n.sum(axis=1).astype(np.int64)
-        V = _channels_like(at_counts.n, at_counts.P)
-        at = capacities(V, tol=1e-6, workers=1)
-        draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
-        values = capacities(draws, tol=1e-5, workers=1).value
-        with np.errstate(divide="ignore", invalid="ignore"):
-            density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
-        # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
-        linear = np.einsum("sx,isxy,sxy->is", at.input, draws - V, density)
-        bias = (values - linear).mean(axis=0) - at.value
-        return _Matched(at_counts.capacity, at.value + bias, values.std(axis=0, ddof=1), bias)
-
-    def capacity_at(self, z: float) -> float:
-        """The capacity at which mean + z deviation is what was observed; 0 or infinite beyond the path."""
-        heights = np.maximum.accumulate(self.mean + z * self.deviation)
-        if self.observed <= heights[0]:
+    def capacity_at(z: float) -> float:
+        heights = np.maximum.accumulate(mean + z * deviation)
+        if observed <= heights[0]:
             return 0.0
-        if self.observed > heights[-1]:
+        if observed > heights[-1]:
             return math.inf
-        deviation, bias = (float(np.interp(self.observed, heights, v)) for v in (self.deviation, self.bias))
-        return self.observed - z * deviation - bias
+        scatter, too_much = (float(np.interp(observed, heights, v)) for v in (deviation, bias))
+        return observed - z * scatter - too_much
+
+    return capacity_at
 
 
 def _channels_like(n: Floats, P: Floats) -> Floats:

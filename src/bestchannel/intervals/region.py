@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 
-SMOOTHING = (0.5, 0.1)
-"""Counts added to each cell of the rows on which the bets of the lower end are placed; the better is taken."""
-
-WEIGHTS_OF_A_GRID = 25
+SMOOTHING, WEIGHTS = (0.5, 0.1), 25
+"""Counts added to each cell of the rows on which the bets of the lower end are placed, and weights of bets; the best
+of all is taken."""
 
 CUTS, MOST_IDLE = 16, 3
 """How often the output distribution is changed, at most, and how often in a row for next to nothing."""
@@ -106,16 +105,14 @@ def lower_end(counts: Integers, threshold: float, P: Floats | None = None) -> fl
 
 def _best_bet(n: Floats, threshold: float, smoothing: float, fixed: Floats | None) -> float:
     """The best bound that bets on rows smoothed by so much give, over weights and two input distributions or one."""
-    N = n.sum(axis=1)
     W = (n + smoothing) / (n + smoothing).sum(axis=1, keepdims=True)
     P = _best_input(W) if fixed is None else fixed
     # near Ĉ the bound is Ĉ - s v/2 - threshold/s with v the variance of Ĉ, best at this weight
-    center = math.sqrt(2.0 * threshold / max(float(P**2 @ (_variances(W, P @ W) / N)), 1e-300))
-    best, weight, hardest = _best_weight(n, W, P, threshold, np.geomspace(center / 30, center * 30, WEIGHTS_OF_A_GRID))
+    center = math.sqrt(2.0 * threshold / max(float(P**2 @ (_variances(W, P @ W) / n.sum(axis=1))), 1e-300))
+    best, weight, hardest = _best_weight(n, W, P, threshold, np.geomspace(center / 30, center * 30, WEIGHTS))
     # the rows that the bets are hardest to tell from W have an optimal input of their own
     P = _best_input(hardest) if fixed is None else fixed
-    again, _, _ = _best_weight(n, W, P, threshold, np.geomspace(weight / 2, weight * 2, WEIGHTS_OF_A_GRID))
-    return max(best, again)
+    return max(best, _best_weight(n, W, P, threshold, np.geomspace(weight / 2, weight * 2, WEIGHTS))[0])
 
 
 def _best_input(W: Floats) -> Floats:
@@ -165,23 +162,15 @@ def cell_intervals(W: Floats, radius: Floats) -> tuple[Floats, Floats]:
     D(W_x || w) is at least that of "y or not y" (data processing), so all rows w within the radius have their cells in
     these intervals. By bisection, the ends on the outer side.
     """
-    ends = []
-    for outer in (np.zeros_like(W), np.ones_like(W)):
-        inner = W.copy()
-        for _ in range(60):
-            middle = 0.5 * (inner + outer)
-            inside = _binary_divergence(W, middle) <= radius[:, None]
-            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-        ends.append(outer)
-    return ends[0], ends[1]
-
-
-def _binary_divergence(p: Floats, q: Floats) -> Floats:
-    """d(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q))."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        yes = np.where(p > 0.0, p * np.log(p / q), 0.0)
-        no = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
-    return yes + no
+    inner, outer = np.stack([W, W]), np.stack([np.zeros_like(W), np.ones_like(W)])
+    for _ in range(60):
+        w = 0.5 * (inner + outer)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            yes = np.where(W > 0.0, W * np.log(W / w), 0.0)
+            no = np.where(W < 1.0, (1.0 - W) * np.log((1.0 - W) / (1.0 - w)), 0.0)
+        inside = yes + no <= radius[:, None]
+        inner, outer = np.where(inside, w, inner), np.where(inside, outer, w)
+    return outer[0], outer[1]
 
 
 def _of_two_outputs(low: Floats, high: Floats) -> float:
@@ -196,18 +185,13 @@ def _of_two_outputs(low: Floats, high: Floats) -> float:
     return float(capacities(corners, tol=1e-9, workers=1).upper.max()) * NATS_PER_BIT
 
 
-@dataclass(frozen=True)
-class RowRegions:
+class RowRegions(NamedTuple):
     """Empirical rows, the intervals of their cells, and how far in divergence the true rows may be."""
 
     W: Floats
     low: Floats
     high: Floats
     radius: Floats
-
-    def some(self, first: int, last: int) -> RowRegions:
-        """The rows from first to last - 1."""
-        return RowRegions(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
 
 
 def _of_rows(rows: RowRegions, P: Floats | None) -> float:
@@ -242,26 +226,22 @@ def _of_rows(rows: RowRegions, P: Floats | None) -> float:
 def worst_rows(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
     """For every x a bound of the largest D(w || Q) within the radius, and a row near it."""
     step = max(1, LETTERS_AT_ONCE // (len(MULTIPLIERS) * len(Q)))
-    parts = [_worst_of_some(rows.some(x, x + step), Q) for x in range(0, len(rows.W), step)]
-    return np.concatenate([bounds for bounds, _ in parts]), np.concatenate([near for _, near in parts])
+    some = [RowRegions(*(part[x : x + step] for part in rows)) for x in range(0, len(rows.W), step)]
+    bounds, near = zip(*(_worst_of_some(part, Q) for part in some), strict=True)
+    return np.concatenate(bounds), np.concatenate(near)
 
 
 def _worst_of_some(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
-    x = np.arange(len(rows.W))
-    coarse = MULTIPLIERS[:, None] * _typical_multiplier(rows, Q)
+    x, W = np.arange(len(rows.W)), rows.W + 1e-3 * Q
+    V = _variances(W / W.sum(axis=1, keepdims=True), Q)
+    # √(V_x / 2r) is the best μ where D(w || Q) is linear in w with variance V_x
+    coarse = MULTIPLIERS[:, None] * np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
     first = _dual(rows, Q, coarse)[0]
     finer = FINER[:, None] * coarse[first.argmin(axis=0), x]
     second, near = _dual(rows, Q, finer)
     best = second.argmin(axis=0)
     row = np.maximum(near[best, x], 1e-12)
     return np.minimum(first.min(axis=0), second[best, x]), row / row.sum(axis=1, keepdims=True)
-
-
-def _typical_multiplier(rows: RowRegions, Q: Floats) -> Floats:
-    """√(V_x / 2r), the best μ where D(w || Q) is linear in w with variance V_x; shape (n_inputs,)."""
-    W = rows.W + 1e-3 * Q
-    V = _variances(W / W.sum(axis=1, keepdims=True), Q)
-    return np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
 
 
 def _dual(rows: RowRegions, Q: Floats, mu: Floats) -> tuple[Floats, Floats]:
