@@ -353,7 +353,7 @@ def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Ma
 
 def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:
     """P over the inputs of every channel, or None for capacities."""
-    functional = functional_for(input_distribution)
+    functional = None if input_distribution is None else functional_for(input_distribution)
     if not isinstance(functional, InformationAt):
         return None
     P = distribution(functional.P, len(functional.P), "the fixed input distribution")
