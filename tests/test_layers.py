@@ -21,6 +21,7 @@ LAYERS = [
         "display",
         "progress",
         "promises",
+        "record",
         "release",
     },
     {"information", "channels", "capacity"},
