@@ -7,16 +7,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
+from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals.verdict import one_digit
-from bestchannel.policies import ChannelLabels, Identification, Status
+from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
-from bestchannel.report.sound_record import require_sound
 from bestchannel.report.wording import brief, named, several
 from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
 
@@ -156,7 +157,7 @@ def summarise(result: Identification | Estimate) -> Summary:
 
 
 def _of_record(result: Identification) -> Summary:
-    require_sound(result)
+    require_consistent(result)
     steps, tables = result.audit.steps, told_counts(result)
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
     estimates = anytime_estimates(result, tables)
@@ -181,6 +182,53 @@ def _of_record(result: Identification) -> Summary:
         cost=result.cost,
         proved_so_far=result.proved_so_far,
     )
+
+
+MOST = 10**30
+"""More senses than any record that 64-bit counts can hold."""
+
+
+def require_consistent(result: Identification) -> None:
+    """Raise `InputError` where a record contradicts itself or has numbers that cannot be; the schema has the rest."""
+    nearly, steps = result.nearly_best, result.audit.steps
+    right = {
+        "decided": result.decided == (result.best is not None),
+        "senses": 0 <= result.senses <= MOST,
+        "rounds": 0 <= result.rounds <= MOST,
+        "delta": 0.0 < result.delta < 1.0,
+        "epsilon": result.epsilon >= 0.0,
+        "cost": result.cost is None or result.cost >= 0.0,
+        "nearly_best": nearly is None or nearly.within_bits >= 0.0,
+    }
+    if wrong := [key for key, is_right in right.items() if not is_right]:
+        raise InputError(f"{wrong[0]} of the record cannot be right; it is {str(getattr(result, wrong[0]))[:80]!r}")
+    names = {str(labels.key) for labels in result.audit.channels}
+    if len(names) < len(result.audit.channels):
+        raise InputError("the record must have channels whose names differ")
+    named = {*map(str, result.candidates), *([str(result.best)] if result.decided else [])}
+    if (named | ({str(nearly.channel)} if nearly else set())) - names:
+        raise InputError("the record names a best channel, or a candidate, that is none of its channels")
+    for step in steps:
+        _require_consistent_step(step, result.audit.channels)
+    told = sum(int(row) for step in steps for table in step.counts.values() for row in table.sum(axis=1))
+    if told != result.senses:
+        raise InputError(
+            f"the record contradicts itself: its senses are said to be {result.senses}, and its counts add up to {told}"
+        )
+    totals = [0, *(step.status.senses for step in steps), result.senses]
+    if any(later < earlier for earlier, later in pairwise(totals)):
+        raise InputError("the record contradicts itself: its senses must grow from step to step")
+
+
+def _require_consistent_step(step: Step, channels: Sequence[ChannelLabels]) -> None:
+    where, status = f"step {str(step.request.number)[:20]} of the record", step.status
+    for channel, table in step.counts.items():
+        if table.shape != channels[channel].alphabet or table.min() < 0:
+            size = " x ".join(map(str, channels[channel].alphabet))
+            raise InputError(f"{where} must have {size} counts >= 0 of channel {str(channels[channel].key)!r}")
+    numbers = (step.request.number, status.senses, status.requests, status.rounds, status.next_senses)
+    if not all(0 <= number <= MOST for number in (*numbers, status.more_senses or 0)):
+        raise InputError(f"{where} has a status that cannot be right")
 
 
 def _of_counts(estimate: Estimate) -> Summary:
