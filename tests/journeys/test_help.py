@@ -23,7 +23,11 @@ def test_help_of_the_program_loads_no_verb():
     script = "import sys; from bestchannel.cli import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
     text = subprocess.check_output([sys.executable, "-c", script], text=True)
     assert all(summary.split()[0] in text for _, summary in VERBS.values())
-    assert not [name for name in text.split() if name.startswith("bestchannel.cli.") and name.split(".")[2] not in ("terminal", "verbs")]
+    assert not [
+        name
+        for name in text.split()
+        if name.startswith("bestchannel.cli.") and name.split(".")[2] not in ("terminal", "verbs")
+    ]
 
 
 @pytest.mark.parametrize("verb", ["", *VERBS, *RUN_VERBS])
