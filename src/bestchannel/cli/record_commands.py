@@ -134,14 +134,14 @@ def _of_counts(
     warnings: tuple[str, ...] | None = None,
 ) -> Drawn:
     """The page of an estimate from counts, with the warnings of their order, or with those that were kept."""
-    from bestchannel.report.page import counts_page
+    from bestchannel.report.page import page
 
     with terminal.progress("estimate") as progress:
         result = estimate(counts, **promised, progress=progress)
     if warnings is None:
         warnings = tuple(result.checks.warnings) if result.checks else ()
     with terminal.progress("drawing the report"):
-        shown = counts_page(result, origin=replace(about, source="counts", warnings=warnings))
+        shown = page(result, origin=replace(about, source="counts", warnings=warnings))
     senses = sum(channel.senses for channel in result.channels)
     return shown, {"best": result.best, "decided": result.decided, "senses": senses}
 

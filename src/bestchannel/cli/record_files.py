@@ -33,8 +33,8 @@ def record_of(path: Path) -> tuple[Any, Provenance] | None:
             return None
         data = read_bytes(path)
         if head.startswith(HTML):
+            from bestchannel.report.page import record_in  # deferred, as all that few files need
             from bestchannel.report.provenance import Provenance
-            from bestchannel.report.record_inside import record_in  # deferred, as all that few files need
 
             return record_in(data), Provenance()
         if b'"audit"' in data:  # counts are not parsed here, but where they are read
@@ -80,8 +80,7 @@ def _of_source(document: Mapping[str, Any]) -> Provenance:
 
 def sensed_counts(document: Any) -> dict[str, LabelledCounts]:
     """The counts in a record, with their labels."""
-    from bestchannel.runs.results import from_document
-    from bestchannel.runs.sensed_channels import MOST_COUNTS, told_counts
+    from bestchannel.runs.results import MOST_COUNTS, from_document, told_counts
 
     result = from_document(document)
     counts = {}

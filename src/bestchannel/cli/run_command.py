@@ -16,9 +16,15 @@ from bestchannel.cli.identify_command import ChosenPolicy, carry_on, checks_of, 
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
-from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
-from bestchannel.runs.results import channel_documents, nearly_best_document
+from bestchannel.runs.laboratory_files import (
+    AnswerSheet,
+    answered_inputs,
+    blank_sheet,
+    read_alphabets,
+    read_sheet,
+    request_rows,
+)
+from bestchannel.runs.results import as_document
 
 MOST_NAMED = 12
 
@@ -232,22 +238,17 @@ def _size(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
 def _show_status(run: runs.Run, json: bool) -> None:
     with terminal.progress("estimating capacities"):
         result, request = run.outcome(), run.ask()
-        channels = channel_documents(result)
+        record = as_document(result)
     document = {
         "state": run.state,
         "request": None if request is None else request.number,
         "senses": run.history.senses,
-        "best": None if result.best is None else str(result.best),
-        "candidates": [str(key) for key in result.candidates],
-        "nearly_best": nearly_best_document(result),
-        "cost": result.cost,
-        "channels": channels,
-        "policy": result.policy,
+        **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
         "max_senses": run.history.max_senses,
         "missing": request_rows(run.missing(), run.settings.parties),
         "title": run.settings.title,
     }
-    terminal.answer(document, lambda: _say_status(run, result, request, channels), json=json)
+    terminal.answer(document, lambda: _say_status(run, result, request, record["channels"]), json=json)
 
 
 def _say_status(

@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import UNSET, to_builtins
+from msgspec.json import decode
+
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.promises import several
+from bestchannel.record import RunChannel, RunRecord
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
@@ -19,20 +23,6 @@ LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 RECORDED = "recorded"
 """Under which a source says how many senses of each input of each channel it has, where they are limited."""
 
-
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "channels": (list,),
-    "policy": (str,),
-    "delta": (float, int),
-    "epsilon": (float, int),
-    "options": (dict,),
-    "source": (dict,),
-    "inferred_outputs": (bool,),
-}
-"""What the settings of a run are in its file."""
-
-WISHES: Mapping[str, type] = {"title": str, "note": str, "largest_request": int}
-"""What may be there too."""
 
 LONGEST_TITLE, LONGEST_NOTE = 200, 4000
 
@@ -102,32 +92,41 @@ class Settings:
 
     def text(self) -> str:
         """The settings as JSON."""
-        channels = [{"key": _key(labels), **labels.letters()} for labels in self.parties]
-        content = {
-            "channels": channels,
-            "policy": self.policy,
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "options": dict(self.options),
-            "source": dict(self.source),
-            "inferred_outputs": self.inferred_outputs,
-        }
-        wishes = {key: getattr(self, key) for key in WISHES if getattr(self, key)}
-        return json.dumps(content | wishes, allow_nan=False)
+        wishes = {key: getattr(self, key) or UNSET for key in ("title", "note", "largest_request")}
+        record = RunRecord(
+            channels=tuple(
+                RunChannel(key=_key(p), inputs=p.inputs, outputs=p.outputs, condition=p.condition) for p in self.parties
+            ),
+            policy=self.policy,
+            delta=self.delta,
+            epsilon=self.epsilon,
+            options=dict(self.options),
+            source=dict(self.source),
+            inferred_outputs=self.inferred_outputs,
+            **wishes,
+        )
+        return json.dumps(to_builtins(record), allow_nan=False)
 
     @staticmethod
     def parse(text: str) -> Settings:
         """The settings that `text` wrote, or an `InputError`."""
         try:
-            content = json.loads(text)
-            _require_types(content)
-            return Settings(
-                tuple(_labels(channel) for channel in content["channels"]),
-                *(content[key] for key in TYPES if key != "channels"),
-                **{key: content[key] for key in WISHES if key in content},
-            )
+            record = decode(text, type=RunRecord)
+            _require_whole(record)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
+        return Settings(
+            tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in record.channels),
+            record.policy,
+            record.delta,
+            record.epsilon,
+            record.options,
+            record.source,
+            record.inferred_outputs,
+            record.title or "",
+            record.note or "",
+            record.largest_request or None,
+        )
 
     def refuse_other(self, other: Settings) -> None:
         """Refuse settings that are not these: a run answers one question."""
@@ -154,29 +153,12 @@ def _supply(source: Mapping[str, Any]) -> Supply:
     return Supply(each=None if recorded is None else tuple(map(tuple, recorded)))
 
 
-def _require_types(content: Any) -> None:
-    for key, types in TYPES.items():
-        if type(content[key]) not in types:
-            raise ValueError(f"{key} must be {' or '.join(kind.__name__ for kind in types)}")
-    for key, kind in WISHES.items():
-        if key in content and (type(content[key]) is not kind or not content[key]):
-            raise ValueError(f"{key} must be {kind.__name__}")
-    if not isinstance(content["source"]["kind"], str):
+def _require_whole(record: RunRecord) -> None:
+    if not isinstance(record.source["kind"], str):
         raise ValueError("the kind of the source must be a text")
-    names = [channel["key"] for channel in content["channels"]]
-    if not names or not {str, int}.issuperset(map(type, names)) or len(set(names)) < len(names):
-        raise ValueError("the channels must have names, each its own")
-    _supply(content["source"]).refuse_other(
-        [(len(each["inputs"]), len(each["outputs"])) for each in content["channels"]]
-    )
-
-
-def _labels(channel: Mapping[str, Any]) -> ChannelLabels:
-    """A channel of the file, whose letters must be texts."""
-    for side in (channel["inputs"], channel["outputs"]):
-        if not isinstance(side, list) or not side or not all(isinstance(letter, str) for letter in side):
-            raise ValueError("a channel must have inputs and outputs, as texts")
-    return ChannelLabels.with_letters(channel["key"], channel)
+    if len({channel.key for channel in record.channels}) < len(record.channels):
+        raise ValueError("no two channels may have the same name")
+    _supply(record.source).refuse_other([(len(c.inputs), len(c.outputs)) for c in record.channels])
 
 
 def _key(labels: ChannelLabels) -> int | str:
