@@ -29,7 +29,7 @@ from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
 from bestchannel.service.leases import ForbiddenError, GoneError
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
+from bestchannel.service.messages import LoginForm, Refusal, RefusedError, RunStatus, encoded, parsed
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
 
@@ -237,9 +237,7 @@ def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, Refusal) if kind is not None})
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     known = dict(zip(kinds, schemas, strict=True))
-    for schema in components.values():
-        if "additionalProperties" not in schema:  # an answer, which has all its fields
-            schema["required"] = list(schema["properties"])
+    components["RunStatus"]["required"] = list(RunStatus.__struct_fields__)  # defaults are for where it is made
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known)
