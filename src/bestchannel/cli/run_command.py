@@ -17,8 +17,14 @@ from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_wh
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
-from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
+from bestchannel.runs.laboratory_files import (
+    AnswerSheet,
+    answered_inputs,
+    blank_sheet,
+    read_alphabets,
+    read_sheet,
+    request_rows,
+)
 from bestchannel.runs.results import as_document
 
 MOST_NAMED = 12

@@ -6,6 +6,7 @@ import numpy as np
 
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Audit, ChannelLabels, Identification
+from bestchannel.questions import Best
 from bestchannel.report.summary import Measured, Summary, best_first
 
 
@@ -24,7 +25,7 @@ def counts_summary(found: Estimate) -> Summary:
         rounds=0,
         policy="",
         delta=found.delta,
-        epsilon=found.epsilon,
+        question=Best(found.epsilon),
         guarantee=found.guarantee,
         candidates=found.verdict.candidates,
         audit=Audit(

@@ -14,7 +14,7 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.policies import Identification, Status
 from bestchannel.report.sound_record import require_sound
-from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
+from bestchannel.runs.results import anytime_estimates, told_counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from bestchannel.counts.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.runs.alphabets import channel_labels
+from bestchannel.runs.laboratory_files import channel_labels
 from bestchannel.runs.run import OPEN
 from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
 from bestchannel.service.ledger import Labels, Lease, Sensor
