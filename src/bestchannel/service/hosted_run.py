@@ -55,14 +55,14 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question that is answered in the run's own thread."""
+class Job:
+    """Something to do in the run's own thread, and who waits for it."""
 
-    question: Callable[[LaboratoryRun], Any]
+    work: Callable[[LaboratoryRun], Any]
     answer: Future[Any]
 
 
-Task = Offered | Asked | None  # what the thread is given; None ends it
+Task = Offered | Job | None  # what the thread is given; None ends it
 
 
 def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
@@ -143,13 +143,13 @@ class HostedRun:
         self._put(offered)
         return offered.answer
 
-    def ask(self, question: Callable[[LaboratoryRun], T]) -> Future[T]:
-        """The answer of a function that is called in the run's own thread."""
-        asked = Asked(question, Future())
-        self._put(asked)
-        return asked.answer
+    def do(self, work: Callable[[LaboratoryRun], T]) -> Future[T]:
+        """What the work comes to, done in the run's own thread."""
+        job = Job(work, Future())
+        self._put(job)
+        return job.answer
 
-    def _put(self, task: Offered | Asked) -> None:
+    def _put(self, task: Offered | Job) -> None:
         self._tasks.put(task)
         if self._closed:  # perhaps after `stop` has looked for the last time
             self._turn_away()
@@ -268,9 +268,9 @@ class HostedRun:
             for task in batch:
                 if task is None:
                     return
-                if isinstance(task, Asked):
+                if isinstance(task, Job):
                     try:
-                        task.answer.set_result(task.question(run))
+                        task.answer.set_result(task.work(run))
                     except BaseException as error:
                         task.answer.set_exception(error)
                     self._stand(run)

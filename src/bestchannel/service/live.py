@@ -174,7 +174,7 @@ class Live:
         hosted = self._folder.hosted.get(run)
         if hosted is None:
             return await self._reports.draw(None, live_report, self._folder.path(run))
-        packed, packing = await asyncio.wrap_future(hosted.ask(partial(_packed, hosted.path)))
+        packed, packing = await asyncio.wrap_future(hosted.do(partial(_packed, hosted.path)))
         report, drawing = await self._reports.draw(None, live_report, packed)
         return report, packing + drawing
 
