@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 import msgspec
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -36,14 +35,14 @@ from bestchannel.service.pages import again_page
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
 FORM, EVENTS = "application/x-www-form-urlencoded", "text/event-stream"
 SECURITY = {  # headers of every answer, unless it has others
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cache-control": b"no-store",
 }
 STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
 """Of what the library refuses, first match first."""
@@ -128,9 +127,7 @@ class Application:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 self._metrics.responses[str(status)] += 1
-                headers = MutableHeaders(scope=message)
-                for key, value in SECURITY.items():
-                    headers.setdefault(key, value)
+                message["headers"] = list((SECURITY | dict(message["headers"])).items())
             if not call.closed():
                 await send(message)
 
