@@ -144,7 +144,7 @@ def result_of(document: object) -> Result:
     """The result in a document that JSON could hold, or an `InputError` that says why there is none."""
     try:
         return msgspec.convert(document, Result)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
         raise InputError(
             f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error})"
         ) from None

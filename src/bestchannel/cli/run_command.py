@@ -38,12 +38,7 @@ Number = Annotated[
     int | None, typer.Option("--request", help="The request that the file answers, unless the file says it.")
 ]
 
-verbs = typer.Typer(
-    cls=terminal.Verbs,
-    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
-    no_args_is_help=True,
-    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
-)
+verbs = typer.Typer(cls=terminal.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
 
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
