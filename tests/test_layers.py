@@ -21,12 +21,11 @@ LAYERS = [
         "display",
         "progress",
         "promises",
-        "record",
         "release",
     },
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
-    {"policies", "lower_bound"},
+    {"questions", "record", "policies", "lower_bound"},
     {"sensing", "runs", "study", "paper", "drawing", "testing", "verification"},
     {"report", "service", "cli"},
 ]

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bestchannel.errors import InputError
+from bestchannel.questions import AnyQuestion
 
 LARGEST = 1e100
 """No number may be larger, so that products of some of them can still be computed with."""
@@ -107,6 +108,7 @@ class Result(Struct, frozen=True, kw_only=True):
     delta: Number
     epsilon: Number
     guarantee: str
+    question: AnyQuestion | msgspec.UnsetType = msgspec.UNSET  # left out where the best within epsilon is asked for
     candidates: tuple[str, ...]
     nearly_best: NearlyBestRecord | None = None
     cost: Number | None = None

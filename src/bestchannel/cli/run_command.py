@@ -17,8 +17,14 @@ from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_wh
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
-from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
+from bestchannel.runs.laboratory_files import (
+    AnswerSheet,
+    answered_inputs,
+    blank_sheet,
+    read_alphabets,
+    read_sheet,
+    request_rows,
+)
 from bestchannel.runs.results import as_document
 
 MOST_NAMED = 12
@@ -32,12 +38,7 @@ Number = Annotated[
     int | None, typer.Option("--request", help="The request that the file answers, unless the file says it.")
 ]
 
-verbs = typer.Typer(
-    cls=terminal.Verbs,
-    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
-    no_args_is_help=True,
-    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
-)
+verbs = typer.Typer(cls=terminal.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
 
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")

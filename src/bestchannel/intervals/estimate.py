@@ -16,7 +16,7 @@ from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.binning import Binning
-from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.frames import labelled_counts, paired_senses
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
@@ -227,6 +227,7 @@ class Estimate(Shown):
 
 def estimate(
     counts: object,
+    received: object = None,
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
@@ -254,6 +255,9 @@ def estimate(
         frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without count and one row per
         sense; a confusion matrix as a frame, or several, as pandas' crosstab makes them; an xarray with the dimensions
         channel, x, y; what `read_counts`, `read_trials` or `quantise` gives.
+    received
+        What came for each input of one channel, where `counts` is what was sent: one label per sense in both, in
+        scikit-learn's order y_true, y_pred.
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -298,6 +302,8 @@ def estimate(
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.64, 0.78)
+    >>> estimate(["cat", "dog", "dog", "cat"] * 50, ["cat", "dog", "cat", "cat"] * 50).channels[0].counts
+    ((100, 0), (50, 50))
     >>> estimate({"good": [[950, 50], [50, 950]]}, input_distribution=[0.9, 0.1])["good"].upper < 0.4
     True
     """
@@ -305,6 +311,8 @@ def estimate(
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
+    if received is not None:
+        counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
     P = _fixed_input(input_distribution, tables)
     used = {name: content.counts if P is None else content.counts[P > 0.0] for name, content in tables.items()}

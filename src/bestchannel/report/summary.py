@@ -19,7 +19,7 @@ from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
 from bestchannel.report.wording import brief, named, several
-from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
+from bestchannel.runs.results import anytime_estimates, told_counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The outcome of an identification and its record: each made of the other."""
+"""The outcome of an identification and its record, each made of the other, and what the answers say of channels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bestchannel.arrays import Integers
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
+from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
+from bestchannel.questions import Best
 from bestchannel.record import (
     AuditRecord,
     ChannelRecord,
@@ -29,7 +32,9 @@ from bestchannel.record import (
     StepRecord,
     result_of,
 )
-from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
+
+MOST_COUNTS = 2**53
+"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +101,11 @@ def _measured(result: Identification) -> list[MeasuredRecord]:
         MeasuredRecord(
             name=str(labels.key),
             senses=sum(map(int, table.sum(axis=1))),
-            capacity=estimate.capacity if estimate else None,
-            lower=estimate.lower if estimate else None,
-            upper=estimate.upper if estimate else None,
+            capacity=found.capacity if found else None,
+            lower=found.lower if found else None,
+            upper=found.upper if found else None,
         )
-        for labels, table, estimate in zip(
-            result.audit.channels, tables, anytime_estimates(result, tables), strict=True
-        )
+        for labels, table, found in zip(result.audit.channels, tables, anytime_estimates(result, tables), strict=True)
     ]
 
 
@@ -155,7 +158,7 @@ def identification_of(record: Result) -> Identification:
         rounds=record.rounds,
         policy=record.policy,
         delta=record.delta,
-        epsilon=record.epsilon,
+        question=record.question or Best(record.epsilon),
         guarantee=record.guarantee,
         candidates=record.candidates,
         audit=Audit(
@@ -205,3 +208,27 @@ def _step(step: StepRecord, count: int, number: Mapping[str, int]) -> Step:
 
 def _by_number(nats: Mapping[str, float | None], number: Mapping[str, int]) -> dict[int, float]:
     return {number[name]: math.nan if value is None else value for name, value in nats.items()}
+
+
+def told_counts(result: Identification) -> list[Integers]:
+    """All counts of every channel; beyond 64 bits as Python's integers."""
+    kind = object if result.senses > np.iinfo(np.int64).max else np.int64
+    totals = [np.zeros(labels.alphabet, dtype=kind) for labels in result.audit.channels]
+    for step in result.audit.steps:
+        for channel, table in step.counts.items():
+            totals[channel] += table
+    return totals
+
+
+def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> list[ChannelEstimate | None]:
+    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ, at any time.
+
+    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
+    """
+    senses = [sum(map(int, table.sum(axis=1))) for table in tables]
+    usable = {str(j): table.astype(np.int64) for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
+    if not usable:
+        return [None] * len(tables)
+    answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
+    found = {channel.name: channel for channel in answer.channels}
+    return [found.get(str(j)) for j in range(len(tables))]

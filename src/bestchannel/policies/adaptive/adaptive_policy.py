@@ -24,7 +24,7 @@ from bestchannel.policies.adaptive.view import View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import NearlyBest
+from bestchannel.questions import NearlyBest
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
