@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bestchannel.cli import terminal
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 
 
 class Known(NamedTuple):
