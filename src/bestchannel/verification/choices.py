@@ -17,7 +17,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Observation, Policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.identify import outcome
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.runs.settings import LABORATORY, Settings, run_channels
 from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
