@@ -140,7 +140,7 @@ def resumable(run: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _refusals(end: type[BaseException]) -> Iterator[None]:
-    """Let refused input, and what the machine refuses, end in a sentence and exit code 1, with the result out by then."""
+    """Let what is refused, also by the machine, end in a sentence and exit code 1, with the result out by then."""
     try:
         try:
             yield
