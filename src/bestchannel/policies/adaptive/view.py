@@ -29,12 +29,8 @@ class Look(NamedTuple):
     as_leader: Floats  # [x] shares of its senses
     as_rival: Floats  # [x]
 
-    def at(self, places: list[int]) -> Look:
-        """Those of some of the channels."""
-        return Look(*(each.take(places, axis=0) for each in self))
 
-
-NOTHING = Look(*[np.zeros((0, 0))] * 5)
+NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)
 """Of channels that are not looked at."""
 
 
