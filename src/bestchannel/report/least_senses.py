@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.lower_bound.quick_bound import QuickBound, quick_bound
+from bestchannel.lower_bound.bound import QuickBound, quick_bound
 from bestchannel.report.numerals import whole
 from bestchannel.report.summary import Measured, Summary
 

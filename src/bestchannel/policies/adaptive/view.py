@@ -30,8 +30,7 @@ class Look(NamedTuple):
     as_rival: Floats  # [x]
 
 
-NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)
-"""Of channels that are not looked at."""
+NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)  # of channels that are not looked at
 
 
 @dataclass(frozen=True)
