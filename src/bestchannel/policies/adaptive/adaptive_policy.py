@@ -391,15 +391,14 @@ class Adaptive(Policy):
         if self.threshold != "proved" or b not in senses:
             return None
         gaps, errors = self._gaps(state, view)
-        safe = gaps + state.slack - CAUTION * errors
-        ready = [
-            i
-            for i, (rival, gap) in enumerate(zip(rivals, safe.tolist(), strict=True))
+        safe = (gaps + state.slack - CAUTION * errors).tolist()
+        ready = {
+            rival: gap
+            for rival, gap in zip(rivals, safe, strict=True)
             if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
-        ]
-        accounts = {rivals[i]: state.bets[rivals[i]] for i in ready}
+        }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
-        bets, variances = chosen_bets(view, senses, b, accounts, safe[ready], epsilon, self._input_is_fixed)
+        bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)
         for rival, of_request in variances.items():
             if rival in senses:
                 of_one_sense = zip(of_request, (sum(senses[b]), sum(senses[rival])), strict=True)
