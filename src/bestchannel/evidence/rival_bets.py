@@ -10,13 +10,13 @@ is unknown in it, W and P, is removed by the least value over all of them. docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, Integers
 from bestchannel.native import evidence as kernels
 from bestchannel.native.mathematics import log
 
@@ -31,6 +31,12 @@ GROUPS = 2
 
 MOST_BOXES = 200
 """Boxes with which a bound is looked for before it is given up."""
+
+PATIENT_BOXES, HOPELESS = 2_000, 0.1
+"""The same for somebody who checks a bound, unless about so many nats more seem to be lost."""
+
+SURE = 1e-6
+"""Nats less that are aimed at then, since another arithmetic may give that much more."""
 
 WORTH_ANOTHER_TRY = 0.6
 """Nats that the evidence has to grow after a bound was not found."""
@@ -48,6 +54,9 @@ enough."""
 
 BetsMade = tuple[Floats, Floats, Floats, Floats, Floats, float, int]
 """n̄ [x, y], c [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and `GROUPS`."""
+
+Answer = tuple[Integers, Floats, Floats]
+"""A rival's counts [x, y] in one request, and the tilts [x] and Q [y] of the bets on them."""
 
 Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
@@ -165,8 +174,25 @@ class RivalAccount:
         most = float(lost[0]) + SPARE
         if not fixed_input:
             boxes = max(MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size), 2)
-            most = max(most, kernels.bounded(*self.bets, *worst[0], LARGEST_INPUT, most, boxes))
+            most = max(most, kernels.bounded(*self.bets, *worst[0], LARGEST_INPUT, most, boxes)[0])
         return self.paid - most - self.rounding
+
+    def covers(self, W: Floats, P: Floats, most: float, fixed_input: bool) -> Iterator[kernels.Cover]:
+        """What may show that at most so many nats were lost on the rival's senses. The account stays as it is.
+
+        At first that by which the policy itself saw it. Whoever checks it need not believe it.
+        """
+        if self._worst is not None:
+            yield self._cover(self._worst, most, MOST_BOXES, fixed_input)
+        lost, [worst] = _climbed([self], W[None], P[None], [math.inf], fixed_input)
+        if lost[0] <= most + HOPELESS:
+            yield self._cover(worst, most, PATIENT_BOXES, fixed_input)
+
+    def _cover(self, place: Place, most: float, boxes: int, fixed_input: bool) -> kernels.Cover:
+        P, log_W, log_R = (array.copy() for array in place)
+        if fixed_input:
+            return kernels.Cover(np.empty((0, 3)), log_R[None], np.stack((log_W, log_W))[None])
+        return kernels.bounded(*self.bets, P, log_W, log_R, LARGEST_INPUT, most - SURE, boxes)[1]
 
     @property
     def lost_by_senses_alone(self) -> float | None:
@@ -198,7 +224,7 @@ class RivalAccount:
             return self.estimate
         if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
             return math.nextafter(threshold, -math.inf)
-        proved = gained - kernels.bounded(*self.bets, *worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)
+        proved = gained - kernels.bounded(*self.bets, *worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)[0]
         if proved < threshold:  # `worst` is now where the bound fails, and the estimate is corrected
             lost = kernels.climbed(*self.bets, *worst, LARGEST_INPUT)
             self.given_up = self.estimate = min(self.estimate, gained - lost)
@@ -264,3 +290,15 @@ def _climbed(
         logR,
     )
     return lost, list(zip(inputs, logW, logR, strict=True))
+
+
+def covers_of(
+    shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None, most: float
+) -> Iterator[kernels.Cover]:
+    """`RivalAccount.covers` of bets of which no more is known than what was staked, in all and request by request."""
+    account, seen = RivalAccount(shape, weight=weight), np.full(shape, 1.0 / shape[1])
+    for counts, tilts, outputs in requests:
+        account.settle(0, 0.0, 0.0, tilts, outputs, counts.astype(np.float64))
+        seen += counts
+    P = np.full(shape[0], 1.0 / shape[0]) if fixed is None else fixed
+    yield from account.covers(seen / seen.sum(axis=1, keepdims=True), P, most, fixed is not None)

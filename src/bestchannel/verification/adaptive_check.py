@@ -7,26 +7,43 @@ most its share of δ: docs/theory/certificate.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bestchannel.verification import rival_check
 from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Integers, NotValidError, Record, StatedBets, StatedStep, Watch
+from bestchannel.verification.record import (
+    MOST,
+    Bet,
+    Floats,
+    Integers,
+    NotValidError,
+    Record,
+    StatedBets,
+    StatedStep,
+    Watch,
+)
+from bestchannel.verification.rival_check import Cover
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
 """Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""
 
 STATED = 0.01
-"""Nats by which the evidence that a record states may exceed what an input distribution and rows leave of it."""
+"""Nats by which the evidence that a record states may exceed what is proved."""
 
 LEAST_OUTPUT = 1e-200
 """No output distribution of a bet may have a smaller entry: its logarithm would lose its digits."""
 
 NATS = math.log(2.0)
 """Nats in a bit."""
+
+
+Covers = Callable[[int, int, tuple[int, int], Sequence[Sensed], float, Floats | None, float], Iterator[Cover]]
+"""Asks whoever can find it for what may show that bets lost at most so many nats on a rival's senses: by the rival, the
+request with which they began, its alphabet, the bets, their weight, the fixed input distribution, and the nats."""
 
 
 @dataclass
@@ -49,6 +66,7 @@ class Books:
     """All that the steps up to some request have brought."""
 
     record: Record
+    covers: Covers
     counts: list[Integers]
     accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
@@ -69,15 +87,24 @@ class Books:
             for (rival, restarts), account in self.accounts.items()
         ]
 
+    def proved(self, account: Account, rival: int, needed: float) -> float:
+        """Nats that the rival's part is at least: all that are needed, where somebody can show that."""
+        record = self.record
+        if record.worthless(rival):
+            return 0.0
+        bets = record.alphabets[rival], account.sensed, account.weight
+        covers = self.covers(rival, account.since, *bets, record.fixed_input, -needed)
+        return rival_check.proved(SensedRival.of(*bets), record.fixed_input, covers, needed)
 
-def check_adaptive(record: Record, watch: Watch) -> None:
-    """Raise `NotValidError` unless the steps prove what the record claims."""
+
+def check_adaptive(record: Record, watch: Watch, covers: Covers) -> None:
+    """Raise `NotValidError` unless the steps prove what the record claims, as covers show that somebody proposes."""
     if record.options.get("threshold", "proved") != "proved":
         raise NotValidError(
             "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
         )
     counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets]
-    books = Books(record, counts)
+    books = Books(record, covers, counts)
     candidates, leader = frozenset(range(len(record.names))), None
     for step in record.steps:
         _check_size(books, step)
@@ -112,10 +139,11 @@ def _check_nearly_best(books: Books, leader: int | None) -> None:
         if rival == channel or ruled_out or math.log2(min(n_inputs, n_outputs)) <= bits:
             continue
         accounts = [(nats, account) for other, nats, account in [*books.past, *books.present()] if other == rival]
-        if not any(
-            _reached(record, account, rival, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
+        needed = [
+            (account, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
             for nats, account in accounts
-        ):
+        ]
+        if not any(books.proved(account, rival, nats) >= nats for account, nats in needed):
             raise NotValidError(
                 f"nearly_best says that {record.names[channel]!r} is within {bits:g} bit of the best, but the evidence"
                 f" against {record.names[rival]!r} does not show that"
@@ -203,7 +231,7 @@ def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
 
 
 def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
-    """The evidence against a rival that is no candidate any more has reached log(1/(share δ))."""
+    """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated."""
     record = books.record
     where = f"channel {record.names[rival]!r} was ruled out after request {step.request}"
     if rival not in books.latest or rival not in step.evidence or rival not in step.thresholds:
@@ -213,12 +241,11 @@ def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
     needed = threshold_nats(record, restarts, books.leaders)
     _check_stated_threshold(books, restarts, step.thresholds[rival], where)
     gained = account.paid + account.weight * record.epsilon * NATS
-    stated = step.evidence[rival] - STATED
-    if _reached(record, account, rival, max(needed, stated) - gained):
-        return
-    if not _reached(record, account, rival, needed - gained):
+    proved = books.proved(account, rival, needed - gained)
+    if not proved >= needed - gained:
         raise NotValidError(f"{where}, but the evidence against it does not reach {needed:.6g} nats")
-    if gained + _most(record, account, rival) < stated:
+    stated = step.evidence[rival] - STATED - gained
+    if not (proved >= stated or books.proved(account, rival, stated) >= stated):
         raise NotValidError(f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less")
 
 
@@ -236,21 +263,3 @@ def threshold_nats(record: Record, restarts: int, leaders: int) -> float:
     if record.epsilon > 0.0:
         share -= math.log(leaders * (leaders + 1))
     return -share - math.log(record.delta)
-
-
-def _reached(record: Record, account: Account, rival: int, needed: float) -> bool:
-    """Whether the rival's part is proved to be at least `needed`."""
-    if record.worthless(rival):
-        return needed <= 0.0
-    return rival_check.exceeds(_sensed_rival(record, account, rival), record.fixed_input, needed)
-
-
-def _most(record: Record, account: Account, rival: int) -> float:
-    """More than this the rival's part is not."""
-    if record.worthless(rival):
-        return 0.0
-    return rival_check.least_found(_sensed_rival(record, account, rival), record.fixed_input)
-
-
-def _sensed_rival(record: Record, account: Account, rival: int) -> SensedRival:
-    return SensedRival.of(record.alphabets[rival], account.sensed, account.weight)

@@ -12,9 +12,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bestchannel.arrays import Floats
 from bestchannel.counts.json_format import shortened
-from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Observation, Policy
+from bestchannel.errors import BestChannelError, InputError
+from bestchannel.evidence.rival_bets import Answer, covers_of
+from bestchannel.native.evidence import Cover
+from bestchannel.policies import Adaptive, Identification, Observation, Policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.identify import outcome
 from bestchannel.release import VERSION
@@ -62,23 +65,48 @@ def taken_on_trust(record: Record) -> str | None:
     )
 
 
-def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
-    """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
-    stated = from_document(document)
-    try:
-        policy = _settings(stated).new_policy()
-        _tell(policy, stated, watch)
-    except InputError as error:
-        raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
-    result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
-    written_here = stated.audit.revision is not None and stated.audit.version == VERSION
-    for where, ours, theirs in _differences(as_document(result), document, () if written_here else WORDED):
-        raise NotValidError(_sentence(stated.policy, where, ours, theirs))
+class Replay:
+    """The policy of a record, told the answers again as long as it asks for what the record says was asked."""
 
+    def __init__(self, document: Mapping[str, Any], watch: Watch) -> None:
+        self._document = document
+        self._policy: Policy | None = None
+        self._fault: BestChannelError | None = None
+        try:
+            self._stated = from_document(document)
+            self._tell(watch)
+        except BestChannelError as fault:
+            self._fault = fault
 
-def _settings(stated: Identification) -> Settings:
-    audit = stated.audit
-    return Settings(audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY)
+    def covers(
+        self, rival: int, since: int, alphabet: tuple[int, int], requests: Sequence[Answer], weight: float,
+        fixed: Floats | None, most: float,
+    ) -> Iterator[Cover]:  # fmt: skip
+        """What may show that bets lost so little: what the policy has, and what is found without it."""
+        if isinstance(self._policy, Adaptive):
+            yield from self._policy.covers(rival, since, most)
+        yield from covers_of(alphabet, requests, weight, fixed, most)
+
+    def check(self) -> None:
+        """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
+        if self._fault is not None:
+            raise self._fault
+        assert self._policy is not None
+        audit = self._stated.audit
+        result = outcome(self._policy, audit.channels, inferred_outputs=audit.inferred_outputs)
+        written_here = audit.revision is not None and audit.version == VERSION
+        for where, ours, theirs in _differences(as_document(result), self._document, () if written_here else WORDED):
+            raise NotValidError(_sentence(self._stated.policy, where, ours, theirs))
+
+    def _tell(self, watch: Watch) -> None:
+        stated, audit = self._stated, self._stated.audit
+        try:
+            self._policy = policy = Settings(
+                audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY
+            ).new_policy()
+            _tell(policy, stated, watch)
+        except InputError as error:
+            raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:

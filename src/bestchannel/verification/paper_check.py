@@ -67,17 +67,17 @@ class _Course:
         return step
 
 
-def check_naive(record: Record, watch: Watch) -> None:
+def check_naive(record: Record, watch: Watch, _: object) -> None:
     """NaiveChanSel [EBWGW24, Alg. 2]."""
     _follow(record, _naive, watch)
 
 
-def check_median(record: Record, watch: Watch) -> None:
+def check_median(record: Record, watch: Watch, _: object) -> None:
     """MedianChanEl [EBWGW24, Alg. 3]."""
     _follow(record, _median, watch)
 
 
-def check_best_chan_id(record: Record, watch: Watch) -> None:
+def check_best_chan_id(record: Record, watch: Watch, _: object) -> None:
     """BestChanID [EBWGW24, Alg. 1]."""
     _follow(record, _best_chan_id, watch)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestchannel.verification.adaptive_check import check_adaptive
-from bestchannel.verification.choices import check_choices, document_of, taken_on_trust
+from bestchannel.verification.adaptive_check import Covers, check_adaptive
+from bestchannel.verification.choices import Replay, document_of, taken_on_trust
 from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
 from bestchannel.verification.record import NotValidError, Record, Watch, read
 from bestchannel.verification.structure import check_structure
 
-POLICIES: dict[str, Callable[[Record, Watch], None]] = {
+POLICIES: dict[str, Callable[[Record, Watch, Covers], None]] = {
     "adaptive": check_adaptive,
     "best-chan-id": check_best_chan_id,
     "naive": check_naive,
@@ -66,8 +66,8 @@ def verify(result: object, *, progress: Callable[[int, int], None] | None = None
     result
         An `Identification`, or its JSON (`bestchannel identify --json`) as a dictionary.
     progress
-        Called with (done, total); it counts the steps of the record twice: as their evidence is found, and as the
-        policy is told their answers.
+        Called with (done, total); it counts the steps of the record twice: as the policy is told their answers, and as
+        their evidence is found.
 
     Returns
     -------
@@ -96,10 +96,11 @@ def verify(result: object, *, progress: Callable[[int, int], None] | None = None
         with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
             check_structure(record)
             passed.append("structure")
-            check(record, lambda done: show(done, 2 * steps))
+            replay = Replay(document, lambda done: show(done, 2 * steps))
+            check(record, lambda done: show(steps + done, 2 * steps), replay.covers)
             passed.append(record.policy)
         try:
-            check_choices(document, lambda done: show(steps + done, 2 * steps))
+            replay.check()
         except NotValidError:
             if not (doubt := taken_on_trust(record)):
                 raise
@@ -109,7 +110,7 @@ def verify(result: object, *, progress: Callable[[int, int], None] | None = None
     return CheckedRecord(True, (*passed, "choices"), None, _claim(record), REPLAYED)
 
 
-def _check_of(record: Record) -> Callable[[Record, Watch], None]:
+def _check_of(record: Record) -> Callable[[Record, Watch, Covers], None]:
     if record.policy not in POLICIES:
         raise NotValidError(f"the policy must be one of {', '.join(POLICIES)}; it is {record.policy!r}")
     return POLICIES[record.policy]

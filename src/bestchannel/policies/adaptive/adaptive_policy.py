@@ -15,6 +15,7 @@ from bestchannel.evidence.leader_bets import LeaderBets
 from bestchannel.evidence.rival_bets import Question, evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
+from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
@@ -228,6 +229,18 @@ class Adaptive(Policy):
         for channel in range(len(self.alphabets)):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
+
+    def covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
+        """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
+
+        These are nats lost on the rival's own senses.
+        """
+        if (state := self.state) is None:
+            return
+        view = view_of([rival], state.counts, self.functional, self._costs)
+        for account in [*(bets.account for bets in state.abandoned if bets.rival == rival), state.bets[rival]]:
+            if account.since == since and account.requests:
+                yield from account.covers(view.rows[rival], view.inputs[rival], most, self._input_is_fixed)
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
