@@ -9,15 +9,15 @@ import numpy as np
 
 from bestchannel.verification.adaptive_check import Covers, check_adaptive
 from bestchannel.verification.choices import Replay, document_of, taken_on_trust
-from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
+from bestchannel.verification.paper_check import check_paper
 from bestchannel.verification.record import NotValidError, Record, Watch, read
 from bestchannel.verification.structure import check_structure
 
 POLICIES: dict[str, Callable[[Record, Watch, Covers], None]] = {
     "adaptive": check_adaptive,
-    "best-chan-id": check_best_chan_id,
-    "naive": check_naive,
-    "median": check_median,
+    "best-chan-id": check_paper,
+    "naive": check_paper,
+    "median": check_paper,
 }
 """What a policy's record must satisfy beyond the structure of all."""
 
