@@ -30,7 +30,7 @@ def recorded(channels, each, seed=1):
 
 def replayed(result):
     """Whether the policy, told the same, does the same."""
-    Replay(json.loads(json.dumps(as_document(result))), lambda _: None).check()
+    Replay(bc.Adaptive, json.loads(json.dumps(as_document(result))), lambda _: None).check()
     return True
 
 

@@ -40,7 +40,7 @@ def test_evidence_alone_refuses_a_statement_of_half_the_distance(name):
     result = undecided(name)
     result["nearly_best"]["within_bits"] /= 2
     with pytest.raises(NotValidError, match="does not show that"):
-        check_adaptive(read(result), lambda _: None, Replay(result, lambda _: None).covers)
+        check_adaptive(read(result), lambda _: None, Replay(Adaptive, result, lambda _: None))
 
 
 def test_slightly_smaller_distance_is_refused_by_the_choices():

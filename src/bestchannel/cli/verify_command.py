@@ -12,6 +12,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.cli.record_files import record_of
 from bestchannel.counts.disk import errors_naming, read_bytes, regular
 from bestchannel.counts.json_text import json_of
+from bestchannel.policies.catalogue import policy_class
 from bestchannel.verification import CheckedRecord, verify
 from bestchannel.verification.verify import TRUSTED
 
@@ -19,6 +20,10 @@ from bestchannel.verification.verify import TRUSTED
 @terminal.verb
 def verify_verb(
     result: Annotated[Path, typer.Argument(help="What identify --json printed, a run, or a report.", **options.FILE)],
+    policy: Annotated[
+        str | None,
+        typer.Option(help="Import this policy of another package to check its record.", metavar="PACKAGE.MODULE:CLASS"),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Check again that a record proves what it claims.
@@ -30,8 +35,10 @@ def verify_verb(
     """
     with regular(result) as file, terminal.progress("checking the record"):
         found = record_of(file)
+        others = [] if policy is None else [policy_class(policy)]
         with errors_naming(result), terminal.progress("steps checked") as progress:
-            verdict = verify(json_of(read_bytes(file)) if found is None else found[0], progress=progress)
+            document = json_of(read_bytes(file)) if found is None else found[0]
+            verdict = verify(document, policies=others, progress=progress)
     if json:
         terminal.print_json(asdict(verdict))
     else:

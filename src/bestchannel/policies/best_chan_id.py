@@ -47,6 +47,7 @@ class BestChanID(Policy):
     """
 
     name = "best-chan-id"
+    checked_by = "bestchannel.verification.paper_check:check_paper"
 
     def __init__(
         self,

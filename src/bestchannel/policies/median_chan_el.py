@@ -39,6 +39,7 @@ class MedianChanEl(PacPolicy):
     """
 
     name = "median"
+    checked_by = "bestchannel.verification.paper_check:check_paper"
     theorem = "Th. 3"
 
     def _script(self) -> Script:

@@ -39,6 +39,7 @@ class NaiveChanSel(PacPolicy):
     """
 
     name = "naive"
+    checked_by = "bestchannel.verification.paper_check:check_paper"
     theorem = "Th. 2"
 
     def _script(self) -> Script:

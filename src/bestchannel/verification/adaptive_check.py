@@ -7,25 +7,15 @@ most its share of δ: docs/theory/certificate.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Protocol
 
 import numpy as np
 
 from bestchannel.verification import rival_check
-from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import (
-    MOST,
-    Bet,
-    Floats,
-    Integers,
-    NotValidError,
-    Record,
-    StatedBets,
-    StatedStep,
-    Watch,
-)
-from bestchannel.verification.rival_check import Cover
+from bestchannel.verification.leader_check import Bet, check_origin, paid_nats
+from bestchannel.verification.record import MOST, Integers, NotValidError, Record, StatedStep, Watch, floats, reading
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
@@ -41,9 +31,16 @@ NATS = math.log(2.0)
 """Nats in a bit."""
 
 
-Covers = Callable[[int, int, tuple[int, int], Sequence[Sensed], float, Floats | None, float], Iterator[Cover]]
-"""Asks whoever can find it for what may show that bets lost at most so many nats on a rival's senses: by the rival, the
-request with which they began, its alphabet, the bets, their weight, the fixed input distribution, and the nats."""
+class Replay(Protocol):
+    """The policy that proposes what is checked: its class, and itself, told the answers, where it could be made."""
+
+    @property
+    def kind(self) -> Any:
+        """Has `covers_of(alphabet, bets on senses, weight, fixed input distribution, most)`, see `Books.proved`."""
+
+    @property
+    def policy(self) -> Any:
+        """Has `covers(rival, since, most)` of its own bets since a request."""
 
 
 @dataclass
@@ -66,7 +63,7 @@ class Books:
     """All that the steps up to some request have brought."""
 
     record: Record
-    covers: Covers
+    replay: Replay
     counts: list[Integers]
     accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
@@ -88,23 +85,24 @@ class Books:
         ]
 
     def proved(self, account: Account, rival: int, needed: float) -> float:
-        """Nats that the rival's part is at least: all that are needed, where somebody can show that."""
+        """Nats that the rival's part is at least: all that are needed, where the policy can show that."""
         record = self.record
         if record.worthless(rival):
             return 0.0
         bets = record.alphabets[rival], account.sensed, account.weight
-        covers = self.covers(rival, account.since, *bets, record.fixed_input, -needed)
-        return rival_check.proved(SensedRival.of(*bets), record.fixed_input, covers, needed)
+        found = self.replay.kind.covers_of(*bets, record.fixed_input, -needed)
+        own = self.replay.policy.covers(rival, account.since, -needed) if self.replay.policy is not None else ()
+        return rival_check.proved(SensedRival.of(*bets), record.fixed_input, chain(own, found), needed)
 
 
-def check_adaptive(record: Record, watch: Watch, covers: Covers) -> None:
-    """Raise `NotValidError` unless the steps prove what the record claims, as covers show that somebody proposes."""
+def check_adaptive(record: Record, watch: Watch, replay: Replay) -> None:
+    """Raise `NotValidError` unless the steps prove what the record claims."""
     if record.options.get("threshold", "proved") != "proved":
         raise NotValidError(
             "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
         )
     counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets]
-    books = Books(record, covers, counts)
+    books = Books(record, replay, counts)
     candidates, leader = frozenset(range(len(record.names))), None
     for step in record.steps:
         _check_size(books, step)
@@ -173,30 +171,29 @@ def _count(books: Books, step: StatedStep) -> None:
 
 def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
     """Book what the bets of one request brought."""
-    stakes = step.stakes
-    if stakes is None:
+    if step.stakes is None:
         return
-    if stakes.leader != leader:
+    record, where = books.record, f"request {step.request}"
+    with reading():
+        on = record.channel(step.stakes["leader"], where)
+        inputs = floats(step.stakes["input"])
+        bets = {record.channel(name, where): Bet.read(bet) for name, bet in step.stakes["bets"].items()}
+    if on != leader:
         raise NotValidError(f"the bets of request {step.request} must be on the leader after the request before")
-    fixed = books.record.fixed_input
-    if fixed is not None and stakes.bets and not np.array_equal(fixed, stakes.inputs):
+    if record.fixed_input is not None and bets and not np.array_equal(record.fixed_input, inputs):
         raise NotValidError(f"the bets of request {step.request} must be at the fixed input distribution")
-    for rival, bet in stakes.bets.items():
-        _book(books, step, stakes, rival, bet)
-
-
-def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: Bet) -> None:
-    where = f"in the bet against {books.record.names[rival]!r} in request {step.request}"
-    if rival == stakes.leader or stakes.leader not in step.counts:
-        raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
-    account = _account(books, step, rival, bet, where)
-    account.paid += paid_nats(bet, stakes.inputs, step.counts[stakes.leader], where)
-    account.weight += bet.weight
-    account.weights[stakes.leader] = account.weights.get(stakes.leader, 0.0) + bet.weight
-    if rival in step.counts and not books.record.worthless(rival):
-        _check_tilts(books.record, rival, bet, where)
-        account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
-    check_origin(bet, stakes.inputs, books.counts[stakes.leader], step.senses[stakes.leader], where)
+    for rival, bet in bets.items():
+        where = f"in the bet against {record.names[rival]!r} in request {step.request}"
+        if rival == leader or leader not in step.counts:
+            raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
+        account = _account(books, step, rival, bet, where)
+        account.paid += paid_nats(bet, inputs, step.counts[leader], where)
+        account.weight += bet.weight
+        account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
+        if rival in step.counts and not record.worthless(rival):
+            _check_tilts(record, rival, bet, where)
+            account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
+        check_origin(bet, inputs, books.counts[leader], step.senses[leader], where)
 
 
 def _account(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> Account:

@@ -12,7 +12,7 @@ from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
 from bestchannel.evidence.leader_bets import LeaderBets
-from bestchannel.evidence.rival_bets import Question, evidence_against
+from bestchannel.evidence.rival_bets import Question, covers_of, evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
@@ -100,6 +100,7 @@ class Adaptive(Policy):
     """
 
     name, revision = "adaptive", 2
+    checked_by = "bestchannel.verification.adaptive_check:check_adaptive"
 
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
@@ -229,6 +230,8 @@ class Adaptive(Policy):
         for channel in range(len(self.alphabets)):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
+
+    covers_of = staticmethod(covers_of)
 
     def covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
         """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
