@@ -25,8 +25,8 @@ LAYERS = [
     },
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
-    {"policies", "lower_bound"},
-    {"sensing", "runs", "study", "paper", "testing", "verification"},
+    {"questions", "record", "policies", "lower_bound"},
+    {"sensing", "runs", "study", "paper", "drawing", "testing", "verification"},
     {"report", "service", "cli"},
 ]
 LAYER = {member: number for number, members in enumerate(LAYERS) for member in members}

@@ -68,11 +68,6 @@ def certificate(rng):
     capacity.certified_divergences(W, capacity.neg_entropies(W), capacity.outputs(W, rows(rng, count, n)))
 
 
-def steps(rng):
-    n, m = size(rng), size(rng)
-    capacity.divergences(rows(rng, n, m), numbers(rng, n), rows(rng, n))
-
-
 def functions(rng):
     x = numbers(rng, size(rng))
     for function in (mathematics.log, mathematics.log1p, mathematics.exp, mathematics.psi, mathematics.quick_log):
@@ -111,9 +106,9 @@ def choices(rng):
 
 def bets_made(rng):
     requests, n, m = (few(rng) for _ in range(3))
-    bets = numbers(rng, n, m), numbers(rng, n), numbers(rng, requests, n), numbers(rng, requests, n)
-    groups = int(rng.integers(0, 4))
-    return *bets, rows(rng, requests, m), number(rng), groups, rows(rng, n), numbers(rng, n, m), numbers(rng, m)
+    history = np.concatenate((numbers(rng, requests, 2 * n), rows(rng, requests, m)), axis=1)
+    bets = numbers(rng, n, m), numbers(rng, n), history, number(rng), int(rng.integers(0, 4))
+    return *bets, rows(rng, n), numbers(rng, n, m), numbers(rng, m)
 
 
 def climbed(rng):
@@ -162,7 +157,7 @@ def scan(rng):
         start = min(found.stop + found.odd, len(text))
 
 
-CALLS = (lanes, single, climb, certificate, steps, functions, leader_bets, tilts, choices, climbed, bounded, certify, pair,
+CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, climbed, bounded, certify, pair,
          view, scan)  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from bestchannel.runs import NotWrittenError, begin, store
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.hosted_run import HostedRun
 from bestchannel.service.ledger import identifier
-from bestchannel.service.letters import Placed
 from tests.service.instruments import PARTIES
 from tests.service.wide import Wide
 
@@ -24,7 +23,7 @@ def hosted(tmp_path):
 
 
 def placed(start, *counts):
-    return Placed(AnswerPiece(identifier(0, 0, start), 0, 0, counts), start)
+    return AnswerPiece(identifier(0, 0, start), 0, 0, counts)
 
 
 def entries(path):
@@ -79,7 +78,7 @@ def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(
         hosted.offer(1, [placed(0, 3, 7)]).result()
     with pytest.raises(NotWrittenError, match="the run failed"):
         hosted.offer(1, [placed(0, 3, 7)]).result()
-    assert (hosted.snapshot.state, hosted.snapshot.error) == ("failed", "in the policy")
+    assert (hosted.status.state, hosted.status.error) == ("failed", "in the policy")
     assert hosted.lend(("token", "s"), {0}, 10, 0.0) is None
 
 

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from bestchannel.errors import InputError
-from bestchannel.service import guard
-from bestchannel.service.scopes import Tokens
+from bestchannel.service import access
+from bestchannel.service.access import Tokens
 from bestchannel.service.server import Place, Service
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running
@@ -166,7 +166,7 @@ def test_the_token_of_an_address_goes_into_a_cookie_and_out_of_the_address(servi
     assert (status, headers["location"]) == (303, "/runs/lab")
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
+    assert "samesite=strict" in cookie.lower()
 
 
 def test_a_path_with_line_ends_becomes_no_header(service):
@@ -420,7 +420,7 @@ def test_guessing_tokens_is_slowed_down_and_harms_nobody_else(service):
 
 
 def test_rates_are_limited_and_recover():
-    rates = guard.Rates(rate=1000.0, burst=3)
+    rates = access.Rates(rate=1000.0, burst=3)
     assert [rates.take("a") for _ in range(3)] == [0.0] * 3
     assert 0.0 < rates.take("a") <= 0.001
     assert rates.take("b") == 0.0

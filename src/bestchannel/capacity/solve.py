@@ -11,7 +11,7 @@ from bestchannel.arrays import Floats, Integers, number_in, numeric_array, proba
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_compensated
 from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
-from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack
+from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack, widest_in_lanes
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.process import usable_cores
@@ -68,7 +68,8 @@ def capacity(
     """
     tolerance = _tolerance(tol, rtol)
     given = channel_or_rows.W if isinstance(channel_or_rows, Channel) else numeric_array(channel_or_rows, "the channel")
-    if cost is None and budget is None and not rigorous and given.ndim == 2:
+    small = given.ndim == 2 and len(given) <= widest_in_lanes(1, tolerance.precise)
+    if cost is None and budget is None and not rigorous and small:
         W = np.ascontiguousarray(given, dtype=np.float64)
         answer = None if normalize else solve_one(W, tolerance)
         return answer or solve_stack(W[None], tolerance, name=lambda _: "the channel", normalize=normalize).at(0)
@@ -276,8 +277,9 @@ def _one_after_the_other(
 
 
 def _probabilities(channel_or_rows: object, normalize: bool) -> Floats:
+    """The rows in an array of their own."""
     if isinstance(channel_or_rows, Channel):
-        return channel_or_rows.W
+        return np.array(channel_or_rows.W)
     return probability_rows(channel_or_rows, "the channel", normalize=normalize)[0]
 
 
@@ -335,10 +337,10 @@ def _solve_one(
     cost: Floats | None = None,
     budget: float = 0.0,
 ) -> Capacity:
-    """One channel by BLAS, and by ball arithmetic where `rigorous`."""
+    """One channel by `dense`, which overwrites the rows, and by ball arithmetic where `rigorous`."""
     from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import
 
-    scaled = W / W.sum(axis=1, keepdims=True)
+    scaled = np.divide(W, W.sum(axis=1, keepdims=True), out=None if rigorous else W)
     least, spread = (0.0, 1.0) if cost is None else (float(cost.min()), float(np.ptp(cost)))
     problem = dense.Problem(
         scaled,
@@ -353,8 +355,8 @@ def _solve_one(
         from bestchannel.capacity.rigorous import certified_bracket
 
         price = point.gamma / spread
-        low, high = certified_bracket(W, point.p, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
+        low, high = certified_bracket(W, point.P, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
         narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
-        return Capacity(low, high, narrow, point.p, point.Q, rigorous=True)
+        return Capacity(low, high, narrow, point.P, point.Q, rigorous=True)
     lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, rounding, eta)
-    return Capacity(float(lower), float(upper), bool(converged), point.p, point.Q)
+    return Capacity(float(lower), float(upper), bool(converged), point.P, point.Q)

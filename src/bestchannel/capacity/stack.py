@@ -52,7 +52,7 @@ def solve_stack(
         _refuse_others(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, native.STALLED, dtype=np.uint8)
-    in_lanes = n <= _widest_in_lanes(max(count, of), tolerance.precise)
+    in_lanes = n <= widest_in_lanes(max(count, of), tolerance.precise)
     as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
     rounding = rounding_in_turn(n, m) if as_they_are else rounding_compensated(n, m, precise=tolerance.precise)
     goal, relative_goal = tolerance.goal_nats(rounding), tolerance.relative_goal
@@ -90,7 +90,7 @@ class _Scale:
 def _scale_in_turn(n: int, m: int, tolerance: Tolerance) -> _Scale | None:
     """Those of a channel alone that the lanes solve and bound to the end; None where something else is needed."""
     rounding = rounding_in_turn(n, m)
-    if tolerance.precise or n > _widest_in_lanes(1, False) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
+    if tolerance.precise or n > widest_in_lanes(1, False) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
         return None
     return _Scale(rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m)))
 
@@ -123,7 +123,7 @@ def best_inputs(stack: Floats, tol: float) -> Floats:
     return solve_stack(stack, tolerance, name=str).input
 
 
-def _widest_in_lanes(count: int, precise: bool) -> int:
+def widest_in_lanes(count: int, precise: bool) -> int:
     """Up to how many inputs the lanes, of which there are at least 8, beat solving one channel after the other."""
     if precise:  # which `single` is not
         return 64 if count >= 8 else 24
@@ -144,7 +144,7 @@ def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) ->
 
     problem = dense.Problem(W, precise=precise)
     point = dense.solve(problem, goal, relative_goal)
-    return point.low, point.high, point.p, point.Q
+    return point.low, point.high, point.P, point.Q
 
 
 def _lane_count(n: int, m: int, channels: int) -> int:

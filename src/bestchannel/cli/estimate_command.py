@@ -20,8 +20,7 @@ from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence, statements
 from bestchannel.promises import in_words, several
-from bestchannel.runs.results import from_document
-from bestchannel.runs.sensed_channels import MOST_COUNTS, told_counts
+from bestchannel.runs.results import MOST_COUNTS, from_document, told_counts
 
 MOST_ROWS = 40
 """A longer table shows the best channels only."""

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from bestchannel.cli import terminal
 from bestchannel.information import NATS_PER_BIT
@@ -18,21 +13,13 @@ from bestchannel.policies import ChannelLabels, Status
 from bestchannel.policies.identify import Watch
 from bestchannel.promises import several
 
-TERMINAL_S = 0.1
-"""Seconds between two looks on a terminal."""
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
-@contextmanager
-def watched(parties: Sequence[ChannelLabels]) -> Iterator[Watch]:
+def watched(parties: Sequence[ChannelLabels]) -> AbstractContextManager[Watch]:
     """A progress callback for `identify` that shows on stderr where it stands."""
-    err = Console(stderr=True, highlight=False)
-    if not err.is_terminal:
-        yield terminal.now_and_then(terminal.PLAIN_S, lambda status: terminal.note(sentence(status, parties)))
-        return
-    with Live(console=err, auto_refresh=False, transient=True) as display:
-        yield terminal.now_and_then(
-            TERMINAL_S, lambda status: display.update(_panel(status, parties), refresh=True), at_once=True
-        )
+    return terminal.current(lambda status: sentence(status, parties), lambda status: _rows(status, parties))
 
 
 def sentence(status: Status, parties: Sequence[ChannelLabels]) -> str:
@@ -56,21 +43,19 @@ def _bits(status: Status, rival: int) -> tuple[float, float]:
     return status.evidence_nats[rival] / NATS_PER_BIT, status.threshold_nats[rival] / NATS_PER_BIT
 
 
-def _panel(status: Status, parties: Sequence[ChannelLabels]) -> Group:
-    grid = Table.grid(padding=(0, 2))
+def _rows(status: Status, parties: Sequence[ChannelLabels]) -> Iterator[tuple[RenderableType, RenderableType]]:
     rival = status.challenger
     if status.leader is not None and rival is not None:
-        evidence, threshold = _bits(status, rival)
-        grid.add_row("leader", terminal.name(str(parties[status.leader].key), bold=True))
-        grid.add_row("challenger", terminal.name(str(parties[rival].key)))
-        grid.add_row("evidence", _evidence_row(evidence, threshold))
-    grid.add_row("left", Text(f"{len(status.candidates)} of {several(len(parties), 'channel')}"))
-    grid.add_row("senses", Text(f"{status.senses:,}{_forecast(status)}"))
-    return Group(grid)
+        yield "leader", terminal.name(str(parties[status.leader].key), bold=True)
+        yield "challenger", terminal.name(str(parties[rival].key))
+        yield "evidence", _bar(*_bits(status, rival))
+    yield "left", f"{len(status.candidates)} of {several(len(parties), 'channel')}"
+    yield "senses", f"{status.senses:,}{_forecast(status)}"
 
 
-def _evidence_row(evidence: float, threshold: float) -> Table:
+def _bar(evidence: float, threshold: float) -> RenderableType:
+    from rich.columns import Columns
+    from rich.progress_bar import ProgressBar
+
     bar = ProgressBar(total=threshold, completed=max(evidence, 0.0), width=30)
-    row = Table.grid(padding=(0, 2))
-    row.add_row(bar, f"{evidence:.1f} of {threshold:.1f} bits")
-    return row
+    return Columns([bar, f"{evidence:.1f} of {threshold:.1f} bits"], padding=(0, 2))

@@ -34,7 +34,7 @@ def record_of(path: Path) -> tuple[Any, Provenance] | None:
             return None
         data = read_bytes(path)
         if data[:100].lstrip().lower().startswith(HTML):
-            from bestchannel.report.record_inside import record_in  # deferred: few verbs need it
+            from bestchannel.report.page import record_in  # deferred: few verbs need it
 
             return record_in(data), Provenance()
         if b'"audit"' in data:  # counts are not parsed here, but where they are read

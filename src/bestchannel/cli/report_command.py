@@ -144,9 +144,9 @@ def _of_printed(
 
 
 def _drawn(found: Estimate, about: Provenance) -> tuple[str, dict[str, Any]]:
-    from bestchannel.report.page import counts_page  # deferred: the other verbs need not wait for it
+    from bestchannel.report.page import page  # deferred: the other verbs need not wait for it
 
     senses = sum(channel.senses for channel in found.channels)
     with terminal.progress("drawing the report"):
-        shown = counts_page(found, origin=about)
+        shown = page(found, origin=about)
     return shown, {"best": found.best, "decided": found.decided, "senses": senses}

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from bestchannel import drawing
 from bestchannel.cli import options, terminal
 from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
+from bestchannel.paper.figures import figure_1, figure_2
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2
 from bestchannel.promises import several
-from bestchannel.report import drawing, paper_figures
 from bestchannel.study.table_files import Rows, as_csv
 
 PICTURES: tuple[Literal["png", "svg"], ...] = ("png", "svg")
@@ -99,8 +100,8 @@ def _write(folder: Path, name: str, result: dict[str, Any]) -> None:
 def _drawn(result: dict[str, Any]) -> Any:
     published = result["variant"] == Variant.PUBLISHED
     if result["figure"] == Figure.FIG1:
-        return paper_figures.figure_1(result["rows"], spread=[] if published else result["rows"])
-    return paper_figures.figure_2(result["rows"], break_even=published)
+        return figure_1(result["rows"], spread=[] if published else result["rows"])
+    return figure_2(result["rows"], break_even=published)
 
 
 def _show(figure: Figure, rows: Rows) -> None:

@@ -17,9 +17,15 @@ from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_wh
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
-from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import AnswerSheet, answered_inputs, blank_sheet, read_sheet, request_rows
-from bestchannel.runs.results import channel_documents, nearly_best_document
+from bestchannel.runs.laboratory_files import (
+    AnswerSheet,
+    answered_inputs,
+    blank_sheet,
+    read_alphabets,
+    read_sheet,
+    request_rows,
+)
+from bestchannel.runs.results import as_document
 
 MOST_NAMED = 12
 
@@ -32,12 +38,7 @@ Number = Annotated[
     int | None, typer.Option("--request", help="The request that the file answers, unless the file says it.")
 ]
 
-verbs = typer.Typer(
-    cls=terminal.Verbs,
-    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
-    no_args_is_help=True,
-    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
-)
+verbs = typer.Typer(cls=terminal.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
 
 
 @verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
@@ -246,19 +247,14 @@ def _told_already(request: Request, missing: Mapping[int, tuple[int, ...]]) -> s
 def _show_status(run: runs.Run, json: bool) -> None:
     with terminal.progress("estimating capacities"):
         result, request = run.outcome(), run.ask()
-        channels = channel_documents(result)
+        record = as_document(result)
     if json:
         terminal.print_json(
             {
                 "state": run.state,
                 "request": None if request is None else request.number,
                 "senses": run.history.senses,
-                "best": None if result.best is None else str(result.best),
-                "candidates": [str(key) for key in result.candidates],
-                "nearly_best": nearly_best_document(result),
-                "cost": result.cost,
-                "channels": channels,
-                "policy": result.policy,
+                **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
                 "max_senses": run.history.max_senses,
                 "missing": request_rows(run.missing(), run.settings.parties),
                 "title": run.settings.title,
@@ -285,7 +281,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
     if result.decided:
         terminal.say(f"best: {result.best}")
     if result.audit.steps:
-        _show_channels(result, channels)
+        _show_channels(result, record["channels"])
 
 
 def _show_channels(result: Identification, documents: Sequence[Mapping[str, Any]]) -> None:

@@ -41,8 +41,8 @@ def serve(
     next start goes on. Without --token, each start makes another token, and sensors require the new one.
     """
     try:
-        from bestchannel.service.logs import log_to_stderr
-        from bestchannel.service.scopes import Tokens
+        from bestchannel.service.access import Tokens
+        from bestchannel.service.monitoring import log_to_stderr
         from bestchannel.service.server import Place, Service
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"serving ({error.name})", "service") from None

@@ -13,22 +13,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import BestChannelError
-from bestchannel.runs import NotWrittenError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
 
@@ -41,8 +40,12 @@ PLAIN_S = 5.0
 BAR_S = 1.0
 """Seconds of work after which a terminal shows a bar."""
 
+ROWS_S = 0.1
+"""Seconds between two pictures of how things stand on a terminal."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class _Readable:
@@ -181,6 +184,8 @@ def flush() -> None:
 @contextmanager
 def resumable(run: Path | None) -> Iterator[None]:
     """Let an interruption (Ctrl-C, SIGTERM) or a full disk end in exit code 4, once there is a run to go on with."""
+    from bestchannel.runs import NotWrittenError  # deferred: most verbs have no run
+
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
@@ -219,6 +224,8 @@ def say(text: str) -> None:
 
 def name(text: str, *, bold: bool = False) -> Text:
     """A name as a table shows it: neither markup nor the control characters in it are obeyed."""
+    from rich.text import Text  # deferred, as everything of rich: --json does without
+
     return Text(on_one_line(text), style="bold" if bold else "")
 
 
@@ -236,6 +243,9 @@ def write_what_can_be_written() -> None:
 
 def show_table(table: Table) -> None:
     """A table on stdout, never cut off; names fold on a narrow terminal, and are whole in a pipe, as for `grep`."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
     out = Console(highlight=False)
     endless = Console(highlight=False, width=10**6)
     if not (out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()):
@@ -243,6 +253,42 @@ def show_table(table: Table) -> None:
         return
     needed = Measurement.get(endless, endless.options, table).minimum
     Console(highlight=False, width=max(out.width, needed)).print(table)
+
+
+def live_console() -> Console | None:
+    """Where something can be shown that moves: standard error, if it is a terminal."""
+    forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
+    if not forced and (sys.stderr is None or not sys.stderr.isatty()):
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal else None
+
+
+@contextmanager
+def current(
+    sentence: Callable[[S], str],
+    rows: Callable[[S], Iterable[tuple[RenderableType, RenderableType]]],
+    *,
+    at_once: bool = False,
+) -> Iterator[Callable[[S], None]]:
+    """A callback that shows on stderr how things stand: rows on a terminal, else a sentence now and then."""
+    console = live_console()
+    if console is None:
+        yield now_and_then(PLAIN_S, lambda state: note(sentence(state)), at_once=at_once)
+        return
+    from rich.live import Live
+    from rich.table import Table
+
+    def grid(state: S) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for row in rows(state):
+            table.add_row(*row)
+        return table
+
+    with Live(console=console, auto_refresh=False, transient=True) as display:
+        yield now_and_then(ROWS_S, lambda state: display.update(grid(state), refresh=True), at_once=True)
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:
@@ -265,13 +311,15 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
 
     Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
     """
-    err = Console(stderr=True)
-    if not err.is_terminal:
+    console = live_console()
+    if console is None:
         yield _plain_progress(label)
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
     started = time.monotonic()
-    with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None, visible=False, count="")
         shown = threading.Timer(after, bar.update, [task], {"visible": True})
         shown.daemon = True

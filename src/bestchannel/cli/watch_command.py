@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
 from bestchannel.cli import options, terminal
 from bestchannel.errors import InputError
 from bestchannel.promises import rounded_up, several
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 ENDED = {"decided", "undecided", "limited", "failed"}
 
@@ -34,14 +34,9 @@ def watch(
     if address.run is None:
         raise InputError("the address must be that of a run, as http://127.0.0.1:8484/runs/NAME?token=…")
     last: dict[str, Any] = {}
-    err = Console(stderr=True, highlight=False)
-    plain = terminal.now_and_then(terminal.PLAIN_S, lambda status: terminal.note(sentence(status)), at_once=True)
-    with Live(console=err, auto_refresh=False, transient=True) as display:
+    with terminal.current(sentence, _rows, at_once=True) as show:
         for last in events(address, threading.Event(), terminal.note):
-            if err.is_terminal:
-                display.update(_panel(last), refresh=True)
-            else:
-                plain(last)
+            show(last)
             if last["state"] in ENDED:
                 break
     _finish(last, json)
@@ -70,19 +65,15 @@ def sentence(status: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _panel(status: dict[str, Any]) -> Group:
-    grid = Table.grid(padding=(0, 2))
+def _rows(status: dict[str, Any]) -> Iterator[tuple[RenderableType, RenderableType]]:
     for word in ("run", "state", "leader", "challenger"):
         if status[word]:
-            grid.add_row(word, terminal.name(str(status[word])))
+            yield word, terminal.name(str(status[word]))
     if status["evidence_bits"] is not None:
-        grid.add_row("evidence", Text(f"{status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits"))
-    grid.add_row("left", Text(f"{len(status['candidates'])} of {several(len(status['channels']), 'channel')}"))
-    grid.add_row("senses", Text(f"{status['senses']:,}"))
+        yield "evidence", f"{status['evidence_bits']:.1f} of {status['threshold_bits']:.1f} bits"
+    yield "left", f"{len(status['candidates'])} of {several(len(status['channels']), 'channel')}"
+    yield "senses", f"{status['senses']:,}"
     if status["request"] is not None:
-        grid.add_row(
-            f"request {status['request']}", Text(f"{status['answered']:,} of {several(status['asked'], 'sense')}")
-        )
+        yield f"request {status['request']}", f"{status['answered']:,} of {several(status['asked'], 'sense')}"
     for sensor in status["sensors"]:
-        grid.add_row(terminal.name(sensor["name"]), terminal.name(several(sensor["senses"], "sense")))
-    return Group(grid)
+        yield terminal.name(sensor["name"]), several(sensor["senses"], "sense")

@@ -62,7 +62,9 @@ def log_of_records(records: Iterator[Record], seen: Combinations, source: OpenFi
     if not first:
         raise InputError(_NO_RECORDS)
     header, shown = _keys(first), first[:SHOWN]
-    found = log_columns(header, columns, seen, lambda i: [record.get(header[i]) for record in shown])
+    found = log_columns(
+        header, columns, seen, lambda i: [record.get(header[i]) for record in shown], are_all=len(first) <= SHOWN
+    )
     names = {role: header[i] for role, i in found.items()}
     for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
         place = partial(place_from, done)

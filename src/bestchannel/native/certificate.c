@@ -7,30 +7,29 @@
 #include "interior_point.h"
 #include "kernel.h"
 
-enum { WIDE = 8 };
-
-/* total + lost += term, exactly but for what is lost of `lost` itself. */
-static inline void add(double *total, double *lost, double term) {
-    double sum = *total + term, back = sum - *total;
-    *lost += (*total - (sum - back)) + (term - back);
-    *total = sum;
-}
-
-static double added_up(const double *total, const double *lost) {
-    double all = 0.0, rest = 0.0;
-    for (int k = 0; k < WIDE; k++) add(&all, &rest, total[k]);
-    for (int k = 0; k < WIDE; k++) rest += lost[k];
-    return all + rest;
-}
+/* total + lost += term, exactly but for what is lost of `lost` itself; of numbers, and of eight side by side. */
+#define ADD(total, lost, term)                                                                                         \
+    do {                                                                                                               \
+        __typeof__(total) term_ = (term), sum_ = (total) + term_, back_ = sum_ - (total);                              \
+        (lost) += ((total) - (sum_ - back_)) + (term_ - back_);                                                        \
+        (total) = sum_;                                                                                                \
+    } while (0)
 
 /* sum_i a_i b_i, and sum_i a_i where b is null. */
-static double compensated(const double *a, const double *b, Size count) {
-    double total[WIDE] = {0.0}, lost[WIDE] = {0.0};
+static inline double compensated(const double *a, const double *b, Size count) {
+    Wide total = {0.0}, lost = {0.0};
+    double last[WIDE] = {0.0}, all = 0.0, rest = 0.0;
     Size whole = count - count % WIDE;
-    for (Size i = 0; i < whole; i += WIDE)
-        for (int k = 0; k < WIDE; k++) add(total + k, lost + k, b ? a[i + k] * b[i + k] : a[i + k]);
-    for (Size i = whole; i < count; i++) add(total + i - whole, lost + i - whole, b ? a[i] * b[i] : a[i]);
-    return added_up(total, lost);
+    for (Size i = 0; i < whole; i += WIDE) {
+        Wide term = AS_WIDE(a + i);
+        if (b) term *= AS_WIDE(b + i);
+        ADD(total, lost, term);
+    }
+    for (Size i = whole; i < count; i++) last[i - whole] = b ? a[i] * b[i] : a[i];
+    ADD(total, lost, AS_WIDE(last));
+    for (int k = 0; k < WIDE; k++) ADD(all, rest, total[k]);
+    for (int k = 0; k < WIDE; k++) rest += lost[k];
+    return all + rest;
 }
 
 /* neg_entropy[r] = sum_y W log W of every row W[r, y], in nats, and excess[r] = sum_y W - 1; `space` has m numbers. */
@@ -53,7 +52,7 @@ BC_EXPORT void BC(outputs)(int64_t count, int64_t n, int64_t m, const double *W,
         for (Size x = 0; x < n; x++) {
             const double *restrict row = W + (c * n + x) * m, p = P[c * n + x];
             if (p == 0.0) continue;
-            for (Size y = 0; y < m; y++) add(total + y, lost + y, p * row[y]);
+            for (Size y = 0; y < m; y++) ADD(total[y], lost[y], p * row[y]);
         }
         for (Size y = 0; y < m; y++) total[y] += lost[y];
     }

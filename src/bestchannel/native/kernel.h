@@ -7,6 +7,11 @@
 
 typedef int64_t Size;
 
+/* Eight numbers side by side: vector instructions where the processor has them, and the same bits where it has not. */
+enum { WIDE = 8 };
+typedef double Wide __attribute__((vector_size(WIDE * sizeof(double)), aligned(8), may_alias));
+#define AS_WIDE(numbers) (*(const Wide *)(numbers))
+
 /* The larger and the smaller of two numbers; a `b` that is no number changes nothing. */
 static inline double larger(double a, double b) { return b > a ? b : a; }
 static inline double smaller(double a, double b) { return b < a ? b : a; }

@@ -105,7 +105,7 @@ static Single laid_out(Space *space, Size n, Size m) {
     for (int i = 0; i < 3; i++) *of_outputs[i] = take(space, m);
     at.by_output = take(space, n * m);
     at.U = take(space, columns * width);
-    at.A = take(space, n * width);
+    at.A = take(space, width * width);
     at.F = take(space, BLOCK * n);
     at.starts = take(space, m + 1);
     at.inputs = at.U; /* listed entries take the place of U, which is then not used */
@@ -153,18 +153,32 @@ static void evaluate(const Single *at, double *low, double *high) {
     *high = largest(at->D, at->n);
 }
 
+/* A_ij = sum_y U_yi U_yj for four i and eight j: the sums stay in registers, over four outputs at a time. */
+static void add_up_tile(const Single *at, Size i, Size j) {
+    Size width = at->width;
+    Wide sums[BLOCK] = {{0.0}};
+    for (Size y = 0; y < at->m; y += BLOCK) {
+        const double *r = at->U + y * width, *s = r + width, *t = s + width, *u = t + width;
+        for (int k = 0; k < BLOCK; k++)
+            sums[k] += (r[i + k] * AS_WIDE(r + j) + s[i + k] * AS_WIDE(s + j)) +
+                       (t[i + k] * AS_WIDE(t + j) + u[i + k] * AS_WIDE(u + j));
+    }
+    for (int k = 0; k < BLOCK; k++) *(Wide *)(at->A + (i + k) * width + j) = sums[k];
+}
+
 /* A = K, or K + 11' where the non-zero entries are listed: one as good as the other, as 1' dp = 0. */
 static void add_products(const Single *at) {
     Size n = at->n, m = at->m, width = at->width;
-    for (Size i = 0; i < n * width; i++) at->A[i] = 0.0;
     if (!at->sparse) {
         for (Size y = 0; y < m; y++) {
             double q = at->q[y], root = 1.0 / sqrt(q);
             for (Size x = 0; x < n; x++) at->U[y * width + x] = (at->by_output[y * n + x] - q) * root;
         }
-        for (Size y = 0; y < m; y += BLOCK) add_block(at->A, at->U + y * width, width, at->U + y * width, 0, n, width);
+        for (Size i = 0; i < n; i += BLOCK)
+            for (Size j = i - i % WIDE; j < width; j += WIDE) add_up_tile(at, i, j);
         return;
     }
+    for (Size i = 0; i < n * width; i++) at->A[i] = 0.0;
     for (Size y = 0; y < m; y++) {
         Size last = (Size)at->starts[y + 1];
         for (Size i = (Size)at->starts[y]; i < last; i++) {
@@ -301,39 +315,37 @@ BC_EXPORT void BC(interior_point)(int64_t n, int64_t m, const double *W, const d
 }
 
 /* q = pW, D_x = D(W_x || q) in nats, each logarithm to 2 ulp and sums uncompensated: what steps go by, no certificate. */
-BC_EXPORT void BC(divergences)(int64_t n, int64_t m, const double *W, const double *neg_entropy, const double *p,
-                               double *q, double *log_q, double *D) {
+static void divergences(Size n, Size m, const double *W, const double *neg_entropy, const double *p, double *q,
+                        double *log_q, double *D) {
     for (Size y = 0; y < m; y++) q[y] = BC_TINY;
     add_rows(q, p, W, n, m, m);
     for (Size y = 0; y < m; y++) log_q[y] = bc_quick_log(q[y]);
     for (Size x = 0; x < n; x++) D[x] = neg_entropy[x] - dot(log_q, W + x * m, m);
 }
 
-/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D).
+/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats.
  *
  * Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises
  * [MD04]. `space` has 4 n + 2 m numbers.
  */
 BC_EXPORT void BC(climb)(int64_t n, int64_t m, const double *W, const double *neg_entropy, const double *p,
-                         int64_t steps, double *best, double *space) {
+                         int64_t steps, double *best, double *best_D, double *space) {
     double *at = space, *D = at + n, *tried = D + n, *tried_D = tried + n, *q = tried_D + n, *log_q = q + m;
-    copy(p, at, n);
-    copy(p, best, n);
-    BC(divergences)(n, m, W, neg_entropy, at, q, log_q, D);
-    double low = dot(at, D, n), high = largest(D, n), best_gap = high - low;
-    double rate = larger(FIRST_RATE / (best_gap + BC_TINY), 2.0);
-    for (Size step = 0; step < steps; step++) {
+    double low = -BC_INFINITY, high = 0.0, rate = 0.0, best_gap = BC_INFINITY;
+    copy(p, tried, n);
+    for (Size step = 0; step == 0 || step <= steps; step++) {
+        divergences(n, m, W, neg_entropy, tried, q, log_q, tried_D);
+        double tried_low = dot(tried, tried_D, n);
+        if (step == 0 || tried_low > low) {
+            copy(tried, at, n);
+            copy(tried_D, D, n);
+            low = tried_low, high = largest(D, n);
+            rate = step == 0 ? larger(FIRST_RATE / (high - low + BC_TINY), 2.0) : 1.5 * rate;
+            if (step == 0 || high - low < best_gap) copy(at, best, n), copy(D, best_D, n), best_gap = high - low;
+        } else {
+            rate /= 3.0;
+        }
         for (Size x = 0; x < n; x++) tried[x] = at[x] * bc_exp(rate * (D[x] - high));
         scale_to_one(tried, n);
-        BC(divergences)(n, m, W, neg_entropy, tried, q, log_q, tried_D);
-        double tried_low = dot(tried, tried_D, n);
-        if (!(tried_low > low)) {
-            rate /= 3.0;
-            continue;
-        }
-        copy(tried, at, n);
-        copy(tried_D, D, n);
-        low = tried_low, high = largest(D, n), rate *= 1.5;
-        if (high - low < best_gap) copy(at, best, n), best_gap = high - low;
     }
 }

@@ -1,4 +1,4 @@
-"""Notebooks and data frames: what the results of the lower layers ask for is registered here.
+"""Notebooks and data frames: what the results of the lower layers ask for is registered here, by their class.
 
 The face of the package imports this module, and what draws is imported when first asked for.
 """
@@ -9,37 +9,30 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from bestchannel.capacity import Capacities, Capacity
-from bestchannel.channels import Channel
-from bestchannel.display import card_of, frame_of
-from bestchannel.intervals import Estimate
-from bestchannel.lower_bound.bound import LowerBound
-from bestchannel.policies import Identification
+from bestchannel import display
 
-CARDS: dict[type, str] = {
-    Capacities: "capacities_card",
-    Capacity: "capacity_card",
-    Channel: "channel_card",
-    Estimate: "estimate_card",
-    Identification: "identification_card",
-    LowerBound: "bound_card",
+CARDS = {
+    "Capacities": "capacities_card",
+    "Capacity": "capacity_card",
+    "Channel": "channel_card",
+    "Estimate": "estimate_card",
+    "Identification": "identification_card",
+    "LowerBound": "bound_card",
 }
-"""What draws each result, in `report.cards`."""
+"""What draws a result of each class, in `report.cards`."""
 
-FRAMES: dict[type, str] = {
-    Capacities: "capacities_frame",
-    Estimate: "estimate_frame",
-    Identification: "identification_frame",
-    LowerBound: "bound_frame",
+FRAMES = {
+    "Capacities": "capacities_frame",
+    "Estimate": "estimate_frame",
+    "Identification": "identification_frame",
+    "LowerBound": "bound_frame",
 }
-"""What tabulates each result, in `report.result_frames`."""
+"""What tabulates a result of each class, in `report.result_frames`."""
 
 
 def _later(module: str, name: str) -> Callable[[Any], Any]:
     return lambda result: getattr(import_module(f"bestchannel.report.{module}"), name)(result)
 
 
-for _kind, _name in CARDS.items():
-    card_of.register(_kind, _later("cards", _name))
-for _kind, _name in FRAMES.items():
-    frame_of.register(_kind, _later("result_frames", _name))
+display.CARDS.update((kind, _later("cards", name)) for kind, name in CARDS.items())
+display.FRAMES.update((kind, _later("result_frames", name)) for kind, name in FRAMES.items())

@@ -21,8 +21,7 @@ import numpy as np
 
 from bestchannel.errors import InputError
 from bestchannel.promises import several
-from bestchannel.service.link import Address, Link, StoppedError, refuse
-from bestchannel.service.outbox import Outbox
+from bestchannel.service.link import Address, Link, Outbox, StoppedError, refuse
 
 PIECE_S = 0.2
 """Seconds of sensing after which what there is is sent."""

@@ -19,7 +19,7 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
 from bestchannel.release import VERSION
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.runs.settings import LABORATORY, Settings
+from bestchannel.runs.settings import LABORATORY, Settings, run_channels
 from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
 
 CLOSE = 1e-6
@@ -81,11 +81,9 @@ class Replay:
     def __init__(self, kind: type[Policy], document: Mapping[str, Any], watch: Watch) -> None:
         self.kind, self._document, self._stated = kind, document, from_document(document)
         self._fault: NotValidError | None = None
-        stated, audit = self._stated, self._stated.audit
         try:
-            settings = Settings(audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY)
-            self.policy = settings.new_policy()
-            _tell(self.policy, stated, watch)
+            self.policy = _settings(self._stated).new_policy()
+            _tell(self.policy, self._stated, watch)
         except NotValidError as fault:
             self._fault = fault
         except InputError as error:
@@ -101,6 +99,19 @@ class Replay:
         written_here = audit.revision is not None and audit.version == VERSION
         for where, ours, theirs in _differences(as_document(result), self._document, () if written_here else WORDED):
             raise NotValidError(_sentence(self._stated.policy, where, ours, theirs))
+
+
+def _settings(stated: Identification) -> Settings:
+    audit = stated.audit
+    return Settings(
+        channels=run_channels(audit.channels),
+        policy=stated.policy,
+        delta=stated.delta,
+        epsilon=stated.epsilon,
+        options=dict(audit.options),
+        source=dict(LABORATORY),
+        inferred_outputs=audit.inferred_outputs,
+    )
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:

@@ -8,11 +8,8 @@ from datetime import UTC, datetime
 from bestchannel import Adaptive, Simulator, identify
 from bestchannel.errors import InputError
 from bestchannel.runs import remembering
-from bestchannel.service.boards import Board, RunWriter
-from bestchannel.service.desk import Desk
-from bestchannel.service.drawing_office import DrawingOffice
-from bestchannel.service.limits import OWNER, Limits, Party
-from bestchannel.service.metrics import Metrics
+from bestchannel.service.limits import OWNER, Client, Limits
+from bestchannel.service.live import Live, ReportProcess
 from bestchannel.service.run_folder import RunFolder
 
 
@@ -23,38 +20,36 @@ def ended_run(path):
         assert identify(durable, policy).decided
 
 
-class BusyAtFirst(DrawingOffice):
-    """An office that refuses the first drawing."""
+class BusyAtFirst(ReportProcess):
+    """A process that refuses the first drawing."""
 
     refused = False
 
-    async def do_for_watchers(self, work, *arguments):
+    async def draw(self, client, work, *arguments):
         if not self.refused:
             self.refused = True
             raise InputError("not now")
-        return await super().do_for_watchers(work, *arguments)
+        return await super().draw(client, work, *arguments)
 
 
-async def watched(folder, office, done):
-    """What is on the board of the run `run` once it is done."""
-    desk = Desk(RunFolder(folder, 60.0, lambda: None), Metrics(), Limits().waiting)
-    await desk.open()
-    writer = RunWriter("run", desk, office)
-    board = Board(writer.tell, writer.draw)
+async def watched(folder, reports, done):
+    """The events of the run `run` once it is done."""
+    served = RunFolder(folder, 60.0, lambda: None)
+    feed = Live(served, reports).feed("run")
     try:
         async with asyncio.timeout(120):  # for ever, where it is not drawn
-            while not done(board.events):
-                await board.news.wait()
-        return board.events
+            while not done(feed.events):
+                await feed.news.wait()
+        return feed.events
     finally:
-        board.close()
-        office.close()
-        await desk.close()
+        feed.close()
+        reports.close()
+        served.close()
 
 
-def events_of(folder, office, done):
+def events_of(folder, reports, done):
     with ThreadPoolExecutor(1) as elsewhere:  # the loop of a browser may be running in this thread
-        return elsewhere.submit(asyncio.run, watched(folder, office, done)).result()
+        return elsewhere.submit(asyncio.run, watched(folder, reports, done)).result()
 
 
 def data_of(event):
@@ -63,33 +58,33 @@ def data_of(event):
 
 def test_report_that_could_not_be_drawn_at_first_is_drawn_later(tmp_path):
     ended_run(tmp_path / "run.db")
-    office = BusyAtFirst(Limits().drawings)
-    events = events_of(tmp_path, office, lambda events: "report" in events)
-    assert office.refused
+    reports = BusyAtFirst(Limits().drawings)
+    events = events_of(tmp_path, reports, lambda events: "report" in events)
+    assert reports.refused
     assert "good" in data_of(events["report"])["title"]
 
 
 def test_report_says_of_how_many_senses_and_when_it_was_drawn(tmp_path):
     ended_run(tmp_path / "run.db")
     before = datetime.now(UTC).replace(microsecond=0)
-    events = events_of(tmp_path, DrawingOffice(Limits().drawings), lambda events: {"report", "status"} <= events.keys())
+    events = events_of(tmp_path, ReportProcess(Limits().drawings), lambda events: {"report", "status"} <= events.keys())
     report, status = data_of(events["report"]), data_of(events["status"])
     assert report["senses"] == status["senses"] > 0
     assert before <= datetime.fromisoformat(report["time"]) <= datetime.now(UTC)
 
 
 async def order_of_drawing():
-    office, drawn = DrawingOffice(Limits().drawings), []
+    reports, drawn = ReportProcess(Limits().drawings), []
     try:
-        await office.do(OWNER, len, "")  # the process is there
-        parties = [Party("view"), Party("view"), Party("other"), OWNER]
-        tasks = [asyncio.create_task(office.do(party, len, "")) for party in parties]
-        for party, task in zip(parties, tasks, strict=True):
-            task.add_done_callback(lambda task, name=party.name: drawn.append(name))
+        await reports.draw(OWNER, len, "")  # the process is there
+        clients = [Client("view"), Client("view"), Client("other"), OWNER]
+        tasks = [asyncio.create_task(reports.draw(client, len, "")) for client in clients]
+        for client, task in zip(clients, tasks, strict=True):
+            task.add_done_callback(lambda task, name=client.name: drawn.append(name))
         await asyncio.gather(*tasks)
         return drawn
     finally:
-        office.close()
+        reports.close()
 
 
 def test_owner_does_not_wait_for_the_drawings_of_others():

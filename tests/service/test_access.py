@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bestchannel.errors import InputError
-from bestchannel.service.scopes import Revoked, Tokens
+from bestchannel.service.access import Revoked, Tokens
 
 OWNER = "0123456789abcdefghij"
 
@@ -15,12 +15,12 @@ def test_each_token_permits_what_it_was_made_for():
     own, view = tokens.scope(OWNER), tokens.scope(tokens.made_for("view"))
     some, any_ = tokens.scope(tokens.made_for("sense", ["q3", "ü, ä.b"])), tokens.scope(tokens.made_for("sense"))
     assert own.owns
-    assert own.views
+    assert own.permits("view")
     assert own.senses("q3")
-    assert view.views
+    assert view.permits("view")
     assert not view.owns
     assert not view.senses("q3")
-    assert not some.views
+    assert not some.permits("view")
     assert [some.senses(channel) for channel in ("q3", "ü, ä.b", "q")] == [True, True, False]
     assert any_.senses("whatever")
 
@@ -54,7 +54,7 @@ def test_revoked_token_stays_revoked_when_the_service_is_started_again(tmp_path)
     again = Tokens(OWNER)
     again.revoked = Revoked(tmp_path / "revoked")
     assert again.judged(first) == "the token was revoked; ask the owner for another"
-    assert again.scope(second).views
+    assert again.scope(second).permits("view")
 
 
 def test_token_of_an_earlier_version_is_refused_with_a_reason():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bestchannel.errors import InputError
 from bestchannel.report.page import page
-from bestchannel.report.sound_record import require_sound
+from bestchannel.report.summary import require_consistent
 from bestchannel.runs.results import as_document, from_document
 from tests.report.examples import decided, undecided
 from tests.report.reading import Page
@@ -88,10 +88,11 @@ def with_counts(table):
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        (changed(delta=0), "delta of the record cannot be right; it is '0'"),
-        (changed(delta="small"), "delta of the record"),
+        (changed(delta=0), "delta of the record cannot be right; it is '0.0'"),
+        (changed(delta="small"), r"Expected `float`, got `str` - at `\$\.delta`"),
         (changed(epsilon=-1), "epsilon of the record"),
-        (changed(senses=3.5), "senses of the record"),
+        (changed(senses=3.5), r"Expected `int`, got `float` - at `\$\.senses`"),
+        (changed(senses=-1), "senses of the record"),
         (changed(decided=False), "decided of the record"),
         (changed(best="nobody"), "none of its channels"),
         (changed(candidates=["nobody"]), "none of its channels"),
@@ -102,9 +103,9 @@ def with_counts(table):
 )
 def test_a_record_that_cannot_be_right_is_refused_by_name(document, sentence):
     with pytest.raises(InputError, match=sentence):
-        require_sound(from_document(document))
+        require_consistent(from_document(document))
 
 
-def test_records_of_real_identifications_are_sound():
-    require_sound(decided())
-    require_sound(undecided())
+def test_records_of_real_identifications_do_not_contradict_themselves():
+    require_consistent(decided())
+    require_consistent(undecided())

@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
+from bestchannel import drawing
 from bestchannel.errors import MissingExtraError
+from bestchannel.paper.figures import figure_1, figure_2, figure_growth, figure_z_vs_bsc
 from bestchannel.paper.growth import growth
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.z_vs_bsc import z_vs_bsc
-from bestchannel.report import drawing
-from bestchannel.report.paper_figures import figure_1, figure_2, figure_growth, figure_z_vs_bsc
 
 
 def texts(figure):

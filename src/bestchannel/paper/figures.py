@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bestchannel.drawing import BLUE, GREEN, ORANGE, RED, axes
 from bestchannel.paper.break_even import published_break_even
 from bestchannel.paper.growth import Growth
 from bestchannel.paper.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_fig2
 from bestchannel.paper.stated import StatedFig1Row
 from bestchannel.paper.z_vs_bsc import ZRow
-from bestchannel.report.drawing import BLUE, GREEN, ORANGE, RED, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
