@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.lower_bound.quick_bound import quick_bound
+from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.promises import amount, confidence, criterion, in_words
 from bestchannel.report.channel_rows import capacity_table, interval_figure, legend, order_figure
 from bestchannel.report.course_figures import (
