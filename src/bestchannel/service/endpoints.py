@@ -179,12 +179,12 @@ class Endpoints:
         self._folder.path(run)  # which must be there
         last = request.headers.get("last-event-id") or query.get("last", "")
         report = () if query.get("report") == "no" else ("report",)
-        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report, "quiet")))
+        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report)))
 
     @_called("GET", "/events", VIEW, kind=EVENTS, refusals=(503,))
     async def list_events(self, request: Request) -> Response:
         """All runs as server-sent events."""
-        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs", "quiet")))
+        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs")))
 
     @_called("GET", "/runs/{run}", VIEW, kind=HTML, refusals=(404,))
     async def run_page(self, request: Request) -> Response:
