@@ -125,8 +125,14 @@ class RunChannel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     condition: str = ""
 
 
-class RunRecord(Struct, frozen=True, kw_only=True):
-    """What a run is about; see `runs.settings.Settings`. What may be there too is left out where it says nothing."""
+class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run is about: the channels that take part, the policy that asks, and the source of the answers.
+
+    `policy` is what `Policy.reference` says, and `options` are those of the policy beyond delta and epsilon;
+    `source["kind"]` is laboratory, simulation, recording or sensor; `inferred_outputs` says that the outputs are only
+    those that a recording happened to have. People call a run by its `title`, and are asked for at most
+    `largest_request` senses at once.
+    """
 
     channels: Annotated[tuple[RunChannel, ...], Meta(min_length=1)]
     policy: str
@@ -135,9 +141,9 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     options: dict[str, Any]
     source: dict[str, Any]
     inferred_outputs: bool
-    title: str | msgspec.UnsetType = msgspec.UNSET
-    note: str | msgspec.UnsetType = msgspec.UNSET
-    largest_request: int | msgspec.UnsetType = msgspec.UNSET
+    title: str = ""
+    note: str = ""
+    largest_request: int | None = None
 
 
 def result_of(document: object) -> Result:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, to_builtins
+from msgspec import to_builtins
 from msgspec.json import decode
 
 from bestchannel.counts.json_format import shortened
@@ -27,26 +26,8 @@ RECORDED = "recorded"
 LONGEST_TITLE, LONGEST_NOTE = 200, 4000
 
 
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """The channels that take part, the policy that asks, and the source of the answers.
-
-    `policy` is what `Policy.reference` says, and `options` are those of the policy beyond delta and epsilon;
-    `source["kind"]` is laboratory, simulation, recording or sensor; `inferred_outputs` says that the outputs are only
-    those that a recording happened to have. People call a run by its `title`, and are asked for at most
-    `largest_request` senses at once.
-    """
-
-    parties: tuple[ChannelLabels, ...]
-    policy: str
-    delta: float
-    epsilon: float
-    options: Mapping[str, Any]
-    source: Mapping[str, Any]
-    inferred_outputs: bool = False
-    title: str = ""
-    note: str = ""
-    largest_request: int | None = None
+class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run is about, and the policy that follows from it."""
 
     @staticmethod
     def of(
@@ -63,7 +44,13 @@ class Settings:
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
         settings = Settings(
-            tuple(parties), name, policy.delta, policy.epsilon, policy.options, source, inferred_outputs
+            channels=run_channels(parties),
+            policy=name,
+            delta=policy.delta,
+            epsilon=policy.epsilon,
+            options=policy.options,
+            source=dict(source),
+            inferred_outputs=inferred_outputs,
         )
         again = settings.new_policy()
         if type(again) is not type(policy) or again.ask() != first:
@@ -71,9 +58,14 @@ class Settings:
         return settings
 
     @property
+    def parties(self) -> tuple[ChannelLabels, ...]:
+        """The channels, as policies and sensors know them."""
+        return tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in self.channels)
+
+    @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel."""
-        return [labels.alphabet for labels in self.parties]
+        return [(len(channel.inputs), len(channel.outputs)) for channel in self.channels]
 
     @property
     def supply(self) -> Supply:
@@ -92,41 +84,21 @@ class Settings:
 
     def text(self) -> str:
         """The settings as JSON."""
-        wishes = {key: getattr(self, key) or UNSET for key in ("title", "note", "largest_request")}
-        record = RunRecord(
-            channels=tuple(
-                RunChannel(key=_key(p), inputs=p.inputs, outputs=p.outputs, condition=p.condition) for p in self.parties
-            ),
-            policy=self.policy,
-            delta=self.delta,
-            epsilon=self.epsilon,
-            options=dict(self.options),
-            source=dict(self.source),
-            inferred_outputs=self.inferred_outputs,
-            **wishes,
-        )
-        return json.dumps(to_builtins(record), allow_nan=False)
+        return json.dumps(to_builtins(self), allow_nan=False)
 
     @staticmethod
     def parse(text: str) -> Settings:
         """The settings that `text` wrote, or an `InputError`."""
         try:
-            record = decode(text, type=RunRecord)
-            _require_whole(record)
+            settings = decode(text, type=Settings)
+            if not isinstance(settings.source["kind"], str):
+                raise ValueError("the kind of the source must be a text")
+            if len({channel.key for channel in settings.channels}) < len(settings.channels):
+                raise ValueError("no two channels may have the same name")
+            settings.supply.refuse_other(settings.alphabets)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
-        return Settings(
-            tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in record.channels),
-            record.policy,
-            record.delta,
-            record.epsilon,
-            record.options,
-            record.source,
-            record.inferred_outputs,
-            record.title or "",
-            record.note or "",
-            record.largest_request or None,
-        )
+        return settings
 
     def refuse_other(self, other: Settings) -> None:
         """Refuse settings that are not these: a run answers one question."""
@@ -153,17 +125,17 @@ def _supply(source: Mapping[str, Any]) -> Supply:
     return Supply(each=None if recorded is None else tuple(map(tuple, recorded)))
 
 
-def _require_whole(record: RunRecord) -> None:
-    if not isinstance(record.source["kind"], str):
-        raise ValueError("the kind of the source must be a text")
-    if len({channel.key for channel in record.channels}) < len(record.channels):
-        raise ValueError("no two channels may have the same name")
-    _supply(record.source).refuse_other([(len(c.inputs), len(c.outputs)) for c in record.channels])
-
-
-def _key(labels: ChannelLabels) -> int | str:
-    """The name of a channel, or its position."""
-    return labels.key if isinstance(labels.key, int | str) else str(labels.key)
+def run_channels(parties: Iterable[ChannelLabels]) -> tuple[RunChannel, ...]:
+    """The channels by their names, or their positions."""
+    return tuple(
+        RunChannel(
+            key=labels.key if isinstance(labels.key, int | str) else str(labels.key),
+            inputs=labels.inputs,
+            outputs=labels.outputs,
+            condition=labels.condition,
+        )
+        for labels in parties
+    )
 
 
 def _comparable(settings: Settings) -> dict[str, Any]:
