@@ -24,11 +24,12 @@ from msgspec.structs import replace
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.ledger import Labels, Lease, Ledger, Sensor
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome, RunStatus
+from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
 MOST_AT_ONCE = 512  # offers that share a transaction
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.record import RunStatus
 from bestchannel.report.markup import Html, joined, lone, tag, trusted
 from bestchannel.report.page import meta, script, style
-from bestchannel.service.messages import RunStatus
 
 EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"  # channels of a new run: a name, its inputs and its outputs on each line
 
