@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import Bet, NotValidError
+from bestchannel.verification.leader_check import Bet, check_origin, paid_nats
+from bestchannel.verification.record import NotValidError
 from bestchannel.verification.value import information
 
 

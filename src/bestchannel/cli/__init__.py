@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bestchannel.cli import verbs
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 
 VERBS = {
     "bound": (

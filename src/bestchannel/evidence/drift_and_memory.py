@@ -18,35 +18,19 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers
 
-SCALES = (0.5, 1.0, 2.0, 4.0)
-"""Tilts of a bet, in units of the standard deviation of what it is about."""
+SCALES = (0.5, 1.0, 2.0, 4.0)  # tilts of a bet, in units of the standard deviation of what it is about
 
 PERIODIC_SCALES = (2.0, 4.0, 8.0)
 """Amplitudes of a periodic tilt, in the same units: of many frequencies one must win much."""
 
-LARGEST_TILT = 2.0
-"""The most by which a bet changes the logarithm of the odds."""
-
-MOST_LETTERS = 16
-"""Outputs and contexts that are told apart; rarer ones are taken together."""
-
-LEVELS = 3
-"""Halves, quarters and eighths of the senses of an input are compared."""
-
-MOST_CELLS = 2**22
-"""Of a table of inputs and outputs, or of inputs, contexts and letters."""
-
-LAGS = (1, 2, 3, 4)
-"""How many senses before a sense are looked at; half of the stake is on the first."""
-
-FEWEST_PERIODS = 4
-"""What comes again less often within the senses is drift."""
-
-MOST_SIGNALS = 4
-"""Inputs, the most frequent ones, of which each is searched for a period on its own."""
-
-RUN = 2**12
-"""Consecutive senses that are kept together where there are too many to look at all."""
+LARGEST_TILT = 2.0  # the most by which a bet changes the logarithm of the odds
+MOST_LETTERS = 16  # outputs and contexts that are told apart; rarer ones are taken together
+LEVELS = 3  # halves, quarters and eighths of the senses of an input are compared
+MOST_CELLS = 2**22  # of a table of inputs and outputs, or of inputs, contexts and letters
+LAGS = (1, 2, 3, 4)  # how many senses before a sense are looked at; half of the stake is on the first
+FEWEST_PERIODS = 4  # what comes again less often within the senses is drift
+MOST_SIGNALS = 4  # inputs, the most frequent ones, of which each is searched for a period on its own
+RUN = 2**12  # consecutive senses that are kept together where there are too many to look at all
 
 
 def drift_and_memory(

@@ -21,8 +21,7 @@ from bestchannel.information import divergence_nats
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.native.lower_bound import Side, search_pair
 
-SOFTENING = 1e-3
-"""Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""
+SOFTENING = 1e-3  # share of the uniform law in a row from which a search starts: a letter at 0 would stay there
 
 LEAST_ENTRY = 1e-40
 """What the kernels take for 0 may be more than that in the true row, and must not cost infinitely much."""

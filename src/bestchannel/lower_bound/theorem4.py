@@ -29,14 +29,9 @@ from bestchannel.information import divergence_nats
 MAX_TERMS = 2**22
 """Divergence terms (output orders x inputs² x outputs) worth computing for one rival: well under a second."""
 
-SEARCH_TERMS = 2**20
-"""Divergence terms worth computing in one round of the local search."""
-
-SEARCH_ROUNDS = 20
-"""Rounds after which the local search stops improving."""
-
-FORBIDDEN = -1.0
-"""The gain of a pair of rows that must not be matched; every true gain is at least 0."""
+SEARCH_TERMS = 2**20  # divergence terms worth computing in one round of the local search
+SEARCH_ROUNDS = 20  # rounds after which the local search stops improving
+FORBIDDEN = -1.0  # the gain of a pair of rows that must not be matched; every true gain is at least 0
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats
+from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.lower_bound.bound import kl_nats
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
 from bestchannel.study.spec import PolicyChoice
 
-CONFIDENCE = 0.95
-"""Of the upper limit on the error probability."""
-
-ENOUGH = 20
-"""Runs of one set of channels from which on its 95th percentile says something."""
+CONFIDENCE = 0.95  # of the upper limit on the error probability
+ENOUGH = 20  # runs of one set of channels from which on its 95th percentile says something
 
 
 @dataclass(frozen=True)
@@ -154,3 +156,58 @@ def _tail(senses: Floats, sets: Floats) -> float | None:
     groups = [senses[sets == j] for j in np.unique(sets)]
     quantiles = [np.quantile(each, [0.5, 0.95], method="inverted_cdf") for each in groups if len(each) >= ENOUGH]
     return max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None)
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+LARGEST = 2**63 - 1
+
+
+def write_tables(folder: Path, study: Study, journal: Journal) -> list[Path]:
+    """Write runs and summary; return the files that were written."""
+    tables = {"runs": run_rows(study, journal), "summary": [asdict(each) for each in summaries(study, journal)]}
+    written = []
+    for name, rows in tables.items():
+        written.append(_write(folder / f"{name}.csv", as_csv(rows)))
+        try:
+            written.append(_write(folder / f"{name}.parquet", as_parquet(rows)))
+        except MissingExtraError:
+            continue  # CSV holds the same
+    return written
+
+
+def as_csv(rows: Rows) -> bytes:
+    """The rows with a header; what is None is empty."""
+    if not rows:
+        raise InputError("a table must have rows; this one has none")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def as_parquet(rows: Rows) -> bytes:
+    """The same columns with their types."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("writing Parquet", "parquet") from None
+    columns = {name: _column([row[name] for row in rows]) for name in rows[0]}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Counts beyond 64 bits, which Parquet has no integers for, as doubles."""
+    if any(isinstance(value, int) and value > LARGEST for value in values):
+        return [float(value) for value in values]
+    return values
+
+
+def _write(path: Path, data: bytes) -> Path:
+    with errors_naming(path):
+        write_bytes(path, data)
+    return path

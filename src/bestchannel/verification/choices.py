@@ -9,15 +9,15 @@ that uses the policies; what it finds is held against the record entry by entry.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Observation, Policy
-from bestchannel.policies.catalogue import policy_class
+from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.runs.settings import LABORATORY, Settings, run_channels
 from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
@@ -47,9 +47,19 @@ def document_of(result: Any) -> Any:
     return as_document(result) if isinstance(result, Identification) else result
 
 
-def taken_on_trust(record: Record) -> str | None:
-    """Why the policy of today may choose otherwise than the record has it, as one sentence; None where it may not."""
-    revision, ours = record.revision, policy_class(record.policy).revision
+def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
+    """The policy that a record names: of the project, or one of the others. None is imported since a file names it."""
+    known = {**POLICIES, **{kind.reference(): kind for kind in others}}
+    if record.policy not in known:
+        raise NotValidError(f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
+    if known[record.policy].checked_by is None:
+        raise NotValidError(f"the policy {record.policy} must name what checks its records (checked_by); it does not")
+    return known[record.policy]
+
+
+def taken_on_trust(record: Record, ours: int) -> str | None:
+    """Why revision `ours` of the policy may choose otherwise than the record has it, in one sentence; None if not."""
+    revision = record.revision
     if revision is None and record.version is not None:
         revision = REVISION_OF_VERSION.get(record.version)
     if revision == ours:
@@ -62,18 +72,33 @@ def taken_on_trust(record: Record) -> str | None:
     )
 
 
-def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
-    """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
-    stated = from_document(document)
-    try:
-        policy = _settings(stated).new_policy()
-        _tell(policy, stated, watch)
-    except InputError as error:
-        raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
-    result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
-    written_here = stated.audit.revision is not None and stated.audit.version == VERSION
-    for where, ours, theirs in _differences(as_document(result), document, () if written_here else WORDED):
-        raise NotValidError(_sentence(stated.policy, where, ours, theirs))
+class Replay:
+    """The policy of a record, told the answers again as long as it asks for what the record says was asked."""
+
+    policy: Policy | None = None
+    """None where the record has options that it does not take."""
+
+    def __init__(self, kind: type[Policy], document: Mapping[str, Any], watch: Watch) -> None:
+        self.kind, self._document, self._stated = kind, document, from_document(document)
+        self._fault: NotValidError | None = None
+        try:
+            self.policy = _settings(self._stated).new_policy()
+            _tell(self.policy, self._stated, watch)
+        except NotValidError as fault:
+            self._fault = fault
+        except InputError as error:
+            self._fault = NotValidError(f"the answers cannot be told to the policy that the record names: {error}")
+
+    def check(self) -> None:
+        """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
+        if self._fault is not None:
+            raise self._fault
+        assert self.policy is not None
+        audit = self._stated.audit
+        result = outcome(self.policy, audit.channels, inferred_outputs=audit.inferred_outputs)
+        written_here = audit.revision is not None and audit.version == VERSION
+        for where, ours, theirs in _differences(as_document(result), self._document, () if written_here else WORDED):
+            raise NotValidError(_sentence(self._stated.policy, where, ours, theirs))
 
 
 def _settings(stated: Identification) -> Settings:

@@ -8,10 +8,12 @@ nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bestchannel.verification.record import Bet, Floats, Integers, NotValidError
+from bestchannel.verification.record import Floats, Integers, NotValidError, floats, number, whole
 
 ROUNDING = 1e-13
 """Relative to the sum of all terms without their signs, by which what was paid is lowered."""
@@ -21,6 +23,25 @@ LEAST_ROW = 1e-200
 
 AGREEMENT = 1e-6
 """How closely, relatively, a multiplier must be the root that it is said to be."""
+
+
+@dataclass(frozen=True)
+class Bet:
+    """What was staked against one rival in one request: on its own senses and on the leader's."""
+
+    since: int  # the request with which these bets began
+    restarts: int
+    weight: float  # s
+    tilts: Floats  # ω[x] of the rival
+    outputs: Floats  # Q[y] of the rival
+    auxiliary: Floats  # V[x, y]
+    multipliers: Floats  # ν[x]
+
+    @classmethod
+    def read(cls, bet: Any) -> Bet:
+        """The bet, from its JSON."""
+        arrays = (floats(bet[name]) for name in ("tilts", "outputs", "auxiliary", "multipliers"))
+        return cls(whole(bet["since"]), whole(bet["restarts"]), number(bet["weight"]), *arrays)
 
 
 def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:

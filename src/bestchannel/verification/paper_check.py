@@ -1,20 +1,19 @@
-"""The paper's three algorithms, followed along a record: the senses they demand, estimates, eliminations [EBWGW24]."""
+"""The paper's three algorithms, followed along a record: the senses they demand, estimates, eliminations [EBWGW24].
+
+All sizes are built on N(ε, α) = 4 c₁ g/ε² log²(4 t̃ g/ε²), c₁ = 15·25/4, t̃ = (25/4) t, with accuracies in nats and
+
+g(α) = 4|X||Y| log(|X|/α), or 2(3|X|+2)² log(4/α) at a fixed input distribution (Remark 1), and
+t(α) = (|Y| e² / (|X| log(|X|/α)))^(1/5).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from bestchannel.verification.paper_sizes import (
-    Size,
-    best_chan_id_accuracy,
-    best_chan_id_level,
-    best_chan_id_size,
-    median_size,
-    naive_size,
-)
 from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep, Watch
 from bestchannel.verification.value import Bracket, capacity_bracket, information
 
@@ -24,8 +23,14 @@ ACCURACY = 1e-9
 ROUNDING = 1e-9
 """Relative: by how much senses may fall short of a formula evaluated in doubles."""
 
+LEAST = 5e-324
+"""The smallest double: a level must not become 0."""
+
 NATS = math.log(2.0)
 """Nats in a bit."""
+
+Size = Callable[[int, int, bool], float]
+"""Senses of a channel with so many inputs and outputs; whether the input distribution is fixed."""
 
 Channels = frozenset[int]
 Estimates = dict[int, Bracket]
@@ -67,23 +72,9 @@ class _Course:
         return step
 
 
-def check_naive(record: Record, watch: Watch) -> None:
-    """NaiveChanSel [EBWGW24, Alg. 2]."""
-    _follow(record, _naive, watch)
-
-
-def check_median(record: Record, watch: Watch) -> None:
-    """MedianChanEl [EBWGW24, Alg. 3]."""
-    _follow(record, _median, watch)
-
-
-def check_best_chan_id(record: Record, watch: Watch) -> None:
-    """BestChanID [EBWGW24, Alg. 1]."""
-    _follow(record, _best_chan_id, watch)
-
-
-def _follow(record: Record, algorithm: Callable[[_Course], None], watch: Watch) -> None:
+def check_paper(record: Record, watch: Watch, _: object) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
+    algorithm = {"naive": _naive, "median": _median, "best-chan-id": _best_chan_id}[record.policy]
     course = _Course(record, watch)
     if record.policy != "best-chan-id" and not record.epsilon > 0.0:
         raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
@@ -99,63 +90,62 @@ def _follow(record: Record, algorithm: Callable[[_Course], None], watch: Watch) 
 
 
 def _naive(course: _Course) -> None:
+    """NaiveChanSel [EBWGW24, Alg. 2]."""
     everyone = course.standing
-    size = naive_size(course.record.epsilon * NATS, course.record.delta, len(everyone))
+    size = _naive_size(course.record.epsilon * NATS, course.record.delta, len(everyone))
     if len(everyone) > 1:
         _keep(course, course.estimates(everyone, size), 1)
 
 
 def _median(course: _Course) -> None:
+    """MedianChanEl [EBWGW24, Alg. 3]."""
     epsilon_r, delta_r = course.record.epsilon * NATS / 4.0, course.record.delta / 2.0
     while len(course.standing) > 1:
-        estimates = course.estimates(course.standing, median_size(epsilon_r, delta_r))
+        estimates = course.estimates(course.standing, _median_size(epsilon_r, delta_r))
         _keep(course, estimates, _half(estimates))
         epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
 
 
 def _best_chan_id(course: _Course) -> None:
+    """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4 and δ_r = δ/(50 r³)."""
     record, r = course.record, 0
-    nearly_best = _subroutine(record)
+    name = record.options.get("subroutine")
+    if name not in ("naive", "median"):
+        raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
+    nearly_best = _nearly_best_naive if name == "naive" else _nearly_best_median
     while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
         r += 1
-        estimates = course.estimates(course.standing, best_chan_id_size(r, record.delta))
-        j_r = nearly_best(course, best_chan_id_accuracy(r) / 2.0, best_chan_id_level(r, record.delta))
-        _eliminate(course, estimates, j_r, r)
+        epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
+        size = partial(_rounds_size, epsilon=epsilon_r, alpha=delta_r)
+        estimates = course.estimates(course.standing, size)
+        _eliminate(course, estimates, nearly_best(course, epsilon_r / 2.0, delta_r), epsilon_r, r)
     if record.decided and record.rounds != r:
         raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.rounds}")
 
 
-def _subroutine(record: Record) -> Callable[[_Course, float, float], int]:
-    name = record.options.get("subroutine")
-    if name not in ("naive", "median"):
-        raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
-    return _nearly_best_naive if name == "naive" else _nearly_best_median
-
-
-def _eliminate(course: _Course, estimates: Estimates, j_r: int, round_number: int) -> None:
+def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float, r: int) -> None:
     """Those whose estimate is below that of j_r by more than ε_r go, and no other."""
-    limit = [end - best_chan_id_accuracy(round_number) for end in estimates[j_r]]
+    limit = [end - epsilon_r for end in estimates[j_r]]
     kept = course.kept or frozenset()
     for channel in course.standing:
         low, high = estimates[channel]
         if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
             stays = "stays" if channel in kept else "goes"
             raise NotValidError(
-                f"channel {course.record.names[channel]!r} {stays} in round {round_number} of best-chan-id,"
-                " against its estimate"
+                f"channel {course.record.names[channel]!r} {stays} in round {r} of best-chan-id, against its estimate"
             )
     course.standing = course.standing & kept
 
 
 def _nearly_best_naive(course: _Course, epsilon: float, delta: float) -> int:
-    estimates = course.estimates(course.standing, naive_size(epsilon, delta, len(course.standing)))
+    estimates = course.estimates(course.standing, _naive_size(epsilon, delta, len(course.standing)))
     return _ranked(estimates)[0]
 
 
 def _nearly_best_median(course: _Course, epsilon: float, delta: float) -> int:
     candidates, epsilon_r, delta_r = course.standing, epsilon / 4.0, delta / 2.0
     while len(candidates) > 1:
-        estimates = course.estimates(candidates, median_size(epsilon_r, delta_r))
+        estimates = course.estimates(candidates, _median_size(epsilon_r, delta_r))
         candidates = frozenset(_ranked(estimates)[: _half(estimates)])
         epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
     return min(candidates)
@@ -205,4 +195,31 @@ def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
     if fixed is not None:
         value = information(fixed, W)
         return value, value
-    return capacity_bracket(W, lambda low, high: high - low < 0.1 * ACCURACY)
+    return capacity_bracket(W, 0.1 * ACCURACY)
+
+
+def _g(n_inputs: int, n_outputs: int, fixed: bool, alpha: float) -> float:
+    if fixed:
+        return 2.0 * (3.0 * n_inputs + 2.0) ** 2 * math.log(4.0 / alpha)
+    return 4.0 * n_inputs * n_outputs * math.log(n_inputs / alpha)
+
+
+def _rounds_size(n_inputs: int, n_outputs: int, fixed: bool, epsilon: float, alpha: float) -> float:
+    """N(ε, α); n_r = N(ε_r, δ_r) [EBWGW24, Sec. IV]."""
+    ratio = 4.0 * _g(n_inputs, n_outputs, fixed, alpha) / epsilon / epsilon
+    t = (n_outputs * math.e**2 / (n_inputs * math.log(n_inputs / alpha))) ** 0.2
+    return 15.0 * 25.0 / 4.0 * ratio * math.log(6.25 * t * ratio) ** 2
+
+
+def _naive_size(epsilon: float, delta: float, n_channels: int) -> Size:
+    """max{N(ε, α), 2g(α)/ε} at α = δ/(2k) [EBWGW24, Sec. V]."""
+    alpha = max(delta / (2.0 * n_channels), LEAST)
+    return lambda X, Y, fixed: max(_rounds_size(X, Y, fixed, epsilon, alpha), 2.0 * _g(X, Y, fixed, alpha) / epsilon)
+
+
+def _median_size(epsilon_r: float, delta_r: float) -> Size:
+    """max{N(ε_r, α), 2g(α)/ε_r²} at α = δ_r/3 [EBWGW24, Sec. V]."""
+    alpha = max(delta_r / 3.0, LEAST)
+    return lambda X, Y, fixed: max(
+        _rounds_size(X, Y, fixed, epsilon_r, alpha), 2.0 * _g(X, Y, fixed, alpha) / epsilon_r / epsilon_r
+    )

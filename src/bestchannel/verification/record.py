@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,34 +32,12 @@ class NotValidError(BestChannelError, ValueError):
 
 
 @dataclass(frozen=True)
-class Bet:
-    """What was staked against one rival in one request: on its own senses and on the leader's."""
-
-    since: int  # the request with which these bets began
-    restarts: int
-    weight: float  # s
-    tilts: Floats  # ω[x] of the rival
-    outputs: Floats  # Q[y] of the rival
-    auxiliary: Floats  # V[x, y]
-    multipliers: Floats  # ν[x]
-
-
-@dataclass(frozen=True)
-class StatedBets:
-    """All bets of one request."""
-
-    leader: int
-    inputs: Floats  # P
-    bets: Mapping[int, Bet]
-
-
-@dataclass(frozen=True)
 class StatedStep:
     """One answered request, and what is said of the state after it."""
 
     request: int
     senses: Mapping[int, tuple[int, ...]]
-    stakes: StatedBets | None
+    stakes: Any  # as JSON: what they are, the policy's own check knows
     counts: Tables
     total: int  # senses so far
     candidates: frozenset[int]
@@ -82,6 +61,7 @@ class Record:
     candidates: frozenset[int]
     nearly_best: tuple[int, float] | None  # the channel, and within how many bits of the best it is said to be
     names: tuple[str, ...]
+    channel: Callable[[object, str], int]  # the number of a channel by its name, and where that stands
     alphabets: tuple[tuple[int, int], ...]
     options: Mapping[str, Any]
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
@@ -98,8 +78,15 @@ class Record:
 
 def read(document: object) -> Record:
     """The record, or an `InputError` that says that the document is none."""
-    try:
+    with reading():
         return _Reader(document).record()
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """What is not of the form that is read is no record: an `InputError`."""
+    try:
+        yield
     except NotValidError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -135,6 +122,7 @@ class _Reader:
             candidates=self.channels(document["candidates"], "candidates"),
             nearly_best=self.nearly_best(document.get("nearly_best")),
             names=self.names,
+            channel=self.channel,
             alphabets=tuple((_letters(c, "inputs"), _letters(c, "outputs")) for c in self.audit["channels"]),
             options=options,
             fixed_input=None if P is None else floats(P),
@@ -159,7 +147,7 @@ class _Reader:
         return StatedStep(
             request=request,
             senses={self.channel(name, where): tuple(map(whole, each)) for name, each in step["senses"].items()},
-            stakes=None if step["stakes"] is None else self.stakes(step["stakes"], where),
+            stakes=step["stakes"],
             counts={self.channel(name, where): _table(rows, name, where) for name, rows in step["counts"].items()},
             total=whole(status["senses"]),
             candidates=self.channels(status["candidates"], where),
@@ -171,11 +159,6 @@ class _Reader:
     def nats(self, values: Any, where: str) -> dict[int, float]:
         """The finite ones of some numbers by channel."""
         return {self.channel(name, where): number(nats) for name, nats in values.items() if nats is not None}
-
-    def stakes(self, stakes: Any, where: str) -> StatedBets:
-        """What was staked in a step."""
-        bets = {self.channel(name, where): _bet(bet) for name, bet in stakes["bets"].items()}
-        return StatedBets(self.channel(stakes["leader"], where), floats(stakes["input"]), bets)
 
     def channel(self, name: object, where: str) -> int:
         """The number of a channel."""
@@ -194,18 +177,6 @@ def _letters(channel: Any, side: str) -> int:
     if len(set(letters)) < len(letters):
         raise NotValidError(f"no two {side} of channel {channel['name']!r} may be called the same; two of them are")
     return len(letters)
-
-
-def _bet(bet: Any) -> Bet:
-    return Bet(
-        since=whole(bet["since"]),
-        restarts=whole(bet["restarts"]),
-        weight=number(bet["weight"]),
-        tilts=floats(bet["tilts"]),
-        outputs=floats(bet["outputs"]),
-        auxiliary=floats(bet["auxiliary"]),
-        multipliers=floats(bet["multipliers"]),
-    )
 
 
 def _table(rows: Any, name: str, where: str) -> Integers:

@@ -9,8 +9,6 @@ so whatever found p and Q, the bounds hold, up to the rounding of a few sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from bestchannel.verification.record import Floats
@@ -25,8 +23,8 @@ FASTEST = 1e4
 Bracket = tuple[float, float]
 
 
-def capacity_bracket(W: Floats, enough: Callable[[float, float], bool]) -> Bracket:
-    """(lower, upper) of the capacity of rows W, as soon as `enough(lower, upper)`, or as close as steps allow.
+def capacity_bracket(W: Floats, width: float) -> Bracket:
+    """(lower, upper) of the capacity of rows W, as soon as they are nearer than `width`, or as near as steps allow.
 
     The steps are those of [Bla72, Ari72], p_x ∝ p_x exp(μ D(W_x‖pW)), with a power μ that grows while the lower
     bound rises.
@@ -35,7 +33,7 @@ def capacity_bracket(W: Floats, enough: Callable[[float, float], bool]) -> Brack
     D = divergences(W, p @ W)
     lower, upper = max(float(p @ D), 0.0), float(D.max())
     for _ in range(MOST_STEPS):
-        if enough(lower, upper) or upper - lower < 1e-15:
+        if upper - lower < max(width, 1e-15):
             break
         trial = _tilted(p, power * D)
         D_trial = divergences(W, trial @ W)

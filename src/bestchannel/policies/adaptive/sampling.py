@@ -42,11 +42,8 @@ SensesNeeded = tuple[float, Floats]
 Rule = Callable[[Situation], SensesNeeded]
 
 
-GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
-"""Senses of the leader that are tried, relative to the fewest possible."""
-
-LEAST_NEEDED = 0.1
-"""Nats of evidence that are planned for in any case."""
+GRID = 1.0 + np.geomspace(0.02, 50.0, 60)  # senses of the leader that are tried, relative to the fewest possible
+LEAST_NEEDED = 0.1  # nats of evidence that are planned for in any case
 
 SLACKS = np.geomspace(1e-4, 4.0, 64)
 """Nats by which the best may be missed, of which the least is looked for that so many senses can show."""

@@ -29,13 +29,8 @@ class Look(NamedTuple):
     as_leader: Floats  # [x] shares of its senses
     as_rival: Floats  # [x]
 
-    def at(self, places: list[int]) -> Look:
-        """Those of some of the channels."""
-        return Look(*(each.take(places, axis=0) for each in self))
 
-
-NOTHING = Look(*[np.zeros((0, 0))] * 5)
-"""Of channels that are not looked at."""
+NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)  # of channels that are not looked at
 
 
 @dataclass(frozen=True)
