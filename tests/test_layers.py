@@ -19,14 +19,12 @@ LAYERS = [
         "native",
         "process",
         "display",
-        "progress",
         "promises",
-        "release",
     },
     {"information", "channels", "capacity"},
     {"counts", "evidence", "intervals"},
-    {"policies", "lower_bound"},
-    {"sensing", "runs", "study", "paper", "testing", "verification"},
+    {"questions", "record", "policies", "lower_bound"},
+    {"sensing", "runs", "study", "paper", "drawing", "testing", "verification"},
     {"report", "service", "cli"},
 ]
 LAYER = {member: number for number, members in enumerate(LAYERS) for member in members}

@@ -1,14 +1,13 @@
 """How results are shown and compared: text, notebook cards, data frames, equality by value.
 
-Results live in layers that know neither pages nor data-frame libraries. They ask `card_of` and `frame_of`, in which the
-presentation layer registers what it can draw.
+Results live in layers that know neither pages nor data-frame libraries. They ask `card_of` and `frame_of`, for which
+the presentation layer registers what it can draw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,16 +21,27 @@ Frame: TypeAlias = "DataFrame"
 """A pandas data frame, which only the presentation layer imports."""
 
 
-@singledispatch
+CARDS: dict[str, Callable[[Any], str]] = {}
+FRAMES: dict[str, Callable[[Any], Frame]] = {}
+"""What draws and what tabulates results, by the name of their class or of one that it derives from."""
+
+
 def card_of(result: object) -> str | None:
     """The result as HTML; None where nothing is registered for its class, and the notebook shows its text."""
-    return None
+    draw = _registered(CARDS, result)
+    return draw and draw(result)
 
 
-@singledispatch
 def frame_of(result: object) -> Frame:
     """The table inside the result as a data frame."""
-    raise NotImplementedError(f"no table is registered for {type(result).__name__}")
+    tabulate = _registered(FRAMES, result)
+    if tabulate is None:
+        raise NotImplementedError(f"no table is registered for {type(result).__name__}")
+    return tabulate(result)
+
+
+def _registered(functions: Mapping[str, Callable[[Any], Any]], result: object) -> Callable[[Any], Any] | None:
+    return next((functions[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in functions), None)
 
 
 class Shown:

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts, settle_senses
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native.evidence import bounded, climbed, merged, row_bound
 
@@ -72,6 +72,12 @@ def test_bound_of_a_row_is_hardly_too_large_where_bets_are_as_a_policy_makes_the
         assert largest_found(row, rng, 1) <= bound + 1e-6 <= largest_found(row, rng, 1) + 2e-3
 
 
+def settle(account, weight, tilts, Q, counts):
+    """Book a request for which the bets on the leader brought nothing."""
+    account.settle(0, 0.0, weight)
+    settle_senses([account], tilts[None], Q[None], counts[None])
+
+
 def betting(seed, size=(3, 3), requests=6, shape=1.0):
     """An account after some requests, the true rows and inputs of its rival, and log of what the bets became."""
     rng = np.random.default_rng(seed)
@@ -86,7 +92,7 @@ def betting(seed, size=(3, 3), requests=6, shape=1.0):
         (tilts,), (Q,) = rival_tilts(guess[None], capacity(guess).input[None], N[None], bet)
         weight = float(rng.uniform(1, 15))
         counts = np.array([rng.multinomial(int(n), row) for n, row in zip(N, W, strict=True)], dtype=float)
-        account.settle(0, 0.0, weight, tilts, Q, counts)
+        settle(account, weight, tilts, Q, counts)
         t = P * tilts
         z = (W ** (1 - t[:, None]) * Q ** t[:, None]).sum(axis=1)
         log_wealth -= (t[:, None] * counts * np.log(W / Q)).sum() + N @ np.log(z) + weight * C
@@ -105,8 +111,8 @@ def test_evidence_is_never_more_than_what_the_bets_became_at_the_truth(size, see
 
 def requests_of(account):
     """Senses, tilts and Q of every request."""
-    _, _, senses, tilts, outputs, *_ = account.bets
-    return zip(senses, tilts, outputs, strict=True)
+    n, history = len(account.charged), account.bets[2]
+    return zip(history[:, :n], history[:, n : 2 * n], history[:, 2 * n :], strict=True)
 
 
 def exact_loss(account, P, W):
@@ -126,7 +132,7 @@ def few_senses(seed, requests=3):
     for _ in range(requests):
         N = rng.integers(4, 12, 2)
         counts = np.array([rng.multinomial(n, row) for n, row in zip(N, W, strict=True)], dtype=float)
-        account.settle(0, 0.0, float(N.min()), rng.uniform(0.8, 1.0, 2), np.array([0.8, 0.2]), counts)
+        settle(account, float(N.min()), rng.uniform(0.8, 1.0, 2), np.array([0.8, 0.2]), counts)
     return account, W
 
 
@@ -135,8 +141,8 @@ def test_what_seems_to_be_lost_is_the_least_over_all_outputs(seed):
     account, W = few_senses(seed)
     bets, P, logR = account.bets, np.array([0.5, 0.5]), np.log(0.5 * W.sum(axis=0))
     lost = climbed(*bets, P, np.log(W), logR, LARGEST_INPUT)
-    (counts, charged, _, _, _, weight, _), least = bets, math.inf
-    senses, tilts, logQ = merged(GROUPS, 2, 2, np.concatenate(bets[2:5], axis=1))
+    (counts, charged, _, weight, _), least = bets, math.inf
+    senses, tilts, logQ = merged(GROUPS, 2, 2, bets[2])
     for first in np.linspace(0.005, 0.995, 199):
         R, total = np.log([first, 1.0 - first]), 0.0
         for x in range(2):
@@ -184,8 +190,8 @@ def test_bound_is_above_every_loss_that_is_found(seed, requests):
 def test_merged_requests_lose_at_least_as_much(seed):
     account, *_ = betting(seed, (3, 3), requests=9)
     rng = np.random.default_rng(seed)
-    each_request = account.bets[2]
-    senses, tilts, logQ = merged(GROUPS, 3, 3, np.concatenate(account.bets[2:5], axis=1))
+    each_request = account.bets[2][:, :3]
+    senses, tilts, logQ = merged(GROUPS, 3, 3, account.bets[2])
     assert senses.shape[1] < len(each_request)
     assert senses.sum(axis=1) == pytest.approx(each_request.sum(axis=0))
     for P, W in zip(rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(3), (20, 3)), strict=True):
@@ -209,13 +215,13 @@ def test_at_a_fixed_input_there_is_nothing_to_search():
 @pytest.mark.parametrize("size", [(1, 4), (4, 1)], ids=str)
 def test_rival_without_capacity_loses_nothing(size):
     account = RivalAccount(size)
-    account.settle(0, 2.5, 10.0, np.zeros(0), np.zeros(0), None)
+    account.settle(0, 2.5, 10.0)
     assert account.evidence(np.zeros((0, 0)), np.zeros(0), 0.0, 1.0, False) == 2.5
 
 
 def test_weight_on_the_leader_without_senses_of_the_rival_is_charged_in_full():
     account = RivalAccount((2, 4))
-    account.settle(0, 2.5, 10.0, np.zeros(2), np.ones(4) / 4, None)
+    account.settle(0, 2.5, 10.0)
     assert account.evidence(np.full((2, 4), 0.25), np.array([0.5, 0.5]), 0.0, 0.0, False) == pytest.approx(
         2.5 - 10 * math.log(2)
     )

@@ -106,9 +106,9 @@ def choices(rng):
 
 def bets_made(rng):
     requests, n, m = (few(rng) for _ in range(3))
-    bets = numbers(rng, n, m), numbers(rng, n), numbers(rng, requests, n), numbers(rng, requests, n)
-    groups = int(rng.integers(0, 4))
-    return *bets, rows(rng, requests, m), number(rng), groups, rows(rng, n), numbers(rng, n, m), numbers(rng, m)
+    history = np.concatenate((numbers(rng, requests, 2 * n), rows(rng, requests, m)), axis=1)
+    bets = numbers(rng, n, m), numbers(rng, n), history, number(rng), int(rng.integers(0, 4))
+    return *bets, rows(rng, n), numbers(rng, n, m), numbers(rng, m)
 
 
 def climbed(rng):

@@ -20,8 +20,8 @@ from bestchannel.channels import bsc, random_channel
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.policies import Observation, Supply
+from bestchannel.policies.adaptive.bets import Bets, RivalStake
 from bestchannel.policies.adaptive.sampling import RULES
-from bestchannel.policies.adaptive.stakes import Bets, RivalStake
 from bestchannel.policies.identify import outcome
 from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
@@ -143,8 +143,8 @@ class Hindsight(WrongLeader):
         weights = np.full(len(rivals), size * sum(senses[b]))
         return Bets(
             leader=b,
-            inputs=view.inputs[b],
-            on_leader=leader_bets(view.rows[b], view.inputs[b], np.array(senses[b], dtype=float), weights),
+            inputs=view.of(b).inputs,
+            on_leader=leader_bets(view.of(b).rows, view.of(b).inputs, np.array(senses[b], dtype=float), weights),
             on_rivals={r: self._stake(weights[i], view, senses[r], r) for i, r in enumerate(rivals)},
             since={rival: state.bets[rival].since for rival in rivals},
             restarts={rival: state.bets[rival].restarts for rival in rivals},
@@ -152,7 +152,7 @@ class Hindsight(WrongLeader):
 
     def _stake(self, weight, view, senses, rival):
         tilts = np.minimum(weight / np.maximum(senses, 1.0), 0.5)
-        return RivalStake(float(weight), tilts, view.inputs[rival] @ view.rows[rival])
+        return RivalStake(float(weight), tilts, view.of(rival).inputs @ view.of(rival).rows)
 
     def _gain(self, bets, view, answer):
         """What the bets bring if the rival's rows are as they look."""
@@ -160,8 +160,8 @@ class Hindsight(WrongLeader):
         return float(sum(paid)) + sum(self._own(bets.on_rivals[r], view, answer[r], r) for r in bets.on_rivals)
 
     def _own(self, stake, view, counts, rival):
-        t = (view.inputs[rival] * stake.tilts)[:, None]
-        W, Q = view.rows[rival], stake.outputs
+        t = (view.of(rival).inputs * stake.tilts)[:, None]
+        W, Q = view.of(rival).rows, stake.outputs
         z = (W ** (1.0 - t) * Q**t).sum(axis=1)
         lost = (counts * t * np.log(W / Q)).sum() + (counts.sum(axis=1) * np.log(z)).sum()
         return float(-lost - stake.weight * view.values[rival])

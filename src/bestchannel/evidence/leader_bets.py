@@ -36,7 +36,8 @@ class LeaderBets:
 
     def at(self, places: list[int]) -> LeaderBets:
         """Some of the bets."""
-        return LeaderBets(self.pays[places], self.price[places], self.auxiliary[places], self.multipliers[places])
+        kept = (each.take(places, axis=0) for each in (self.pays, self.price, self.auxiliary, self.multipliers))
+        return LeaderBets(*kept)
 
 
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:

@@ -169,9 +169,9 @@ class ShuffledBets:
     def account(self, share: Floats) -> BetsMade:
         """All shuffles as one account; parts of the same number come together."""
         weighted = share[:, None, None] * self.senses
-        senses, tilts, outputs = (_part_by_part(each) for each in (weighted, self.tilts, self.outputs))
+        history = np.concatenate((weighted, self.tilts, self.outputs), axis=2).swapaxes(0, 1)
         counts, charged = np.einsum("j,jxy->xy", share, self.counts), share @ self.charged
-        return counts, charged, senses, tilts, outputs, self.weight, GROUPS
+        return counts, charged, history.reshape(-1, history.shape[2]), self.weight, GROUPS
 
     def climb(self, share: Floats, worst: tuple[Floats, Floats, Floats]) -> float:
         """The largest loss found, to which `worst` moves; at a fixed input distribution a bound of all losses."""
@@ -228,11 +228,6 @@ def _shares(tested: Floats) -> Floats:
     senses = tested.sum(axis=(2, 3))
     shares: Floats = senses / np.maximum(senses.sum(axis=1, keepdims=True), 1.0)
     return shares
-
-
-def _part_by_part(bets: Floats) -> Floats:
-    """[j, part, x] as [part and j, x]."""
-    return np.ascontiguousarray(bets.swapaxes(0, 1)).reshape(-1, bets.shape[2])
 
 
 def _evidence(nats: float) -> float:

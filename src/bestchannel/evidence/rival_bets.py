@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +47,8 @@ SPARE = 0.05
 enough."""
 
 
-BetsMade = tuple[Floats, Floats, Floats, Floats, Floats, float, int]
-"""n̄ [x, y], c [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, S, and `GROUPS`."""
+BetsMade = tuple[Floats, Floats, Floats, float, int]
+"""n̄ [x, y], c [x], the history [i, senses of x | ω of x | Q of y] of every request, S, and `GROUPS`."""
 
 Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
@@ -116,13 +117,24 @@ class RivalAccount:
     charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
     estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
     given_up: float = -math.inf  # the estimate for which no bound was found
-    _history: Floats = field(init=False)  # [request, senses of x | ω of x | Q of y], and room for more requests
-    _worst: Place | None = None  # where most was lost
+    worst: Place = field(init=False)  # where most was lost
+    worst_known: bool = False
 
     def __post_init__(self) -> None:
-        n_inputs, n_outputs = self.shape
-        self._history = np.empty((8, 2 * n_inputs + n_outputs))
-        self.counts, self.charged = np.zeros(self.shape), np.zeros(n_inputs)
+        n, m = self.shape
+        self.counts, self.charged = np.zeros(self.shape), np.zeros(n)
+        self.worst = np.empty(n), np.empty(self.shape), np.empty(m)
+        self._book(np.empty((8, 2 * n + m)))
+
+    def _book(self, history: Floats) -> None:
+        """Room for a row for each request, from where the kernels read it."""
+        self._history = history
+        self.addresses = kernels.addresses(self.counts, self.charged, history, *self.worst)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy has arrays of its own."""
+        self.__dict__.update(state)
+        self._book(self._history)
 
     @property
     def betting(self) -> bool:
@@ -133,40 +145,6 @@ class RivalAccount:
     def spent(self) -> bool:
         """Whether a share of δ has been used, now or before a restart."""
         return self.betting or self.restarts > 0
-
-    def settle(
-        self, leader: int, paid: float, weight: float, tilts: Floats, outputs: Floats, counts: Floats | None
-    ) -> None:
-        """Book the answer to a request: what the leader's bets paid, and the rival's counts, if it was sensed."""
-        self.paid += paid
-        self.weight += weight
-        self.weights[leader] = self.weights.get(leader, 0.0) + weight
-        if counts is None:
-            return
-        if self.requests == len(self._history):
-            self._history = np.concatenate((self._history, np.empty_like(self._history)))
-        n, row = self.shape[0], self._history[self.requests]
-        counts.sum(axis=1, out=row[:n])
-        row[n : 2 * n], row[2 * n :] = tilts, outputs
-        self.requests += 1
-        self.total += float(row[:n].sum())
-        self.counts += tilts[:, None] * counts
-        self.charged += tilts * (counts * log(outputs)).sum(axis=1)
-
-    def evidence(self, W: Floats, P: Floats, epsilon: float, threshold: float, fixed_input: bool) -> float:
-        """See `evidence_against`."""
-        return evidence_against([Question(self, W, P, threshold)], epsilon, fixed_input)[0]
-
-    def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
-        """L less what the rival's senses can have lost at most: proved, whatever it is. The account stays as it is."""
-        if self.lost_by_senses_alone is not None:
-            return self.paid - self.lost_by_senses_alone
-        lost, worst = _climbed([self], W[None], P[None], [math.inf], fixed_input)
-        most = float(lost[0]) + SPARE
-        if not fixed_input:
-            boxes = max(MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size), 2)
-            most = max(most, kernels.bounded(*self.bets, *worst[0], LARGEST_INPUT, most, boxes))
-        return self.paid - most - self.rounding
 
     @property
     def lost_by_senses_alone(self) -> float | None:
@@ -181,86 +159,112 @@ class RivalAccount:
     @property
     def bets(self) -> BetsMade:
         """All bets, as the kernels take them."""
-        n, history = self.shape[0], self._history[: self.requests]
-        return (
-            self.counts, self.charged, history[:, :n], history[:, n : 2 * n], history[:, 2 * n :], self.weight, GROUPS
-        )  # fmt: skip
+        return self.counts, self.charged, self._history[: self.requests], self.weight, GROUPS
 
     @property
     def worst_input(self) -> Floats | None:
         """Where most was lost when the evidence was last looked at."""
-        return None if self._worst is None else self._worst[0]
+        return self.worst[0] if self.worst_known else None
 
-    def judged(self, lost: float, worst: Place, gained: float, threshold: float, fixed_input: bool) -> float:
-        """The evidence, once it is known what seems to be lost, and where most."""
-        self._worst, self.estimate = worst, gained - lost
+    def settle(self, leader: int, paid: float, weight: float) -> None:
+        """Book what the bets on the leader's senses paid."""
+        self.paid += paid
+        self.weight += weight
+        self.weights[leader] = self.weights.get(leader, 0.0) + weight
+
+    def settle_own(self, request: Floats, counts: Floats, charged: Floats) -> None:
+        """Book senses of the rival: a row of the history, and what it adds to n̄ [x, y] and c [x]."""
+        if self.requests == len(self._history):
+            self._book(np.concatenate((self._history, np.empty_like(self._history))))
+        self._history[self.requests] = request
+        self.requests += 1
+        self.total += float(request[: self.shape[0]].sum())
+        self.counts += counts
+        self.charged += charged
+
+    def evidence(self, W: Floats, P: Floats, epsilon: float, threshold: float, fixed_input: bool) -> float:
+        """See `evidence_against`."""
+        return evidence_against([self], W[None], P[None], [0], [threshold], epsilon, fixed_input)[0]
+
+    def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
+        """L less what the rival's senses can have lost at most: proved, whatever it is. The account stays as it is."""
+        if self.lost_by_senses_alone is not None:
+            return self.paid - self.lost_by_senses_alone
+        aside = deepcopy(self)
+        most = _climbed([aside], W[None], P[None], [math.inf], fixed_input)[0] + SPARE
+        if not fixed_input:
+            boxes = max(MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size), 2)
+            most = max(most, kernels.bounded(*aside.bets, *aside.worst, LARGEST_INPUT, most, boxes))
+        return self.paid - most - self.rounding
+
+    def _weigh(self, lost: float, gained: float, threshold: float, fixed_input: bool) -> float:
+        """The evidence, once it is known what seems to be lost."""
+        self.worst_known, self.estimate = True, gained - lost
         if fixed_input or self.estimate < threshold:
             return self.estimate
         if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
             return math.nextafter(threshold, -math.inf)
-        proved = gained - kernels.bounded(*self.bets, *worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)
+        proved = gained - kernels.bounded(*self.bets, *self.worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)
         if proved < threshold:  # `worst` is now where the bound fails, and the estimate is corrected
-            lost = kernels.climbed(*self.bets, *worst, LARGEST_INPUT)
+            lost = kernels.climbed(*self.bets, *self.worst, LARGEST_INPUT)
             self.given_up = self.estimate = min(self.estimate, gained - lost)
         return proved
 
 
-class Question(NamedTuple):
-    """How strong the evidence of an account is, up to a threshold; W and P are where to look first."""
+def settle_senses(accounts: Sequence[RivalAccount], tilts: Floats, outputs: Floats, counts: Floats) -> None:
+    """Book the counts [c, x, y] of rivals of one size, on which bets of these ω [c, x] and Q [c, y] were made."""
+    requests = np.concatenate((counts.sum(axis=2), tilts, outputs), axis=1)
+    charged = tilts * (counts * log(outputs)[:, None, :]).sum(axis=2)
+    for account, *booked in zip(accounts, requests, tilts[:, :, None] * counts, charged, strict=True):
+        account.settle_own(*booked)
 
-    account: RivalAccount
-    rows: Floats
-    inputs: Floats
-    threshold: float
 
+def evidence_against(
+    accounts: Sequence[RivalAccount],
+    W: Floats,
+    P: Floats,
+    places: Sequence[int],
+    thresholds: Sequence[float],
+    epsilon: float,
+    fixed_input: bool,
+) -> list[float]:
+    """L + Sε less what the senses of each rival, all of one size, can have lost at most.
 
-def evidence_against(questions: Sequence[Question], epsilon: float, fixed_input: bool) -> list[float]:
-    """L + Sε less what a rival's senses can have lost at most: proved where it reaches the threshold.
-
-    Below the threshold it is the estimate from where most seems to be lost. Rivals of one size are looked at together.
+    Proved where it reaches the threshold; below, it is the estimate from where most seems to be lost. That is first
+    looked for at the rows W [c, x, y] and inputs P [c, x] at the rival's place c.
     """
-    gained = [account.paid + epsilon * account.weight for account, *_ in questions]
-    found = [math.nan] * len(questions)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for i, (account, *_) in enumerate(questions):
+    gained = [account.paid + epsilon * account.weight for account in accounts]
+    evidence, told = [math.nan] * len(accounts), list[int]()
+    for i, account in enumerate(accounts):
         most = account.lost_by_senses_alone
         if most is None:
             gained[i] -= account.rounding
-            alike.setdefault(account.shape, []).append(i)
+            told.append(i)
         else:
-            found[i] = account.estimate = gained[i] - most
-    for places in alike.values():
-        accounts, rows, inputs, thresholds = zip(*(questions[i] for i in places), strict=True)
-        targets = [gained[i] - threshold for i, threshold in zip(places, thresholds, strict=True)]
-        lost, worst = _climbed(accounts, np.array(rows), np.array(inputs), targets, fixed_input)
-        for c, (i, threshold) in enumerate(zip(places, thresholds, strict=True)):
-            found[i] = accounts[c].judged(float(lost[c]), worst[c], gained[i], threshold, fixed_input)
-    return found
+            evidence[i] = account.estimate = gained[i] - most
+    if told:
+        at, targets = [places[i] for i in told], [gained[i] - thresholds[i] for i in told]
+        lost = _climbed([accounts[i] for i in told], W.take(at, axis=0), P.take(at, axis=0), targets, fixed_input)
+        for i, nats in zip(told, lost, strict=True):
+            evidence[i] = accounts[i]._weigh(nats, gained[i], thresholds[i], fixed_input)
+    return evidence
 
 
 def _climbed(
     accounts: Sequence[RivalAccount], W: Floats, P: Floats, targets: Sequence[float], fixed_input: bool
-) -> tuple[Floats, list[Place]]:
-    """The most that each account, all of one size, seems to lose, and where; looked for from where it was before."""
-    c, n, m = W.shape
-    known = np.array([account._worst is not None for account in accounts], dtype=np.int64)
-    inputs, logW, logR = np.array(P, dtype=np.float64), np.empty((c, n, m)), np.empty((c, m))
-    for i, account in enumerate(accounts):
-        if account._worst is not None:
-            inputs[i], logW[i], logR[i] = account._worst
+) -> list[float]:
+    """The most that each account, all of one size, seems to lose; looked for from where it was before."""
+    for account, first in zip(accounts, P, strict=True):
+        if not account.worst_known:
+            account.worst[0][:] = first
     lost = kernels.climbs(
-        np.array([account.requests for account in accounts]),
+        [account.addresses for account in accounts],
+        [account.requests for account in accounts],
         GROUPS,
-        np.array([account.counts for account in accounts]),
-        np.array([account.charged for account in accounts]),
-        np.concatenate([account._history[: account.requests] for account in accounts]),
-        np.array([account.weight for account in accounts]),
-        np.array(W, dtype=np.float64),
-        known,
-        np.array(targets, dtype=np.float64),
+        [account.weight for account in accounts],
+        W,
+        [account.worst_known for account in accounts],
+        targets,
         0.0 if fixed_input else LARGEST_INPUT,
-        inputs,
-        logW,
-        logR,
     )
-    return lost, list(zip(inputs, logW, logR, strict=True))
+    return lost.tolist()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +18,7 @@ _tilts = function("rival_tilts", *[INTEGER] * 4, *[POINTER] * 4, FLOAT, *[POINTE
 _choices_room = function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER)
 _choices = function("rival_choices", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, FLOAT, *[POINTER] * 4)
 _climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
-_climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, *[POINTER] * 5)
+_climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 6, FLOAT, *[POINTER] * 2)
 _bound_room = function("rival_room", *[INTEGER] * 5, returns=INTEGER)
 _bounded = function(
     "rival_bounded",
@@ -96,24 +98,32 @@ def _room_for_choices(n: int, m: int) -> int:
     return int(_choices_room(n, m))
 
 
-def climbs(
-    requests: Integers, groups: int, counts: Floats, charged: Floats, history: Floats, weights: Floats, W: Floats,
-    known: Integers, targets: Floats, largest: float, P: Floats, logW: Floats, logR: Floats,
-) -> Floats:  # fmt: skip
-    """The most that every rival c seems to lose; P [c, x], logW [c, x, y] and logR [c, y] move to where that is.
+def addresses(counts: Floats, charged: Floats, history: Floats, P: Floats, logW: Floats, logR: Floats) -> list[int]:
+    """Where the arrays of one rival are that `climbs` reads, and the last three of which it moves."""
+    n, m = counts.shape
+    return [
+        floats(counts, n, m), floats(charged, n), floats(history, len(history), 2 * n + m), floats(P, n),
+        floats(logW, n, m), floats(logR, m),
+    ]  # fmt: skip
 
-    `history` has the requests [c] of one rival after the other, as rows of senses, tilts and Q; counts and W are
-    [c, x, y], charged [c, x]; weights, `known`, which says whether a climb begins at P, logW and logR or at P and W,
-    and targets are [c].
+
+def climbs(
+    rivals: Sequence[Sequence[int]], requests: Sequence[int], groups: int, weights: Sequence[float], W: Floats,
+    known: Sequence[bool], targets: Sequence[float], largest: float,
+) -> Floats:  # fmt: skip
+    """The most that every rival c of one size seems to lose; its P, logW and logR move to where that is.
+
+    Its arrays are at the `addresses` rivals[c], and stay there; requests [c] rows of its history are used. `known` says
+    whether a climb begins at P, logW and logR, or at P and the rows W [c, x, y].
     """
     cases, n, m = W.shape
-    require_positive(cases, n, m, groups, int(requests.min(initial=1)) + 1)
-    lost, room = np.empty(cases), np.empty(_room_for_climbs(min(int(requests.max()), 2 * groups), groups, n, m))
+    require_positive(cases, n, m, groups, min(requests) + 1)
+    at, often, begun = (np.array(each, dtype=np.int64) for each in (rivals, requests, known))
+    S, enough, lost = np.array(weights, dtype=float), np.array(targets, dtype=float), np.empty(cases)
+    room = np.empty(_room_for_climbs(min(max(requests), 2 * groups), groups, n, m))
     _climbs(
-        cases, groups, n, m, integers(requests, cases), floats(counts, cases, n, m), floats(charged, cases, n),
-        floats(history, int(requests.sum()), 2 * n + m), floats(weights, cases), floats(W, cases, n, m),
-        integers(known, cases), floats(targets, cases), largest, floats(lost, cases), floats(P, cases, n),
-        floats(logW, cases, n, m), floats(logR, cases, m), floats(room, len(room)),
+        cases, groups, n, m, integers(at, cases, 6), integers(often, cases), floats(S, cases), floats(W, cases, n, m),
+        integers(begun, cases), floats(enough, cases), largest, floats(lost, cases), floats(room, len(room)),
     )  # fmt: skip
     return lost
 
@@ -124,29 +134,26 @@ def _room_for_climbs(requests: int, groups: int, n: int, m: int) -> int:
 
 
 def climbed(
-    counts: Floats, charged: Floats, senses: Floats, tilts: Floats, Q: Floats, weight: float, groups: int, P: Floats,
-    logW: Floats, logR: Floats, largest: float,
+    counts: Floats, charged: Floats, history: Floats, weight: float, groups: int, P: Floats, logW: Floats,
+    logR: Floats, largest: float,
 ) -> float:  # fmt: skip
     """The most that one rival seems to lose; P [x], logW [x, y] and logR [y] move to where that is.
 
-    The bets are counts [x, y], charged [x], senses [i, x], tilts [i, x] and Q [i, y] of every request, and S.
+    The bets are counts [x, y], charged [x], the history [i, senses of x | tilts of x | Q of y] of every request, and S.
     """
-    one, never = np.ones(1, dtype=np.int64), np.full(1, -np.inf)
-    sizes, history, W = np.array([len(senses)]), np.concatenate((senses, tilts, Q), axis=1), logW[None]
-    place = P[None], W, logR[None]
-    bets = counts[None], charged[None], history, np.array([weight])
-    return float(climbs(sizes, groups, *bets, W, one, never, largest, *place)[0])
+    at = addresses(counts, charged, history, P, logW, logR)
+    return float(climbs([at], [len(history)], groups, [weight], logW[None], [True], [-math.inf], largest)[0])
 
 
 def bounded(
-    counts: Floats, charged: Floats, senses: Floats, tilts: Floats, Q: Floats, weight: float, groups: int, P: Floats,
-    logW: Floats, logR: Floats, largest: float, target: float, boxes: int,
+    counts: Floats, charged: Floats, history: Floats, weight: float, groups: int, P: Floats, logW: Floats,
+    logR: Floats, largest: float, target: float, boxes: int,
 ) -> float:  # fmt: skip
     """An upper bound of what one rival loses, at most the target where that can be shown by so many boxes.
 
     The bets are those of `climbed`; where nothing can be shown, P, logW and logR move to the worst box.
     """
-    (n, m), requests, history = counts.shape, len(senses), np.concatenate((senses, tilts, Q), axis=1)
+    (n, m), requests = counts.shape, len(history)
     require_positive(n, m, groups, boxes)
     room = np.empty(int(_bound_room(requests, groups, n, m, boxes)))
     return float(

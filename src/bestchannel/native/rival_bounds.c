@@ -227,24 +227,22 @@ BC_EXPORT Size BC(rival_climbs_room)(Size requests, Size groups, Size n, Size m)
     return space.used + n + n * m + m;
 }
 
-/* F(P) at a P where it is about largest, for every rival c of one size: fills lost [c]; P [c, x], logW [c, x, y] and
-   logR [c, y] move there. With largest <= 0, P stays.
+/* F(P) at a P where it is about largest, for every rival c of one size: fills lost [c]. With largest <= 0, P stays.
 
-   Rival c has requests [c] rows of the history, one rival's after the other's, counts [c, x, y], charged [c, x] and
-   weights [c]. Where known [c] is 0, the climb begins at P with the rows W [c, x, y]. A climb ends at the next top, which
-   may not be the highest: where it stays at most targets [c], another one begins with all inputs alike. */
-BC_EXPORT void BC(rival_climbs)(Size rivals, Size groups, Size n, Size m, const int64_t *requests, const double *counts,
-                                const double *charged, const double *history, const double *weights, const double *W,
-                                const int64_t *known, const double *targets, double largest, double *lost, double *P,
-                                double *logW, double *logR, double *room) {
+   The arrays of rival c are at the addresses [c, 6]: counts [x, y], charged [x], history, and P [x], logW [x, y] and
+   logR [y], which move to where that is. It has so many requests [c], and weights [c]. Where known [c] is 0, the climb
+   begins at P with the rows W [c, x, y]. A climb ends at the next top, which may not be the highest: where it stays at
+   most targets [c], another one begins with all inputs alike. */
+BC_EXPORT void BC(rival_climbs)(Size rivals, Size groups, Size n, Size m, double *const *addresses,
+                                const int64_t *requests, const double *weights, const double *W, const int64_t *known,
+                                const double *targets, double largest, double *lost, double *room) {
     double *other_P = room, *other_logW = other_P + n, *other_logR = other_logW + n * m;
-    for (Size c = 0; c < rivals; c++, P += n, logW += n * m, logR += m) {
+    for (Size c = 0; c < rivals; c++, addresses += 6) {
         Space space = {other_logR + m, 0};
         Workplace place = workplace(&space, requests[c], groups, n, m, 0);
-        place.losses.counts = counts + c * n * m, place.losses.charged = charged + c * n;
-        place.losses.weight = weights[c];
-        merged_losses(&place.losses, requests[c], history);
-        history += requests[c] * (2 * n + m);
+        double *P = addresses[3], *logW = addresses[4], *logR = addresses[5];
+        place.losses.counts = addresses[0], place.losses.charged = addresses[1], place.losses.weight = weights[c];
+        merged_losses(&place.losses, requests[c], addresses[2]);
         if (!known[c]) start(n, m, W + c * n * m, P, logW, logR);
         lost[c] = climb(&place.losses, P, logW, logR, largest, SETTLED, &place.room);
         if (!(largest > 0.0 && lost[c] <= targets[c])) continue;

@@ -48,9 +48,9 @@ class Supply:
         recorded = math.inf if self.each is None else float(sum(map(sum, self.each)))
         return recorded if self.total is None else min(float(self.total), recorded)
 
-    def within(self, channel: int, wanted: Floats) -> Floats:
-        """The senses wanted of every input of a channel, as far as there are as many."""
-        return wanted if self.each is None else np.minimum(wanted, self.each[channel])
+    def within(self, channels: Sequence[int], wanted: Floats) -> Floats:
+        """The senses wanted [c, x] of every input of channels of one size, as far as there are as many."""
+        return wanted if self.each is None else np.minimum(wanted, [self.each[channel] for channel in channels])
 
     def cut(self, senses: Asked) -> dict[int, tuple[int, ...]]:
         """The senses of a request as far as there are as many; channels of which none are left over go."""

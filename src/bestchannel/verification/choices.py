@@ -17,9 +17,9 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Observation, Policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.identify import outcome
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.runs.settings import LABORATORY, Settings
+from bestchannel.runs.settings import LABORATORY, Settings, run_channels
 from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
 
 CLOSE = 1e-6
@@ -78,7 +78,15 @@ def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
 
 def _settings(stated: Identification) -> Settings:
     audit = stated.audit
-    return Settings(audit.channels, stated.policy, stated.delta, stated.epsilon, audit.options, LABORATORY)
+    return Settings(
+        channels=run_channels(audit.channels),
+        policy=stated.policy,
+        delta=stated.delta,
+        epsilon=stated.epsilon,
+        options=dict(audit.options),
+        source=dict(LABORATORY),
+        inferred_outputs=audit.inferred_outputs,
+    )
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:

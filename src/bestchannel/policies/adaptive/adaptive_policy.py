@@ -11,20 +11,18 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.leader_bets import LeaderBets
-from bestchannel.evidence.rival_bets import Question, evidence_against
+from bestchannel.evidence.rival_bets import evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
-from bestchannel.policies.adaptive.bet_sizes import ChosenBet, Sensed, chosen_bets
+from bestchannel.policies.adaptive.bets import Bets, chosen_bets
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
-from bestchannel.policies.adaptive.stakes import Bets
 from bestchannel.policies.adaptive.state import PastBets, State
-from bestchannel.policies.adaptive.view import View, view_of
+from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import NearlyBest
+from bestchannel.questions import NearlyBest
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -154,7 +152,7 @@ class Adaptive(Policy):
                 return state.leader
             counts = yield partial(self._request_for, state, view, dict(state.variances))
             if self.stakes is not None:
-                self.stakes.settle({c: table.astype(np.float64) for c, table in counts.items()}, state.bets)
+                self.stakes.settle(counts, state.bets)
             state.learn(counts)
 
     # --- the stop: everything that enters it is certified ------------------------------------
@@ -193,12 +191,22 @@ class Adaptive(Policy):
 
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
-        questions = [
-            Question(state.bets[rival], view.rows[rival], view.inputs[rival], threshold)
-            for rival, threshold in thresholds.items()
-        ]
-        evidence = evidence_against(questions, self.epsilon * NATS_PER_BIT, self._input_is_fixed)
-        return dict(zip(thresholds, evidence, strict=True))
+        evidence = dict.fromkeys(thresholds, 0.0)
+        worthless = [rival for rival in thresholds if self._worthless([rival])]
+        for channels, look in [*view.alike, (worthless, NOTHING)]:
+            rivals = [rival for rival in channels if rival in thresholds]
+            places = [i for i, channel in enumerate(channels) if channel in thresholds]
+            weighed = evidence_against(
+                [state.bets[rival] for rival in rivals],
+                look.rows,
+                look.inputs,
+                places,
+                [thresholds[rival] for rival in rivals],
+                self.epsilon * NATS_PER_BIT,
+                self._input_is_fixed,
+            )
+            evidence |= zip(rivals, weighed, strict=True)
+        return evidence
 
     @property
     def nearly_best(self) -> NearlyBest | None:
@@ -220,9 +228,8 @@ class Adaptive(Policy):
         present = [PastBets(rival, account, state.leaders) for rival, account in state.bets.items()]
         for bets in [*state.abandoned, *present]:
             if bets.account.weights and (self.epsilon or bets.rival in left):
-                evidence = bets.account.proved_evidence(
-                    view.rows[bets.rival], view.inputs[bets.rival], self._input_is_fixed
-                )
+                look = view.of(bets.rival)
+                evidence = bets.account.proved_evidence(look.rows, look.inputs, self._input_is_fixed)
                 threshold = self._proved_threshold(bets.account.restarts, bets.leaders)
                 yield Missing(bets.rival, threshold - evidence, bets.account.weights)
         for channel in range(len(self.alphabets)):
@@ -306,8 +313,8 @@ class Adaptive(Policy):
     def _gaps(self, state: State, view: View) -> tuple[Floats, Floats]:
         """By how much the leader is thought to be ahead of every rival, and the standard errors of that."""
         b, rivals = state.leader, state.rivals
-        gaps = view.values[b] + self.epsilon * NATS_PER_BIT - view.values[rivals]
-        return gaps, np.sqrt(view.variances[b] + view.variances[rivals])
+        gaps = view.values[b] + self.epsilon * NATS_PER_BIT - view.values.take(rivals)
+        return gaps, np.sqrt(view.variances[b] + view.variances.take(rivals))
 
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """What to sense next."""
@@ -318,14 +325,14 @@ class Adaptive(Policy):
         situation = Situation(
             gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
             needed=np.maximum(needed, 0.0) + MARGIN,
-            leader_variances=view.as_leader.unit_variances[b] * shown[:, 0],
-            rival_variances=view.as_rival.unit_variances[rivals] * shown[:, 1],
+            leader_variances=view.leader_variances[b] * shown[:, 0],
+            rival_variances=view.rival_variances.take(rivals) * shown[:, 1],
             leader_senses=float(state.senses(b)),
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
         )
         wanted = self._wanted_senses(state, situation, left, self._rule(state, view))
-        for rival, gap, error in zip(rivals, gaps + state.slack, errors, strict=True):
+        for rival, gap, error in zip(rivals, (gaps + state.slack).tolist(), errors.tolist(), strict=True):
             if not state.bets[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 state.bets[rival].since = self._answered + 1
         return self._senses(state, view, dict(zip([b, *rivals], [wanted[0], *wanted[1].tolist()], strict=True)), left)
@@ -336,16 +343,17 @@ class Adaptive(Policy):
         if self.cost is None:
             return rule
         worth = [r for r in state.rivals if not self._worthless([r])]
-        prices = {r: float(view.as_rival.shares[r] @ self._costs[r]) for r in worth}
-        own = float(view.as_leader.shares[state.leader] @ self._costs[state.leader])
+        prices = {r: float(view.of(r).as_rival @ self._costs[r]) for r in worth}
+        own = float(view.of(state.leader).as_leader @ self._costs[state.leader])
         return in_cost(rule, own, np.array([prices.get(r, 1.0) for r in state.rivals]))
 
     def _wanted_senses(self, state: State, now: Situation, left: Supply, rule: Rule) -> SensesNeeded:
         """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
         leader, rivals = rule(now)
         self.more_senses, state.slack = math.ceil(min(leader + rivals.sum(), MOST_SENSES)), 0.0
-        small = all(self.alphabets[channel][0] <= MOST_INPUTS_WITH_SLACK for channel in state.rivals)
-        if self.more_senses <= left.senses or self.threshold != "proved" or not small:
+        if self.more_senses <= left.senses or self.threshold != "proved":
+            return leader, rivals
+        if any(self.alphabets[channel][0] > MOST_INPUTS_WITH_SLACK for channel in state.rivals):
             return leader, rivals
         weights = np.array([state.bets[rival].weights.get(state.leader, 0.0) for rival in state.rivals])
         state.slack, wanted = within_reach(rule, now, weights, left.senses)
@@ -356,64 +364,52 @@ class Adaptive(Policy):
 
         Where the leader needs more than its senses may grow by, as at a near tie, far rivals do not wait for it.
         """
-        b, wanted = state.leader, dict[int, Floats]()
-        for channel, senses in needed.items():
-            if channel == b or (senses > 0.0 and not self._worthless([channel])):
-                spread = view.as_leader if channel == b else view.as_rival
-                wanted[channel] = left.within(channel, senses * spread.shares[channel])
-        sums = {channel: float(senses.sum()) for channel, senses in wanted.items()}
-        most = {c: max(LARGEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1.0) for c in wanted}
-        least = {c: max(SMALLEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1e-9) for c in wanted}
+        b, wanted, sums = state.leader, list[tuple[list[int], Floats]](), dict[int, float]()
+        for channels, look in view.alike:
+            places = [i for i, channel in enumerate(channels) if channel == b or needed.get(channel, 0.0) > 0.0]
+            own, shares = [channels[i] for i in places], look.as_rival.take(places, axis=0)
+            if b in own:
+                shares[own.index(b)] = look.as_leader[channels.index(b)]
+            senses = left.within(own, np.array([needed[channel] for channel in own])[:, None] * shares)
+            wanted.append((own, senses))
+            sums |= zip(own, senses.sum(axis=1).tolist(), strict=True)
+        most = {c: max(LARGEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1.0) for c in sums}
+        least = {c: max(SMALLEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1e-9) for c in sums}
         part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(sums[b], 1.0)), 1.0, most[b])
-        parts = {c: max(part if c == b else min(max(part, BATCH), most[c]), least[c]) for c in wanted}
-        return {channel: _whole(left.within(channel, parts[channel] * senses)) for channel, senses in wanted.items()}
+        parts = {c: max(part if c == b else min(max(part, BATCH), most[c]), least[c]) for c in sums}
+        asked = dict[int, list[float]]()
+        for own, senses in wanted:
+            now = left.within(own, np.array([parts[channel] for channel in own])[:, None] * senses)
+            asked |= zip(own, now.tolist(), strict=True)
+        return {channel: _whole(asked[channel]) for channel in needed if channel in asked}
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
     def _bets(self, state: State, view: View, senses: Senses) -> Bets | None:
         """Bets against every rival that is far enough behind for them."""
-        if self.threshold != "proved" or state.leader not in senses:
+        b, rivals = state.leader, state.rivals
+        if self.threshold != "proved" or b not in senses:
             return None
-        b, (on_leader, chosen) = state.leader, self._chosen_bets(state, view, senses)
-        for rival, bet in chosen.items():
+        gaps, errors = self._gaps(state, view)
+        safe = gaps + state.slack - CAUTION * errors
+        ready = [
+            i
+            for i, (rival, gap) in enumerate(zip(rivals, safe.tolist(), strict=True))
+            if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
+        ]
+        accounts = {rivals[i]: state.bets[rivals[i]] for i in ready}
+        epsilon = self.epsilon * NATS_PER_BIT + state.slack
+        bets, variances = chosen_bets(view, senses, b, accounts, safe[ready], epsilon, self._input_is_fixed)
+        for rival, of_request in variances.items():
             if rival in senses:
-                of_one_sense = zip(bet.variances, (sum(senses[b]), sum(senses[rival])), strict=True)
-                normal = float(view.as_leader.unit_variances[b]), float(view.as_rival.unit_variances[rival])
+                of_one_sense = zip(of_request, (sum(senses[b]), sum(senses[rival])), strict=True)
+                normal = float(view.leader_variances[b]), float(view.rival_variances[rival])
                 own, theirs = (
                     min(max(variance * n / usual, least), most)
                     for (variance, n), usual, (least, most) in zip(of_one_sense, normal, VARIANCES, strict=True)
                 )
                 state.variances[rival] = own, theirs
-        return Bets(
-            leader=b,
-            inputs=view.inputs[b],
-            on_leader=on_leader,
-            on_rivals={rival: bet.stake for rival, bet in chosen.items()},
-            since={rival: state.bets[rival].since for rival in chosen},
-            restarts={rival: state.bets[rival].restarts for rival in chosen},
-        )
-
-    def _chosen_bets(self, state: State, view: View, senses: Senses) -> tuple[LeaderBets, dict[int, ChosenBet]]:
-        gaps, errors = self._gaps(state, view)
-        safe = dict(zip(state.rivals, (gaps + state.slack - CAUTION * errors).tolist(), strict=True))
-        can_be_bet_on = [r for r in state.rivals if state.bets[r].betting and (r in senses or self._worthless([r]))]
-        ready = [rival for rival in can_be_bet_on if safe[rival] > 0.0]
-        return chosen_bets(
-            self._about_to_sense(view, senses, state.leader),
-            {
-                rival: self._about_to_sense(view, senses, rival, state.bets[rival].worst_input)
-                if rival in senses
-                else None
-                for rival in ready
-            },
-            np.array([safe[rival] for rival in ready]),
-            self.epsilon * NATS_PER_BIT + state.slack,
-            self._input_is_fixed,
-        )
-
-    def _about_to_sense(self, view: View, senses: Senses, channel: int, worst: Floats | None = None) -> Sensed:
-        N = np.array(senses[channel], dtype=np.float64)
-        return Sensed(view.rows[channel], view.inputs[channel], view.deviations[channel], N, worst)
+        return bets
 
 
 def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
@@ -422,6 +418,6 @@ def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
     return [np.array(each) / least for each in costs]
 
 
-def _whole(senses: Floats) -> tuple[int, ...]:
+def _whole(senses: Sequence[float]) -> tuple[int, ...]:
     """Rounded, at least one of each input."""
-    return tuple(max(round(n), 1) for n in senses.tolist())
+    return tuple(max(round(n), 1) for n in senses)

@@ -63,7 +63,7 @@ def fewest(now: Situation) -> SensesNeeded:
     """
     evidence = now.gaps**2 / (2.0 * now.needed)
     least = float((now.leader_variances / evidence).max())
-    leader = np.clip(least * GRID, 1.0, max(now.leader_left, 1.0))
+    leader = np.minimum(np.maximum(least * GRID, 1.0), max(now.leader_left, 1.0))
     missing = evidence - now.leader_variances / leader[:, None]
     rivals = now.rival_variances / np.maximum(missing, OUT_OF_REACH * evidence)
     best = int(np.argmin(leader + rivals.sum(axis=1)))
