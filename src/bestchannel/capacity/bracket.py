@@ -223,15 +223,22 @@ class Tolerance:
         return (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
 
     def bracket(
-        self, low: Floats, high: Floats, shape: tuple[int, ...], rounding: float, eta: float = 0.0
+        self, low: Floats, high: Floats, shape: tuple[int, ...], rounding: float
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough."""
         slack = relative_slack(high, rounding) / NATS_PER_BIT if self.precise else rounding
-        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape, eta))
+        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape))
         lower = np.minimum(np.maximum(low / NATS_PER_BIT - slack, 0.0), upper)
         gap = upper - lower
         narrow = gap <= self.tol
         return lower, upper, narrow & (gap <= self.rtol * upper) if self.precise else narrow
+
+    def bracket_of_one(self, low: float, high: float, ceiling: float, rounding: float) -> tuple[float, float, bool]:
+        """The same, to the bit, for one channel whose upper end does not exceed the ceiling."""
+        slack = float(relative_slack(high, rounding)) / NATS_PER_BIT if self.precise else rounding
+        upper = min(max(high / NATS_PER_BIT + slack, 0.0), ceiling)
+        lower = min(max(low / NATS_PER_BIT - slack, 0.0), upper)
+        return lower, upper, upper - lower <= min(self.tol, self.rtol * upper)
 
 
 def rounding_in_turn(n_inputs: int, n_outputs: int) -> float:

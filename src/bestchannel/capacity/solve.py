@@ -345,5 +345,5 @@ def _solve_one(
         low, high = certified_bracket(W, point.P, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
         narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
         return Capacity(low, high, narrow, point.P, point.Q, rigorous=True)
-    lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, rounding, eta)
-    return Capacity(float(lower), float(upper), bool(converged), point.P, point.Q)
+    ceiling = tolerance.ceiling(W.shape, eta)
+    return Capacity(*tolerance.bracket_of_one(point.low, point.high, ceiling, rounding), point.P, point.Q)

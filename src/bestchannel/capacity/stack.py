@@ -12,7 +12,6 @@ from bestchannel.arrays import ROUNDING, ROW_SUM_TOLERANCE, Floats, probability_
 from bestchannel.capacity import bracket
 from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, remade, rounding_in_turn
 from bestchannel.errors import InputError
-from bestchannel.information import NATS_PER_BIT
 from bestchannel.native import capacity as native
 from bestchannel.process import Progress
 
@@ -95,9 +94,7 @@ def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
     if scale is None or answers is None:
         return None
     (rounding, _, ceiling), (low, high, P, Q) = scale, answers
-    upper = min(max(high.item() / NATS_PER_BIT + rounding, 0.0), ceiling)
-    lower = min(max(low.item() / NATS_PER_BIT - rounding, 0.0), upper)
-    return Capacity(lower, upper, upper - lower <= tolerance.tol, P[0], Q[0])
+    return Capacity(*tolerance.bracket_of_one(low.item(), high.item(), ceiling, rounding), P[0], Q[0])
 
 
 def best_inputs(stack: Floats, tol: float) -> Floats:
