@@ -8,8 +8,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bestchannel.release import VERSION
-from bestchannel.report import notebook as _notebook  # noqa: F401  draws and tabulates results
+from bestchannel import report as _report  # noqa: F401  draws and tabulates results
+from bestchannel.process import VERSION
 
 if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel import channels as channels

@@ -47,7 +47,7 @@ class Child:
             log = os.open(self.log, os.O_WRONLY | os.O_APPEND)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(log, 2)
-            identify.live.watched = lambda parties: acknowledging(log)
+            identify.watched = lambda parties: acknowledging(log)
             app(arguments)
         except SystemExit as end:
             os._exit(end.code or 0)

@@ -10,8 +10,7 @@ from bestchannel.channels import Channel
 from bestchannel.display import Shown
 from bestchannel.intervals import estimate
 from bestchannel.lower_bound.bound import lower_bound
-from bestchannel.report import cards
-from bestchannel.report.notebook import CARDS
+from bestchannel.report import CARDS, cards
 from tests.report.examples import alone, decided, hostile_names, large, undecided, unsensed
 from tests.report.reading import Page
 

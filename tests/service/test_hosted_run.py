@@ -32,14 +32,14 @@ def entries(path):
 
 def test_offers_that_wait_together_share_an_entry_of_the_log(hosted):
     before = entries(hosted.path)
-    hold = hosted.ask(lambda run: [hosted.offer(1, [placed(10 * i, 3, 7)]) for i in range(100)])
+    hold = hosted.do(lambda run: [hosted.offer(1, [placed(10 * i, 3, 7)]) for i in range(100)])
     outcomes = [each.outcome for offer in hold.result() for each in offer.result()]
     assert outcomes == ["kept"] * 100
     assert entries(hosted.path) == before + 1
 
 
 def test_the_same_piece_twice_in_one_batch_counts_once(hosted):
-    hold = hosted.ask(
+    hold = hosted.do(
         lambda run: [
             hosted.offer(1, [placed(0, 3, 7)]),
             hosted.offer(1, [placed(0, 3, 7)]),
@@ -55,7 +55,7 @@ def test_what_is_offered_after_the_end_is_turned_away(hosted):
     with pytest.raises(NotWrittenError, match="try again"):
         hosted.offer(1, [placed(0, 1, 0)]).result()
     with pytest.raises(NotWrittenError, match="try again"):
-        hosted.ask(lambda run: None).result()
+        hosted.do(lambda run: None).result()
 
 
 def test_a_full_disk_refuses_an_offer_and_the_same_offer_is_kept_later(hosted, monkeypatch):

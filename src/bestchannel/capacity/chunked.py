@@ -20,7 +20,7 @@ from bestchannel.arrays import Floats, numeric_array, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance
 from bestchannel.capacity.stack import channel_names, parted, solve_stack
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 UNKNOWN = 2**31
 """Stands for the number of channels where Dask does not know it."""

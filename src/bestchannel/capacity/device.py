@@ -16,8 +16,7 @@ from bestchannel.arrays import probability_rows, refuse_unless_real
 from bestchannel.capacity.bracket import Capacities, Tolerance, rounding_in_turn
 from bestchannel.capacity.stack import channel_names, folded, parted
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.process import logger
-from bestchannel.progress import Progress
+from bestchannel.process import Progress, logger
 
 WIDEST = 8
 """Up to how many inputs and outputs a thread holds a channel."""

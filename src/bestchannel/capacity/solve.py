@@ -14,8 +14,7 @@ from bestchannel.capacity.device import device_of, solve_on_device
 from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack, widest_in_lanes
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
-from bestchannel.process import usable_cores
-from bestchannel.progress import Progress, part_of
+from bestchannel.process import Progress, part_of, usable_cores
 
 
 def capacity(

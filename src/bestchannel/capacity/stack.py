@@ -21,7 +21,7 @@ from bestchannel.capacity.bracket import (
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native import capacity as native
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 CHUNK_WORK = 2**21
 """Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-import typer
-from rich.table import Table
-
+from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
-from bestchannel.promises import several
-
-MOST_ROWS = 40
-"""A longer table shows the channels with the smallest gaps only."""
 
 MOST_INPUTS = 8
 """Of a channel with more inputs only the sum of their shares is shown."""
 
 
-@terminal.verb
-@options.with_groups
+@verbs.verb("Example: bestchannel bound links.json --delta 0.01 --json")
 def bound(
-    channels: options.Channels,
-    delta: options.Delta = 0.05,
-    cost: options.Cost = None,
-    rtol: Annotated[float, typer.Option(help="Width of the bracket of T* to aim at, relative to T*.")] = 0.01,
+    channels: list[Path] = options.CHANNELS,
+    delta: float = options.DELTA,
+    cost: list[str] | None = options.COST,
+    rtol: float = options.option(0.01, "Width of the bracket of T* to aim at, relative to T*."),
     *,
     reading: Reading,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Show how many senses every policy needs on average to name the best of known channels.
 
@@ -45,66 +39,47 @@ def bound(
     """
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
-        costs = options.parse_costs(cost or (), options.labels_of(read))
-        answer = lower_bound(read, delta, **costs, rtol=rtol, progress=progress)
-    if json:
-        terminal.print_json(_as_json(answer))
-    else:
-        _show(read, answer)
+        answer = lower_bound(read, delta, **options.costs_of_known(cost, read), rtol=rtol, progress=progress)
+    terminal.answer(_as_json(answer), lambda: _show(read, answer), json=json)
     if answer.characteristic_time.relative_gap > 1.1 * rtol:
         terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
 
 
 def _as_json(answer: LowerBound) -> dict[str, Any]:
-    T, theorem4 = answer.characteristic_time, answer.theorem4
+    cost = answer.cost
     return {
         "delta": answer.delta,
         "best": answer.best,
         "gaps": dict(answer.gaps),
-        "theorem4_senses": theorem4
-        and {"lower": finite_or_none(theorem4.lower), "upper": finite_or_none(theorem4.upper)},
-        "characteristic_time": {"lower": finite_or_none(T.lower), "upper": finite_or_none(T.upper)},
+        "theorem4_senses": answer.theorem4 and ends(answer.theorem4),
+        "characteristic_time": ends(answer.characteristic_time),
         "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
-        "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
+        "allocation": _lists(answer.allocation),
         "gaussian_time": finite_or_none(answer.gaussian.time),
-        **_cost_as_json(answer),
+        "cost_per_nat": cost and ends(cost.per_nat),
+        "cost_lower_bound": cost and finite_or_none(cost.lower_bound),
+        "cost_allocation": cost and _lists(cost.allocation),
     }
 
 
-def _cost_as_json(answer: LowerBound) -> dict[str, Any]:
-    cost = answer.cost
-    if cost is None:
-        return {"cost_per_nat": None, "cost_lower_bound": None, "cost_allocation": None}
-    return {
-        "cost_per_nat": {end: finite_or_none(getattr(cost.per_nat, end)) for end in ("lower", "upper")},
-        "cost_lower_bound": finite_or_none(cost.lower_bound),
-        "cost_allocation": {name: shares.tolist() for name, shares in cost.allocation.items()},
-    }
+def ends(bracket: Any) -> dict[str, float | None]:
+    """The ends of a bracket as JSON has them."""
+    return {"lower": finite_or_none(bracket.lower), "upper": finite_or_none(bracket.upper)}
+
+
+def _lists(allocation: Mapping[Any, Floats]) -> dict[Any, list[float]]:
+    return {name: shares.tolist() for name, shares in allocation.items()}
 
 
 def _show(channels: Mapping[str, Channel], answer: LowerBound) -> None:
-    terminal.show_table(_table(channels, answer))
-    if len(channels) > MOST_ROWS:
-        terminal.note(f"the {MOST_ROWS // 2} smallest gaps of {several(len(channels), 'channel')}; --json has them all")
-    for line in str(answer).splitlines():
-        terminal.say(line)
+    rows = list(_rows(channels, answer))
+    terminal.show_table(("channel", "size", "gap, bits", "oracle", "by input"), rows, bold=str(answer.best))
+    terminal.note_few(len(rows), len(channels), "smallest gaps")
+    terminal.say(*str(answer).splitlines())
 
 
-def _table(channels: Mapping[str, Channel], answer: LowerBound) -> Table:
-    names = list(channels)
-    if len(names) > MOST_ROWS:
-        names = sorted(names, key=lambda name: answer.gaps[name])[: MOST_ROWS // 2]
-    table = Table(box=None, pad_edge=False)
-    table.add_column("channel", overflow="fold")
-    for heading in ("size", "gap, bits", "oracle", "by input"):
-        table.add_column(heading, justify="right" if heading != "by input" else "left", no_wrap=heading != "by input")
-    for name in names:
+def _rows(channels: Mapping[str, Channel], answer: LowerBound) -> Iterator[tuple[str, ...]]:
+    for name in terminal.few(list(channels), key=lambda name: answer.gaps[name]):
         shares = (answer.cost or answer).allocation[name]
-        table.add_row(
-            terminal.name(name, bold=name == answer.best),
-            f"{channels[name].n_inputs}×{channels[name].n_outputs}",
-            f"{answer.gaps[name]:.6g}",
-            f"{shares.sum():.1%}",
-            " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else "",
-        )
-    return table
+        by_input = " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else ""
+        yield name, terminal.size(channels[name]), f"{answer.gaps[name]:.6g}", f"{shares.sum():.1%}", by_input

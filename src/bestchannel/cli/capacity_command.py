@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 import typer
-from rich.table import Table
 
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.reading import Reading
 from bestchannel.promises import several
 
-MOST_ROWS = 40
-"""A longer table shows the best channels only."""
 
-
-@terminal.verb
-@options.with_groups
+@verbs.verb("Example: bestchannel capacity links.json --tol 1e-12 --json")
 def capacity(
-    channels: options.Channels,
-    tol: Annotated[float, typer.Option(help="Widest bracket allowed, in bits.")] = 1e-9,
-    rtol: Annotated[float | None, typer.Option(help="Widest bracket allowed, relative to the capacity.")] = None,
-    rigorous: Annotated[
-        bool, typer.Option("--rigorous", help="Evaluate the bracket in ball arithmetic: a theorem.")
-    ] = False,
+    channels: list[Path] = options.CHANNELS,
+    tol: float = options.option(1e-9, "Widest bracket allowed, in bits."),
+    rtol: float | None = options.option(None, "Widest bracket allowed, relative to the capacity."),
+    rigorous: bool = options.flag("Evaluate the bracket in ball arithmetic: a theorem.", "--rigorous"),
     *,
     reading: Reading,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Show the capacity of known channels, in bits per use, between two proved bounds.
 
@@ -41,10 +35,7 @@ def capacity(
     _report_rescaling(read)
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)
-    if json:
-        terminal.print_json(_as_json(read, answers))
-    else:
-        _show(read, answers)
+    terminal.answer(_as_json(read, answers), lambda: _show(read, answers), json=json)
     wide = [name for name, answer in answers.items() if not answer.converged]
     if wide:
         terminal.note(
@@ -70,15 +61,10 @@ def _as_json(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -
         "channels": [
             {
                 "name": name,
-                "lower": answer.lower,
-                "upper": answer.upper,
-                "converged": answer.converged,
-                "rigorous": answer.rigorous,
+                **{key: getattr(answer, key) for key in ("lower", "upper", "converged", "rigorous")},
                 "input": answer.input.tolist(),
                 "output": answer.output.tolist(),
-                "inputs": channels[name].inputs,
-                "outputs": channels[name].outputs,
-                "rescaled": channels[name].rescaled,
+                **{key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")},
             }
             for name, answer in answers.items()
         ],
@@ -86,34 +72,25 @@ def _as_json(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -
 
 
 def _show(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> None:
-    names = list(answers)
-    if len(names) > MOST_ROWS:
-        names = sorted(names, key=lambda name: -answers[name].lower)[: MOST_ROWS // 2]
+    names = terminal.few(list(answers), key=lambda name: -answers[name].lower)
     best = max(answers, key=lambda name: answers[name].lower)
     widest = max(answers[best].upper, 1e-300)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("channel", overflow="fold")
-    table.add_column("size", justify="right")
-    table.add_column("capacity, bits", justify="right", no_wrap=True)
-    table.add_column("± bits", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in names:
-        channel, answer = channels[name], answers[name]
-        table.add_row(
-            terminal.name(name, bold=name == best and len(answers) > 1),
-            f"{channel.n_inputs}×{channel.n_outputs}",
-            digits(answer.value, answer.gap / 2),
-            f"{answer.gap / 2:.1e}",
-            "█" * round(24 * answer.value / widest) or "▏",
+    rows = (
+        (
+            name,
+            terminal.size(channels[name]),
+            digits(answers[name].value, answers[name].gap / 2),
+            f"{answers[name].gap / 2:.1e}",
+            "█" * round(24 * answers[name].value / widest) or "▏",
         )
-    terminal.show_table(table)
-    if len(names) < len(answers):
-        terminal.note(f"the {len(names)} best of {several(len(answers), 'channel')}; --json has them all")
+        for name in names
+    )
+    heads = ("channel", "size", "capacity, bits", "± bits", "")
+    terminal.show_table(heads, rows, bold=best if len(answers) > 1 else None)
+    terminal.note_few(len(names), len(answers))
 
 
 def digits(value: float, uncertainty: float) -> str:
     """The value with the digits that its uncertainty leaves, between 4 and 12 after the point."""
-    for places in range(12, 4, -1):
-        if uncertainty <= 0.5 * 10.0**-places:
-            return f"{value:.{places}f}"
-    return f"{value:.4f}"
+    places = next((places for places in range(12, 4, -1) if uncertainty <= 0.5 * 10.0**-places), 4)
+    return f"{value:.{places}f}"

@@ -7,11 +7,11 @@ import textwrap
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.formulas import readable
 from bestchannel.errors import InputError
 
@@ -56,17 +56,15 @@ SUMMARY = re.compile(r"^\*\*In short\.\*\* (.+?)\n\n", re.MULTILINE | re.DOTALL)
 COLUMNS = 80
 
 
-@terminal.verb
+@verbs.verb("Example: bestchannel explain adaptive")
 def explain(
-    topic: Annotated[
-        str | None,
-        typer.Argument(
-            help="What a guarantee cites; without one, the topics are listed.",
-            autocompletion=lambda incomplete: [name for name in TOPICS if name.startswith(incomplete)],
-        ),
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Print the theorem with its proof as well.")] = False,
-    json: options.Json = False,
+    topic: str | None = typer.Argument(
+        None,
+        help="What a guarantee cites; without one, the topics are listed.",
+        autocompletion=lambda incomplete: [name for name in TOPICS if name.startswith(incomplete)],
+    ),
+    full: bool = options.flag("Print the theorem with its proof as well.", "--full"),
+    json: bool = options.JSON,
 ) -> None:
     """Say what is promised and what it rests on, in a few lines; with --full, prove it."""
     if topic is None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
-import typer
-from rich.table import Table
-
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.bound_command import ends
 from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.promises import amount, several
@@ -17,18 +16,17 @@ from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned
 
 
-@terminal.verb
-@options.with_groups
+@verbs.verb("Example: bestchannel plan guessed.json --delta 0.01")
 def plan(
-    channels: options.Channels,
-    delta: options.Delta = 0.05,
-    epsilon: options.Epsilon = None,
-    cost: options.Cost = None,
-    runs: Annotated[int, typer.Option(min=1, help="Simulated runs of the adaptive policy.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated senses.")] = 0,
+    channels: list[Path] = options.CHANNELS,
+    delta: float = options.DELTA,
+    epsilon: float | None = options.EPSILON,
+    cost: list[str] | None = options.COST,
+    runs: int = options.option(100, "Simulated runs of the adaptive policy.", min=1),
+    seed: int = options.SEED,
     *,
     reading: Reading,
-    json: options.Json = False,
+    json: bool = options.JSON,
 ) -> None:
     """Show how many senses each policy would need if the channels were as in the file.
 
@@ -39,38 +37,16 @@ def plan(
     """
     guessed = reading.guessed(channels)
     with terminal.progress("proofs and simulated runs") as progress:
-        costs = options.parse_costs(cost or (), options.labels_of(guessed))
+        costs = options.costs_of_known(cost, guessed)
         result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
-    if json:
-        terminal.print_json(_as_json(result))
-    else:
-        _show(result)
-
-
-def _bound(result: Plan) -> float | None:
-    """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
-    senses = math.inf if result.bound is None else result.bound.senses_lower_bound
-    return senses if math.isfinite(senses) else None
-
-
-def _cost_bound(result: Plan) -> float | None:
-    """The lower bound on the mean cost, None where there is none."""
-    if result.bound is None or result.bound.cost is None:
-        return None
-    return finite_or_none(result.bound.cost.lower_bound)
+    terminal.answer(_as_json(result), lambda: _show(result), json=json)
 
 
 def _as_json(result: Plan) -> dict[str, Any]:
-    time = result.bound and result.bound.characteristic_time
-    bracket = time and {end: finite_or_none(getattr(time, end)) for end in ("lower", "upper")}
     return {
         "unit": "bits",
-        "delta": result.delta,
-        "epsilon": result.epsilon,
-        "best": result.best,
-        "gap": result.gap,
-        "runs": result.runs,
-        "characteristic_time": bracket,
+        **{key: getattr(result, key) for key in ("delta", "epsilon", "best", "gap", "runs")},
+        "characteristic_time": result.bound and ends(result.bound.characteristic_time),
         "senses_lower_bound": _bound(result),
         "cost_lower_bound": _cost_bound(result),
         "policies": [asdict(need) for need in result.needs],
@@ -78,17 +54,33 @@ def _as_json(result: Plan) -> dict[str, Any]:
     }
 
 
+def _bound(result: Plan) -> float | None:
+    """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
+    return None if result.bound is None else finite_or_none(result.bound.senses_lower_bound)
+
+
+def _cost_bound(result: Plan) -> float | None:
+    """The lower bound on the mean cost, None where there is none."""
+    cost = None if result.bound is None else result.bound.cost
+    return None if cost is None else finite_or_none(cost.lower_bound)
+
+
 def _show(result: Plan) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("policy")
-    for heading in ("ε, bits", "senses", "95 % within", "÷ lower bound"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("from")
+    terminal.show_table(("policy", "ε, bits", "senses", "95 % within", "÷ lower bound", "from"), _rows(result))
+    terminal.say(advice(result))
+    if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
+        least = _cost_bound(result)
+        beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
+        middle, most = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
+        terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {most}{beside}")
+
+
+def _rows(result: Plan) -> Iterator[tuple[str, ...]]:
     bound = _bound(result)
     if bound:
-        table.add_row("lower bound", "0", f"{bound:,.0f}", "", "1", "T* kl(δ, 1-δ)")
+        yield "lower bound", "0", f"{bound:,.0f}", "", "1", "T* kl(δ, 1-δ)"
     for need in result.needs:
-        table.add_row(
+        yield (
             need.policy,
             f"{need.epsilon:.3g}",
             _count(need.senses, never="never ends"),
@@ -96,13 +88,6 @@ def _show(result: Plan) -> None:
             f"{need.senses / bound:,.3g}" if bound and need.senses is not None else "",
             several(result.runs, "run") if need.simulated else "formula",
         )
-    terminal.show_table(table)
-    terminal.say(advice(result))
-    if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
-        least = _cost_bound(result)
-        beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
-        middle, most = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
-        terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {most}{beside}")
 
 
 def _count(senses: int | None, *, never: str) -> str:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json as json_format
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
-from rich.table import Table
+from typing import Any, Literal
 
 from bestchannel import drawing
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
 from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper.figures import figure_1, figure_2
 from bestchannel.paper.published import fig1_rows, fig2_rows
@@ -45,19 +42,16 @@ SUMMARY: dict[Figure, tuple[tuple[str, ...], str, tuple[float, ...]]] = {
 """What tells the curves of a figure apart, what runs along them, and which points the summary shows."""
 
 
-@terminal.verb
+@verbs.verb("Example: bestchannel reproduce fig1 --variant stated -o figures")
 def reproduce(
-    figure: Annotated[Figure, typer.Argument(help="Which figure of the paper.", show_default=False)],
-    variant: Annotated[
-        Variant, typer.Option(help="published: the printed digits. stated: the algorithms of the text, run.")
-    ] = Variant.PUBLISHED,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated channels and senses (stated).")] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="How many random sets of channels for each point (stated).")] = 3,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A folder for the CSV, JSON, PNG and SVG files.", readable=False),
-    ] = None,
-    json: options.Json = False,
+    figure: Figure = options.argument("Which figure of the paper."),
+    variant: Variant = options.option(
+        Variant.PUBLISHED, "published: the printed digits. stated: the algorithms of the text, run.", show_default=True
+    ),
+    seed: int = options.option(1, "Seed of the simulated channels and senses (stated).", min=0),
+    seeds: int = options.option(3, "How many random sets of channels for each point (stated).", min=1),
+    output: Path | None = options.file(None, "A folder for the CSV, JSON, PNG and SVG files.", "-o", "--output"),
+    json: bool = options.JSON,
 ) -> None:
     """Reproduce a figure of the paper: the senses that its algorithms use.
 
@@ -67,23 +61,17 @@ def reproduce(
     """
     if output:
         drawing.require_matplotlib()
+    result: dict[str, Any] = {"figure": figure.value, "variant": variant.value, "unit": "nats"}
     with terminal.progress(f"points of {figure}") as progress:
         if variant == Variant.PUBLISHED:
-            rows: Rows = fig1_rows() if figure == Figure.FIG1 else fig2_rows()
+            result["rows"] = fig1_rows() if figure == Figure.FIG1 else fig2_rows()
         else:
             run = stated_fig1 if figure == Figure.FIG1 else stated_fig2
-            rows = run(seed, seeds=seeds, progress=progress)
-    result: dict[str, Any] = {"figure": figure.value, "variant": variant.value, "unit": "nats"}
-    if variant == Variant.STATED:
-        result |= {"seed": seed, "seeds": seeds}
-    result["rows"] = rows
+            result |= {"seed": seed, "seeds": seeds, "rows": run(seed, seeds=seeds, progress=progress)}
     if output:
         with terminal.progress("drawing"):
             _write(output, f"{figure}-{variant}", result)
-    if json:
-        terminal.print_json(result)
-    else:
-        _show(figure, rows)
+    terminal.answer(result, lambda: _show(figure, result["rows"]), json=json)
 
 
 def _write(folder: Path, name: str, result: dict[str, Any]) -> None:
@@ -107,18 +95,13 @@ def _drawn(result: dict[str, Any]) -> Any:
 def _show(figure: Figure, rows: Rows) -> None:
     """One line per curve, its senses at three of its points."""
     names, axis, shown = SUMMARY[figure]
-    curves: dict[tuple[Any, ...], list[int]] = {}
+    curves: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         if row[axis] in shown:
-            curves.setdefault(tuple(row[name] for name in names), []).append(row["senses"])
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(HEADINGS.get(name, name))
-    for value in shown:
-        table.add_column(f"{HEADINGS.get(axis, axis)} = {value:g}", justify="right", no_wrap=True)
-    for curve, senses in curves.items():
-        table.add_row(*map(str, curve), *(f"{count:,}" for count in senses))
-    terminal.show_table(table)
+            curves.setdefault(tuple(str(row[name]) for name in names), []).append(f"{row['senses']:,}")
+    left = [HEADINGS.get(name, name) for name in names]
+    heads = [*left, *(f"{HEADINGS.get(axis, axis)} = {value:g}" for value in shown)]
+    terminal.show_table(heads, [(*curve, *senses) for curve, senses in curves.items()], folding=left)
     if "wrong" in rows[0]:
         wrong, runs = sum(row["wrong"] for row in rows), sum(row["runs"] for row in rows)
         terminal.say(f"{wrong} of {several(runs, 'run')} named a wrong channel; senses are medians over runs")

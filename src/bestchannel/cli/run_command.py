@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from bestchannel import runs
-from bestchannel.cli import live, options, terminal
-from bestchannel.cli.identify_command import carry_on, checks_of, finish, say_what_is_missing
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.identify_command import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
@@ -29,31 +28,22 @@ from bestchannel.runs.results import as_document
 
 MOST_NAMED = 12
 
-RunFile = Annotated[Path, typer.Argument(metavar="RUN.db", help="The file of the run.", **options.FILE)]
-
-AnswerFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Rows channel,x,y,count (.csv, .json, .parquet).", **options.FILE)
-]
-Number = Annotated[
-    int | None, typer.Option("--request", help="The request that the file answers, unless the file says it.")
-]
-
-verbs = typer.Typer(cls=terminal.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
+RUN = options.argument("The file of the run.", metavar="RUN.db")
+ANSWER = options.argument("Rows channel,x,y,count (.csv, .json, .parquet).", metavar="FILE")
+REQUEST = options.option(None, "The request that the file answers, unless the file says it.")
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
-@terminal.verb
-@options.with_groups
+@verbs.verb("Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
 def new(
-    run: RunFile,
-    alphabets: Annotated[Path, typer.Option(help="Names and letters of the channels (.json, .csv).", **options.FILE)],
+    path: Path = RUN,
+    alphabets: Path = options.file(..., "Names and letters of the channels (.json, .csv)."),
     *,
-    policy: options.ChosenPolicy,
-    max_senses: options.MaxSenses = None,
-    largest_request: Annotated[int | None, typer.Option(help="Ask for at most this many senses at once.")] = None,
-    title: Annotated[str, typer.Option(help="What the report calls the run.", show_default=False)] = "",
-    note: Annotated[str, typer.Option(help="What the report says about the run.", show_default=False)] = "",
-    json: options.Json = False,
+    policy: ChosenPolicy,
+    max_senses: int | None = options.MAX_SENSES,
+    largest_request: int | None = options.option(None, "Ask for at most this many senses at once."),
+    title: str = options.option("", "What the report calls the run."),
+    note: str = options.option("", "What the report says about the run."),
+    json: bool = options.JSON,
 ) -> None:
     """Begin a run that people answer, and show its first request.
 
@@ -61,19 +51,17 @@ def new(
     {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
     """
     parties = read_alphabets(alphabets)
-    chosen = policy.made_for(parties)
-    wishes = {"largest_request": largest_request, "title": title, "note": note}
-    with runs.begin(run, chosen, parties, max_senses=max_senses, **wishes) as begun:  # type: ignore[arg-type]
-        terminal.note(f"{run} is begun")
-        _show_request(begun, json)
+    wishes: dict[str, Any] = {"largest_request": largest_request, "title": title, "note": note}
+    with runs.begin(path, policy.made_for(parties), parties, max_senses=max_senses, **wishes) as run:
+        terminal.note(f"{path} is begun")
+        _show_request(run, json)
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run ask lab.db --json > request.json")
-@terminal.verb
+@verbs.verb("Example: bestchannel run ask lab.db --json > request.json")
 def ask(
-    run: RunFile,
-    csv: Annotated[bool, typer.Option("--csv", help="Print a sheet to fill in, for `run tell`.")] = False,
-    json: options.Json = False,
+    path: Path = RUN,
+    csv: bool = options.flag("Print a sheet to fill in, for `run tell`.", "--csv"),
+    json: bool = options.JSON,
 ) -> None:
     """Show what to sense next: how often which input of which channel.
 
@@ -82,21 +70,16 @@ def ask(
     """
     if csv and json:
         raise InputError("one of --csv and --json is required, not both")
-    with terminal.progress("reading the run"):
-        viewed = runs.view(run)
-    _show_request(viewed, json, csv)
+    _show_request(_viewed(path), json, csv)
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run tell lab.db answer.csv --request 1")
-@terminal.verb
+@verbs.verb("Example: bestchannel run tell lab.db answer.csv --request 1")
 def tell(
-    run: RunFile,
-    answer: AnswerFile,
-    request: Number = None,
-    piece: Annotated[
-        str | None, typer.Option(help="Add the file under this name, even if inputs lack some of their senses.")
-    ] = None,
-    json: options.Json = False,
+    path: Path = RUN,
+    answer: Path = ANSWER,
+    request: int | None = REQUEST,
+    piece: str | None = options.option(None, "Add the file under this name, even if inputs lack some of their senses."),
+    json: bool = options.JSON,
 ) -> None:
     """Answer a request with counts; once the command ends, they are on disk.
 
@@ -104,91 +87,96 @@ def tell(
     the same again is harmless; telling something else is refused.
     """
     sheet = read_sheet(answer)
-    with _opened(run) as opened:
-        number = _answered(sheet, request, opened)
-        asked = opened.request(number)
-        rows = answered_inputs(sheet, asked, opened.settings.parties, whole=piece is None)
+    with _opened(path) as run:
+        number = _answered(sheet, request, run)
+        asked = run.request(number)
+        rows = answered_inputs(sheet, asked, run.settings.parties, whole=piece is None)
         with terminal.progress("choosing the next senses"):
-            told = _told(opened, asked, rows, piece)
+            told = _told(run, asked, rows, piece)
         again = ", which it had been told before" if told.repeated else ""
         part = "" if told.complete else "a part of "
-        terminal.note(f"{run} has {part}the answer to request {number}{again}")
-        _show_status(opened, json)
+        terminal.note(f"{path} has {part}the answer to request {number}{again}")
+        _show_status(run, json)
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run amend lab.db corrected.csv --request 1")
-@terminal.verb
-def amend(run: RunFile, answer: AnswerFile, request: Number = None, json: options.Json = False) -> None:
+@verbs.verb("Example: bestchannel run amend lab.db corrected.csv --request 1")
+def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST, json: bool = options.JSON) -> None:
     """Correct what was told: the file has the true counts of the inputs that were written wrongly.
 
     The log keeps what was told before. Requests that followed upon that answer are void, and the policy asks anew from
     there. To amend is for what was written wrongly; to drop what was counted rightly breaks the guarantee.
     """
     sheet = read_sheet(answer)
-    with _opened(run) as opened:
-        number = _answered(sheet, request, opened)
-        before = len(opened.history.answers)
-        if number not in opened.history.requests:
+    with _opened(path) as run:
+        number = _answered(sheet, request, run)
+        before = len(run.history.answers)
+        if number not in run.history.requests:
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
-        rows = answered_inputs(sheet, opened.history.requests[number], opened.settings.parties)
+        rows = answered_inputs(sheet, run.history.requests[number], run.settings.parties)
         with terminal.progress("choosing the next senses"):
-            opened.amend(number, rows)
+            run.amend(number, rows)
         void = max(before - number, 0)
         follows = f"; {several(void, 'later answer')} no longer {'counts' if void == 1 else 'count'}" if void else ""
-        terminal.note(f"{run} has request {number} amended{follows}")
-        _show_status(opened, json)
+        terminal.note(f"{path} has request {number} amended{follows}")
+        _show_status(run, json)
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run status lab.db")
-@terminal.verb
-def status(run: RunFile, json: options.Json = False) -> None:
+@verbs.verb("Example: bestchannel run status lab.db")
+def status(path: Path = RUN, json: bool = options.JSON) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
-    with terminal.progress("reading the run"):
-        viewed = runs.view(run)
-    _show_status(viewed, json)
+    _show_status(_viewed(path), json)
 
 
-@verbs.command(cls=terminal.Verb, epilog="Example: bestchannel run resume simulated.db --max-senses 1000000")
-@terminal.verb
+@verbs.verb("Example: bestchannel run resume simulated.db --max-senses 1000000")
 def resume(
-    run: RunFile,
-    max_senses: options.MaxSenses = None,
-    no_checks: options.NoChecks = False,
-    json: options.Json = False,
+    path: Path = RUN,
+    max_senses: int | None = options.MAX_SENSES,
+    no_checks: bool = options.NO_CHECKS,
+    json: bool = options.JSON,
 ) -> None:
     """Go on with a simulated or replayed run; of a laboratory's, show what it has come to.
 
     The verdict is the one that the run would have reached without a pause. --max-senses replaces its limit.
     Exit code 3 while undecided, 4 where it was interrupted again.
     """
-    with terminal.resumable(run):
-        if not runs.answers_itself(run):
-            finish(_of_laboratory(run, max_senses), json)
+    with verbs.resumable(path):
+        if not runs.answers_itself(path):
+            finish(_of_laboratory(path, max_senses), json)
             return
         with ExitStack() as until_then:
             with terminal.progress("bytes of the recording") as progress:
-                durable, policy = until_then.enter_context(runs.reopened(run, reading=progress))
+                durable, policy = until_then.enter_context(runs.reopened(path, reading=progress))
             checks = None if no_checks else checks_of(durable.sensor)
             result = carry_on(durable, policy, max_senses)
         say_what_is_missing(durable.sensor, policy)
         finish(result, json, checks)
 
 
+run_verbs = typer.Typer(cls=verbs.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
+for _verb in (new, ask, tell, amend, status, resume):
+    verbs.add_verb(run_verbs, _verb)
+
+
+def _viewed(path: Path) -> runs.Run:
+    with terminal.progress("reading the run"):
+        return runs.view(path)
+
+
 @contextmanager
-def _opened(run: Path) -> Iterator[runs.LaboratoryRun]:
+def _opened(path: Path) -> Iterator[runs.LaboratoryRun]:
     """The run, to be written to; reading it may take a while."""
     with ExitStack() as until_then:
         with terminal.progress("reading the run"):
-            opened = until_then.enter_context(runs.open_run(run))
-        yield opened
+            run = until_then.enter_context(runs.open_run(path))
+        yield run
 
 
-def _of_laboratory(run: Path, max_senses: int | None) -> Identification:
+def _of_laboratory(path: Path, max_senses: int | None) -> Identification:
     if max_senses is None:
-        return runs.read_run(run)
-    with runs.open_run(run) as opened:
-        opened.limit(max_senses)
-        return opened.outcome()
+        return runs.read_run(path)
+    with runs.open_run(path) as run:
+        run.limit(max_senses)
+        return run.outcome()
 
 
 def _answered(sheet: AnswerSheet, named: int | None, run: runs.Run) -> int:
@@ -227,92 +215,78 @@ def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
     elif request is not None and csv:
         print(blank_sheet(request.number, missing, run.settings.parties), end="")
     elif request is not None:
-        terminal.say(f"request {request.number}: {several(request.total, 'sense')}{_told_already(request, missing)}")
-        table = Table(box=None, pad_edge=False)
-        for heading in ("channel", "x"):
-            table.add_column(heading, overflow="fold")
-        table.add_column("count", justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(terminal.name(row["channel"]), terminal.name(row["x"]), f"{row['count']:,}")
-        terminal.show_table(table)
-    if request is None:
-        _end(run)
+        terminal.say(f"request {request.number}: {_size(request, missing)}")
+        cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
+        terminal.show_table(("channel", "x", "count"), cells)
+    if request is not None:
+        return
+    result = run.outcome()
+    if result.decided:
+        terminal.note(f"nothing more to sense: the best is {result.best}")
+        return
+    limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
+    ended = f"the run is {run.state} after {several(result.senses, 'sense')}"
+    terminal.note(f"{ended}{limit if run.state == runs.LIMITED else ''}")
+    raise typer.Exit(terminal.NOT_CERTIFIED)
 
 
-def _told_already(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
+def _size(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
     left = sum(map(sum, missing.values()))
-    return f", of which {left:,} are missing" if left < request.total else ""
+    return several(request.total, "sense") + (f", of which {left:,} are missing" if left < request.total else "")
 
 
 def _show_status(run: runs.Run, json: bool) -> None:
     with terminal.progress("estimating capacities"):
         result, request = run.outcome(), run.ask()
         record = as_document(result)
-    if json:
-        terminal.print_json(
-            {
-                "state": run.state,
-                "request": None if request is None else request.number,
-                "senses": run.history.senses,
-                **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
-                "max_senses": run.history.max_senses,
-                "missing": request_rows(run.missing(), run.settings.parties),
-                "title": run.settings.title,
-            }
-        )
-        return
+    document = {
+        "state": run.state,
+        "request": None if request is None else request.number,
+        "senses": run.history.senses,
+        **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
+        "max_senses": run.history.max_senses,
+        "missing": request_rows(run.missing(), run.settings.parties),
+        "title": run.settings.title,
+    }
+    terminal.answer(document, lambda: _say_status(run, result, request, record["channels"]), json=json)
+
+
+def _say_status(
+    run: runs.Run, result: Identification, request: Request | None, channels: Sequence[Mapping[str, Any]]
+) -> None:
     if run.settings.title:
         terminal.say(run.settings.title)
-    answered = len(run.history.answers)
     paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
-    terminal.say(
-        f"{run.state} after {several(run.history.senses, 'sense')}{paid} in {several(answered, 'request')}"
-        f" of {result.policy}"
-    )
+    senses, requests = several(run.history.senses, "sense"), several(len(run.history.answers), "request")
+    terminal.say(f"{run.state} after {senses}{paid} in {requests} of {result.policy}")
     if result.audit.steps:
-        terminal.say(live.sentence(result.audit.steps[-1].status, run.settings.parties))
+        terminal.say(standing(result.audit.steps[-1].status, run.settings.parties))
     if not result.decided:
-        terminal.say(f"channels left: {_few([str(key) for key in result.candidates])}")
+        others = several(len(result.candidates) - MOST_NAMED, "other")
+        names = ", ".join(str(key) for key in result.candidates[:MOST_NAMED])
+        terminal.say(f"channels left: {names}" + (f" and {others}" if len(result.candidates) > MOST_NAMED else ""))
         if result.proved_so_far:
             terminal.say(result.proved_so_far)
     if request is not None:
-        requires = f"request {request.number} requires {several(request.total, 'sense')}"
-        terminal.say(f"{requires}{_told_already(request, run.missing())}")
+        terminal.say(f"request {request.number} requires {_size(request, run.missing())}")
     if result.decided:
         terminal.say(f"best: {result.best}")
     if result.audit.steps:
-        _show_channels(result, record["channels"])
+        _show_channels(result, channels)
 
 
-def _show_channels(result: Identification, documents: Sequence[Mapping[str, Any]]) -> None:
+def _show_channels(result: Identification, channels: Sequence[Mapping[str, Any]]) -> None:
     """Who is left and who is out, and every capacity between its proved ends."""
-    table = Table(box=None, pad_edge=False)
-    for heading, justify in (("channel", "left"), ("", "left"), ("senses", "right"), ("capacity, bits", "right")):
-        table.add_column(heading, overflow="fold", justify=justify)  # type: ignore[arg-type]
     left = {str(key) for key in result.candidates}
-    for channel in documents[:MOST_NAMED]:
-        ends = "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}"
-        role = "" if channel["name"] in left else "ruled out"
-        table.add_row(terminal.name(channel["name"]), role, f"{channel['senses']:,}", ends)
-    terminal.show_table(table)
-    if len(documents) > MOST_NAMED:
-        terminal.say(f"and {several(len(documents) - MOST_NAMED, 'other')}, which --json has")
-
-
-def _few(names: Sequence[str]) -> str:
-    """The first names, and how many others there are."""
-    others = f" and {several(len(names) - MOST_NAMED, 'other')}" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{others}"
-
-
-def _end(run: runs.Run) -> None:
-    """Say why there is nothing to ask."""
-    result = run.outcome()
-    if result.decided:
-        terminal.note(f"nothing more to sense: the best is {result.best}")
-        return
-    limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
-    terminal.note(
-        f"the run is {run.state} after {several(result.senses, 'sense')}{limit if run.state == runs.LIMITED else ''}"
-    )
-    raise typer.Exit(terminal.NOT_CERTIFIED)
+    rows = [
+        (
+            channel["name"],
+            "" if channel["name"] in left else "ruled out",
+            f"{channel['senses']:,}",
+            "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}",
+        )
+        for channel in channels[:MOST_NAMED]
+    ]
+    terminal.show_table(("channel", "", "senses", "capacity, bits"), rows)
+    if len(channels) > MOST_NAMED:
+        terminal.say(f"and {several(len(channels) - MOST_NAMED, 'other')}, which --json has")

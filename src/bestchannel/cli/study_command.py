@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from bestchannel.cli import options, terminal
+from bestchannel.cli import options, terminal, verbs
 from bestchannel.counts.disk import make_folder
 from bestchannel.promises import several
 from bestchannel.study.journal import opened
@@ -21,26 +19,18 @@ from bestchannel.study.spec import read_spec
 from bestchannel.study.statistics import ConditionSummary, summaries
 from bestchannel.study.table_files import write_tables
 
+HEADS = ("policy", "δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound")
 
-@terminal.verb
+
+@verbs.verb("Example: bestchannel study studies/small.toml -o results --workers 2")
 def study(
-    spec: Annotated[Path, typer.Argument(help="What to run, as TOML; see studies/.", **options.FILE)],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one for each core")] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="A Dask scheduler, such as tcp://10.0.0.1:8786.", show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="A folder for the tables and the journal.",
-            show_default="SPEC-results",
-            readable=False,
-        ),
-    ] = None,
-    json: options.Json = False,
+    spec: Path = options.argument("What to run, as TOML; see studies/."),
+    workers: int | None = options.option(None, "Processes.", min=1, show_default="one for each core"),
+    cluster: str | None = options.option(None, "A Dask scheduler, such as tcp://10.0.0.1:8786.", metavar="ADDRESS"),
+    output: Path | None = options.file(
+        None, "A folder for the tables and the journal.", "-o", "--output", show_default="SPEC-results"
+    ),
+    json: bool = options.JSON,
 ) -> None:
     """Compare policies over thousands of simulated runs.
 
@@ -68,10 +58,8 @@ def study(
         write_tables(folder, drawn, journal)
         conditions = summaries(drawn, journal)
     terminal.note(f"wrote runs.csv and summary.csv into {folder}")
-    if json:
-        terminal.print_json(_as_json(read.name, folder, conditions))
-    else:
-        _show(conditions)
+    result = {"study": read.name, "folder": str(folder), "cells": [asdict(condition) for condition in conditions]}
+    terminal.answer(result, lambda: _show(conditions), json=json)
 
 
 def _hush_dask() -> None:
@@ -84,38 +72,25 @@ def _hush_dask() -> None:
         config.set({"logging": {"distributed": "critical", "distributed.client": "critical"}})
 
 
-def _as_json(name: str, folder: Path, conditions: list[ConditionSummary]) -> dict[str, Any]:
-    return {"study": name, "folder": str(folder), "cells": [asdict(condition) for condition in conditions]}
-
-
 def _show(conditions: list[ConditionSummary]) -> None:
     for instance, group in groupby(conditions, key=lambda condition: condition.instance):
         terminal.say(instance)
-        terminal.show_table(_table(list(group)))
+        terminal.show_table(HEADS, map(_row, group))
 
 
-def _table(conditions: list[ConditionSummary]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("policy", overflow="fold")
-    for heading in ("δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for condition in conditions:
-        table.add_row(
-            terminal.name(condition.policy),
-            f"{condition.delta:g}",
-            f"{condition.runs:,}",
-            f"{condition.wrong:,}",
-            f"{condition.error_upper:.2g}",
-            f"{condition.undecided:,}",
-            shortened(condition.mean_senses),
-            shortened(condition.q95),
-            ""
-            if condition.ratio is None
-            else f"{condition.ratio:.2f}"
-            if condition.ratio < 1e6
-            else shortened(condition.ratio),
-        )
-    return table
+def _row(condition: ConditionSummary) -> tuple[str, ...]:
+    ratio = condition.ratio
+    return (
+        condition.policy,
+        f"{condition.delta:g}",
+        f"{condition.runs:,}",
+        f"{condition.wrong:,}",
+        f"{condition.error_upper:.2g}",
+        f"{condition.undecided:,}",
+        shortened(condition.mean_senses),
+        shortened(condition.q95),
+        "" if ratio is None else f"{ratio:.2f}" if ratio < 1e6 else shortened(ratio),
+    )
 
 
 def shortened(senses: float) -> str:

@@ -25,7 +25,7 @@ from bestchannel.counts.long_table import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 ROWS = 2**16
 """Records read at a time."""

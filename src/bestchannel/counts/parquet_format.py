@@ -26,7 +26,7 @@ from bestchannel.counts.long_table import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 def read_long(source: OpenFile) -> list[NamedMatrix]:

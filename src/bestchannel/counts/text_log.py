@@ -27,7 +27,7 @@ from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
 from bestchannel.counts.streamed_text import StreamedText
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 SHORT = 2**22
 """A file of at most so many bytes is read at once, without waiting for a kernel to load."""

@@ -46,7 +46,7 @@ from bestchannel.intervals.verdict import (
     proved_order,
     sentence,
 )
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 from bestchannel.promises import conditional, confidence, criterion, in_words, several
 
 FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")

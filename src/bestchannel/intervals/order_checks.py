@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.evidence.drift_and_memory import drift_and_memory
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 ALPHA = 0.01
 """The largest probability of any warning, should all channels be as supposed."""

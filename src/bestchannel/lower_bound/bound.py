@@ -18,7 +18,7 @@ from bestchannel.lower_bound.characteristic_time import CharacteristicTime, char
 from bestchannel.lower_bound.gaussian import GaussianTime, small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from bestchannel.lower_bound.cutting_planes import CuttingPlanes, Solution
 from bestchannel.lower_bound.gaussian import priced_deviations, small_gap_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.lower_bound.proofs import FIRST_LOOK, LONG_LOOK, Attempts, Claim
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 MOST_ROUNDS, MOST_STEPS = 12, 80
 CLOSE = 1.5

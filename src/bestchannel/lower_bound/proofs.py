@@ -15,8 +15,7 @@ from bestchannel.arrays import Floats
 from bestchannel.lower_bound.alternatives import Position, alternative_at, cut_of
 from bestchannel.lower_bound.certificate import Leader, Proof
 from bestchannel.lower_bound.known_channels import KnownChannels
-from bestchannel.process import usable_cores
-from bestchannel.progress import Progress
+from bestchannel.process import Progress, usable_cores
 
 Attempts = tuple[tuple[int, int], ...]
 

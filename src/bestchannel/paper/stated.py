@@ -21,7 +21,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.published import CANDIDATES, CURVES, Algorithm, Fig1Row, Fig2Row
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance, random_binary_channels
 

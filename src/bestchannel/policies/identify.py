@@ -16,9 +16,9 @@ from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Audit, Identification, Status
+from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several
 from bestchannel.questions import NearlyBest
-from bestchannel.release import VERSION
 
 Watch = Callable[[Status], None]
 """What is called after every answer."""

@@ -18,7 +18,6 @@ MOST_MOMENTS = 200
 """Points of a curve; of a longer course, every second or third moment and so on, and always the last."""
 
 MOST_RIVALS = 16
-Points = list[tuple[float, float]]
 
 
 def moments(course: Sequence[Status]) -> list[Status]:
@@ -30,7 +29,7 @@ def moments(course: Sequence[Status]) -> list[Status]:
 def candidates_figure(summary: Summary) -> Html:
     """The number of channels not ruled out, against the senses spent."""
     k, course = len(summary.channels), moments(summary.course)
-    points: Points = [(0.0, k), *((status.senses, len(status.candidates)) for status in course)]
+    points: list[tuple[float, float]] = [(0.0, k), *((status.senses, len(status.candidates)) for status in course)]
     # round numbers and k itself, which its neighbours give room
     marks = [mark for mark in ticks(0, k, 4) if mark == round(mark) and mark < 0.88 * k] + [float(k)]
     x, y = _senses_axis(summary), Axis(0.0, float(k), tuple(marks), lambda value: f"{value:.0f}")
@@ -63,12 +62,17 @@ def evidence_figure(summary: Summary) -> Html | None:
     curves = [curve([(w.senses, w.evidence) for w in track], x, y, "rival") for track in tracks]
     curves += [curve([(w.senses, w.evidence) for w in least], x, y, "line"), curve(bar, x, y, "threshold")]
     last = least[-1]
+
+    def end(moment: Weighed, class_: str, radius: float) -> Html:
+        height = y.height(min(max(moment.evidence, y.low), y.high))
+        return dot(x.place(moment.senses), height, class_, _standing(moment, names), radius)
+
     return framed(
         stretched(*curves),
         *bands([(w.senses, _standing(w, names)) for w in least], x),
         letters("threshold", x=0, y=y.height(bar[0][1]), dx=4, dy=-6, class_="tick"),
-        *(_end(track[-1], names, x, y, "end-of-rival", 3.0) for track in tracks),
-        _end(last, names, x, y, "now", 4.0),
+        *(end(track[-1], "end-of-rival", 3.0) for track in tracks),
+        end(last, "now", 4.0),
         x=x,
         y=y,
         title="Evidence against rivals, in bits, against senses",
@@ -139,11 +143,6 @@ def _course_cells(status: Status, names: Sequence[str]) -> list[object]:
     rival = max(lacks, key=lambda other: lacks[other])
     nats = (status.evidence_nats[rival], status.threshold_nats.get(rival, 0.0))
     return [*cells, brief(names[rival]), *(f"{value / NATS_PER_BIT:.2f}" for value in nats)]
-
-
-def _end(moment: Weighed, names: Sequence[str], x: Axis, y: Axis, class_: str, radius: float) -> Html:
-    height = min(max(moment.evidence, y.low), y.high)
-    return dot(x.place(moment.senses), y.height(height), class_, _standing(moment, names), radius)
 
 
 def _standing(moment: Weighed, names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, write_bytes
-from bestchannel.drawing import Form, axes, picture, require_matplotlib
+from bestchannel.drawing import UNDATED, Form, axes, picture, require_matplotlib
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Identification
@@ -30,8 +30,6 @@ Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
 
 OF_A_COURSE = ("candidates", "evidence")
 """What is drawn over senses, request by request."""
-
-FORMS: dict[str, Form] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 
 ACCENT, MUTED = "#1d5bd6", "#59606d"
 MOST_ROWS, MOST_MATRICES = 30, 12
@@ -60,9 +58,10 @@ def save(result: Identification | Estimate, kind: Kind, path: str | os.PathLike[
     """Write the figure to a .png, .svg or .pdf file; the same result gives the same bytes."""
     target = Path(path)
     with errors_naming(target):
-        if (form := FORMS.get(target.suffix.lower())) is None:
+        forms: dict[str, Form] = {f".{form}": form for form in UNDATED}
+        if target.suffix.lower() not in forms:
             raise InputError("a figure is written as .png, .svg or .pdf, and this name ends otherwise")
-        write_bytes(target, picture(draw(result, kind), form))
+        write_bytes(target, picture(draw(result, kind), forms[target.suffix.lower()]))
 
 
 def _capacities(summary: Summary) -> Figure:

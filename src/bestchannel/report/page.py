@@ -85,14 +85,7 @@ def _findings(summary: Summary) -> list[Html]:
     """Everything that takes senses to show."""
     if not summary.told:
         return []
-    parts = (
-        sections.capacities,
-        sections.order,
-        sections.course,
-        sections.senses,
-        sections.matrices,
-        sections.bound,
-    )
+    parts = sections.capacities, sections.order, sections.course, sections.senses, sections.matrices, sections.bound
     return [part(summary) for part in parts]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ OPEN_MATRICES, MOST_CELLS = 6, 60_000
 """Matrices that show at once, and cells of all matrices that a page holds."""
 
 NOTHING = Html()
+T = TypeVar("T")
 
 
 def section(title: str, words: str, *content: object) -> Html:
@@ -42,7 +44,18 @@ def section(title: str, words: str, *content: object) -> Html:
 
 def header(summary: Summary, about: Provenance) -> Html:
     """The verdict, its guarantee, and a few numbers; above them the title, below a note."""
-    facts = [tag("div", tag("dt", word), tag("dd", value, *aside)) for word, value, *aside in _facts(summary, about)]
+    first, known = summary.channels[0], summary.channels[0].estimate
+    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
+    facts: dict[str, tuple[str, str | None]] = {"senses": (whole(summary.senses), requests)}
+    if summary.cost is not None:
+        facts["cost"] = (amount(summary.cost), None)
+    facts["channels"] = (whole(len(summary.channels)), f"{len(summary.candidates)} left")
+    if known:
+        ends = f"bits, {known.lower:.3f} … {known.upper:.3f}"
+        facts[f"{summary.quantity} of {brief(first.name, 18)}"] = (bits(known.capacity), ends)
+    facts["confidence"] = (confidence(summary.delta), f"δ = {summary.delta:g}")
+    if about.duration is not None and about.began is not None:
+        facts["time"] = (lasting(about.duration), f"from {moment(about.began)}")
     return tag(
         "header",
         tag("p", about.title, class_="title") if about.title else NOTHING,
@@ -50,28 +63,12 @@ def header(summary: Summary, about: Provenance) -> Html:
         tag("h1", summary.verdict),
         tag("p", summary.promise, class_="lead"),
         *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
-        tag("dl", *facts, class_="facts"),
+        tag("dl", *(_fact(word, *value) for word, value in facts.items()), class_="facts"),
     )
 
 
-def _facts(summary: Summary, about: Provenance) -> list[tuple[str, str, Html] | tuple[str, str]]:
-    first, best = summary.channels[0], summary.channels[0].estimate
-    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
-    facts: list[tuple[str, str, Html] | tuple[str, str]] = [("senses", whole(summary.senses), _aside(requests))]
-    if summary.cost is not None:
-        facts.append(("cost", amount(summary.cost)))
-    facts.append(("channels", whole(len(summary.channels)), _aside(f"{len(summary.candidates)} left")))
-    if best:
-        words = f"{summary.quantity} of {brief(first.name, 18)}"
-        facts.append((words, bits(best.capacity), _aside(f"bits, {best.lower:.3f} … {best.upper:.3f}")))
-    facts.append(("confidence", confidence(summary.delta), _aside(f"δ = {summary.delta:g}")))
-    if about.duration is not None and about.began is not None:
-        facts.append(("time", lasting(about.duration), _aside(f"from {moment(about.began)}")))
-    return facts
-
-
-def _aside(words: str) -> Html:
-    return tag("small", f" {words}")
+def _fact(word: str, value: str, aside: str | None) -> Html:
+    return tag("div", tag("dt", word), tag("dd", value, NOTHING if aside is None else tag("small", f" {aside}")))
 
 
 def warnings(about: Provenance) -> Html:
@@ -86,33 +83,33 @@ def capacities(summary: Summary) -> Html:
     marked, values = frozenset(summary.candidates), summary.values
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
+    search = tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")  # shown by the page's script
     return section(
         values,
         f"Bits per channel use. With probability at least {confidence(summary.delta)} every proved interval"
-        f" holds, {_supposed(summary)}.{_pairs(summary)}",
+        f" holds, {_supposed(summary)}.",
         _other_value(summary),
-        _search() if rest else NOTHING,
+        search if rest else NOTHING,
         legend(),
         interval_figure(shown, marked, f"{values} with their intervals"),
-        _more(rest, interval_figure(rest, marked, f"{values} of the other channels") if rest else NOTHING),
+        _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels")),
         folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary.channels, values)),
     )
 
 
 def _supposed(summary: Summary) -> str:
-    """What the proof of the intervals supposes."""
-    if summary.estimate is None or summary.estimate.shuffles is None:
-        return "however the senses were chosen"
-    return "if senses are independent and nobody chose their numbers by looking at outputs"
-
-
-def _pairs(summary: Summary) -> str:
-    """Why a verdict can stand while intervals overlap."""
+    """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
     recorded = summary.estimate is not None and summary.estimate.design == "fixed"
+    words = "however the senses were chosen"
+    if summary.estimate is not None and summary.estimate.shuffles is not None:
+        words = "if senses are independent and nobody chose their numbers by looking at outputs"
     weighed = recorded or any(status.evidence_nats for status in summary.course)
     if not (weighed and summary.decided and len(summary.channels) > 1):
-        return ""
-    return " They may overlap though the best is proved: comparing two channels proves more than two intervals do."
+        return words
+    return (
+        f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
+    )
 
 
 def _other_value(summary: Summary) -> Html:
@@ -124,15 +121,9 @@ def _other_value(summary: Summary) -> Html:
     return tag("p", f"The policy compared {criterion(P)}, and not the capacities shown here.")
 
 
-def _search() -> Html:
-    """A field that the script of the page shows."""
-    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
-    return tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")
-
-
-def _more(rest: Sequence[object], content: Html) -> Html:
-    """What is drawn of the channels that do not show at once, if there are any."""
-    return folded(several(len(rest), "more channel"), content) if rest else NOTHING
+def _more(rest: Sequence[T], drawn: Callable[[Sequence[T]], Html]) -> Html:
+    """The channels that do not show at once, drawn where there are any."""
+    return folded(several(len(rest), "more channel"), drawn(rest)) if rest else NOTHING
 
 
 def order(summary: Summary) -> Html:
@@ -146,7 +137,7 @@ def order(summary: Summary) -> Html:
         f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
         f" {confidence(summary.delta)} all of them at once. 1 is the best place.",
         order_figure(shown, k, "The places that channels can have"),
-        _more(rest, order_figure(rest, k, "The places of the other channels") if rest else NOTHING),
+        _more(rest, lambda ranks: order_figure(ranks, k, "The places of the other channels")),
     )
 
 
@@ -186,7 +177,7 @@ def senses(summary: Summary) -> Html:
         f"One row per channel, one column per input, the sum on the right; {brief(first.name, 30)} took"
         f" {percent(first.senses / total)} of all senses.",
         tag("div", *maps[:OPEN_BLOCKS], class_="blocks"),
-        _more(rest, tag("div", *maps[OPEN_BLOCKS:], class_="blocks")),
+        _more(rest, lambda _: tag("div", *maps[OPEN_BLOCKS:], class_="blocks")),
         folded("Table of senses", senses_table(channels)),
     )
 
@@ -200,17 +191,20 @@ def matrices(summary: Summary) -> Html:
     return section(
         "The channels",
         "Relative frequencies: one row per input, one column per output, darker for more frequent.",
-        tag("div", *(_matrix(channel, False) for channel in shown), class_="matrices"),
-        _more(rest, tag("div", *(_matrix(channel, True) for channel in rest), class_="matrices")),
+        _matrices(shown, compact=False),
+        _more(rest, lambda channels: _matrices(channels, compact=True)),
         tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else NOTHING,
     )
 
 
-def _matrix(channel: Measured, compact: bool) -> Html:
-    words = f"{bits(channel.estimate.capacity)} bits" if channel.estimate else "not estimated"
-    drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
-    caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
-    return tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name)
+def _matrices(channels: Sequence[Measured], *, compact: bool) -> Html:
+    figures = []
+    for channel in channels:
+        words = f"{bits(channel.estimate.capacity)} bits" if channel.estimate else "not estimated"
+        drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
+        caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
+        figures.append(tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name))
+    return tag("div", *figures, class_="matrices")
 
 
 @dataclass(frozen=True)

@@ -33,28 +33,15 @@ from bestchannel.errors import InputError
 from bestchannel.service.limits import OWNER, Client, Places
 from bestchannel.service.messages import LONGEST_DAYS, RefusedError
 
-ALL, OWN, VIEW, SENSE = "all", "own", "view", "sense"
-"""What calls require: nothing, or a token to do everything, to look, or to sense."""
-
-SHORTEST, LONGEST = 16, 4096
-"""Letters of a token."""
-
-ID = re.compile("[0-9a-f]{16}")
-"""Of a token: by it, the token is revoked."""
-
+ALL, OWN, VIEW, SENSE = "all", "own", "view", "sense"  # nothing, or a token to do everything, to look, or to sense
+SHORTEST, LONGEST = 16, 4096  # letters of a token
+ID = re.compile("[0-9a-f]{16}")  # of a token: by it, the token is revoked
 INVALID = "the token is not valid here"
-DAY_S = 86_400.0
-DAYS = 30.0
-"""How long a token for others is valid unless something else is said."""
-
-MOST_BODY, BODY_S = 2**20, 10.0
-"""Bytes of a body, and seconds in which it must have arrived."""
-
+DAY_S, DAYS = 86_400.0, 30.0  # seconds of a day; how long a token for others is valid unless something else is said
+MOST_BODY, BODY_S = 2**20, 10.0  # bytes of a body, and seconds in which it must have arrived
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-
-MOST_KNOWN = 10_000
-"""Clients whose rates are remembered."""
+MOST_KNOWN = 10_000  # clients whose rates are remembered
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +74,7 @@ class Scope:
         return self.permits(SENSE) and (self.channels is None or channel in self.channels)
 
 
-NOBODY = Scope("nobody")
-"""What a call without a token may do: what is open to all."""
+NOBODY = Scope("nobody")  # without a token: what is open to all
 
 
 class Revoked:

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 import msgspec
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -29,21 +28,21 @@ from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
 from bestchannel.service.leases import ForbiddenError, GoneError
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
+from bestchannel.service.messages import LoginForm, Refusal, RefusedError, RunStatus, encoded, parsed
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
 FORM, EVENTS = "application/x-www-form-urlencoded", "text/event-stream"
 SECURITY = {  # headers of every answer, unless it has others
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cache-control": b"no-store",
 }
 STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
 """Of what the library refuses, first match first."""
@@ -128,9 +127,7 @@ class Application:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 self._metrics.responses[str(status)] += 1
-                headers = MutableHeaders(scope=message)
-                for key, value in SECURITY.items():
-                    headers.setdefault(key, value)
+                message["headers"] = list((SECURITY | dict(message["headers"])).items())
             if not call.closed():
                 await send(message)
 
@@ -237,9 +234,7 @@ def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, Refusal) if kind is not None})
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     known = dict(zip(kinds, schemas, strict=True))
-    for schema in components.values():
-        if "additionalProperties" not in schema:  # an answer, which has all its fields
-            schema["required"] = list(schema["properties"])
+    components["RunStatus"]["required"] = list(RunStatus.__struct_fields__)  # defaults are for where it is made
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known)

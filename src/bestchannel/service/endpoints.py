@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bestchannel.record import Result
 from bestchannel.runs import store
 from bestchannel.service import messages as m
 from bestchannel.service import pages
@@ -43,22 +45,22 @@ def _called(method: str, path: str, needs: str, **about: Any) -> Callable[[Handl
     return note
 
 
+@dataclass
 class Endpoints:
-    """The handlers, and the table of them."""
+    """The handlers, and what they work with."""
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        leases: Leases,
-        live: Live,
-        reports: ReportProcess,
-        guard: Guard,
-        limits: Limits,
-        metrics: Metrics,
-    ) -> None:
-        self._folder, self._leases, self._live, self._reports = folder, leases, live, reports
-        self._guard, self._limits, self._metrics = guard, limits, metrics
-        self.table = [endpoint(getattr(self, name)) for name, endpoint in _CALLED.items()]
+    _folder: RunFolder
+    _leases: Leases
+    _live: Live
+    _reports: ReportProcess
+    _guard: Guard
+    _limits: Limits
+    _metrics: Metrics
+
+    @property
+    def table(self) -> list[Endpoint]:
+        """All that can be called."""
+        return [endpoint(getattr(self, name)) for name, endpoint in _CALLED.items()]
 
     @_called("POST", "/api/leases", SENSE, takes=m.LeaseWish, gives=m.Lent, refusals=(404,))
     async def lease(self, request: Request, wish: m.LeaseWish) -> Response:
@@ -128,12 +130,12 @@ class Endpoints:
         headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
         return Stream(request, _blocks(content), room, headers)
 
-    @_called("GET", "/api/runs/{run}/result", VIEW, gives=dict[str, Any], refusals=(404, 503))
+    @_called("GET", "/api/runs/{run}/result", VIEW, gives=Result, refusals=(404, 503))
     async def result(self, request: Request) -> Response:
         """What the run has come to, as JSON with its record."""
         path = self._folder.path(request.path_params["run"])
-        document = await self._reports.draw(request.state.client, result_of_file, path)
-        return answer(document, headers=_download(JSON, f"{path.stem}.json"))
+        result = await self._reports.draw(request.state.client, result_of_file, path)
+        return Response(result, headers=_download(JSON, f"{path.stem}.json"))
 
     @_called("GET", "/api/runs/{run}/report", VIEW, kind=HTML, refusals=(404, 503))
     async def report(self, request: Request) -> Response:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -54,14 +55,14 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question that is answered in the run's own thread."""
+class Job:
+    """Something to do in the run's own thread, and who waits for it."""
 
-    question: Callable[[LaboratoryRun], Any]
+    work: Callable[[LaboratoryRun], Any]
     answer: Future[Any]
 
 
-Task = Offered | Asked | None  # what the thread is given; None ends it
+Task = Offered | Job | None  # what the thread is given; None ends it
 
 
 def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
@@ -112,13 +113,11 @@ class HostedRun:
     """A run that this service writes to, from `start` until `stop` or its end."""
 
     def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
-        self.name, self.path, self.lease_s = name, path, lease_s
-        self.paused = False
-        self._closed = False
+        self.name, self.path, self.lease_s, self._changed = name, path, lease_s, changed
+        self.paused, self._closed = False, False
         self.sensors: dict[Sensor, SeenSensor] = {}
         self.status: RunStatus
         self.labels: Labels
-        self._changed = changed
         self.in_place: Callable[[], bool]
         self._ledger: Ledger | None = None
         self._lock = threading.Lock()
@@ -144,13 +143,13 @@ class HostedRun:
         self._put(offered)
         return offered.answer
 
-    def ask(self, question: Callable[[LaboratoryRun], T]) -> Future[T]:
-        """The answer of a function that is called in the run's own thread."""
-        asked = Asked(question, Future())
-        self._put(asked)
-        return asked.answer
+    def do(self, work: Callable[[LaboratoryRun], T]) -> Future[T]:
+        """What the work comes to, done in the run's own thread."""
+        job = Job(work, Future())
+        self._put(job)
+        return job.answer
 
-    def _put(self, task: Offered | Asked) -> None:
+    def _put(self, task: Offered | Job) -> None:
         self._tasks.put(task)
         if self._closed:  # perhaps after `stop` has looked for the last time
             self._turn_away()
@@ -189,13 +188,12 @@ class HostedRun:
             lease = self._ledger.leases.get(id) if self._ledger and id else None
             return lease.sensor if lease else None
 
-    def give_back(self, id: str) -> bool:
-        """End a lease; whether there was one."""
+    def give_back(self, id: str) -> None:
+        """End a lease; one that is over already stays so."""
         with self._lock:
             ended = self._ledger is not None and self._ledger.give_back(id)
         if ended:
             self._changed()
-        return ended
 
     def expire(self, now: float) -> list[Lease]:
         """End the leases whose time is over."""
@@ -208,8 +206,7 @@ class HostedRun:
     def take_back(self, token: str) -> None:
         """End all leases of the bearers of a token, and forget their sensors."""
         self.sensors = {sensor: seen for sensor, seen in self.sensors.items() if sensor[0] != token}
-        _, _, leases = self.work_left()
-        for lease in leases:
+        for lease in self.work_left()[2]:
             if lease.sensor[0] == token:
                 self.give_back(lease.id)
 
@@ -230,11 +227,8 @@ class HostedRun:
 
     def _share(self, ledger: Ledger, token: str, channels: Collection[int], now: float) -> int:
         """Senses that a sensor with this token may have now."""
-        colleagues = Counter(
-            owner
-            for (owner, _), seen in self.sensors.items()
-            if now - seen.seen < RECENT_S and not seen.channels.isdisjoint(channels)
-        )
+        recent = ((owner, seen) for (owner, _), seen in self.sensors.items() if now - seen.seen < RECENT_S)
+        colleagues = Counter(owner for owner, seen in recent if not seen.channels.isdisjoint(channels))
         free, lent = ledger.free_in(channels), ledger.lent_in(channels)
         tokens = len({token, *colleagues})
         due = -(-(free + lent.total()) // tokens) - lent[token]
@@ -274,9 +268,9 @@ class HostedRun:
             for task in batch:
                 if task is None:
                     return
-                if isinstance(task, Asked):
+                if isinstance(task, Job):
                     try:
-                        task.answer.set_result(task.question(run))
+                        task.answer.set_result(task.work(run))
                     except BaseException as error:
                         task.answer.set_exception(error)
                     self._stand(run)
@@ -293,12 +287,8 @@ class HostedRun:
         """Take in the pieces of all offers in their order, and put those that are new on disk together."""
         with self._lock:
             outcomes = [[self._take_in(run, offer.request, piece) for piece in offer.pieces] for offer in offers]
-        new = [
-            piece
-            for offer, became in zip(offers, outcomes, strict=True)
-            for piece, outcome in zip(offer.pieces, became, strict=True)
-            if outcome.outcome == KEPT
-        ]
+        pairs = zip(chain(*(offer.pieces for offer in offers)), chain(*outcomes), strict=True)
+        new = [piece for piece, outcome in pairs if outcome.outcome == KEPT]
         try:
             moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
         except BaseException as error:
@@ -337,7 +327,7 @@ class HostedRun:
             return
         with self._lock:
             self._ledger = None
-            self.status = replace(self.status, state=FAILED, request=None, error=str(error))
+            self.status = replace(self.status, state=FAILED, request=None, more_senses=None, error=str(error))
         self._changed()
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:

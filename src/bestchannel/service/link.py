@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, Queue
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -190,13 +189,11 @@ class Outbox:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._pieces.put(None)
         self._thread.join()
         self._link.close()
-        if kind is None:
+        if raised[0] is None:
             self._raise_failure()
 
     @property

@@ -28,7 +28,7 @@ from bestchannel.errors import BestChannelError
 from bestchannel.policies import Identification
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
-from bestchannel.runs.results import as_document
+from bestchannel.runs.results import record_of
 from bestchannel.service.limits import Client, Places
 from bestchannel.service.messages import LiveReport, Refusal, encoded
 from bestchannel.service.pages import run_list
@@ -174,7 +174,7 @@ class Live:
         hosted = self._folder.hosted.get(run)
         if hosted is None:
             return await self._reports.draw(None, live_report, self._folder.path(run))
-        packed, packing = await asyncio.wrap_future(hosted.ask(partial(_packed, hosted.path)))
+        packed, packing = await asyncio.wrap_future(hosted.do(partial(_packed, hosted.path)))
         report, drawing = await self._reports.draw(None, live_report, packed)
         return report, packing + drawing
 
@@ -302,6 +302,6 @@ def report_of_file(path: Path) -> str:
     return page(result, origin=origin)
 
 
-def result_of_file(path: Path) -> dict[str, object]:
+def result_of_file(path: Path) -> bytes:
     """What a run has come to, as `bestchannel run resume --json` prints it."""
-    return as_document(runs.read_run(path))
+    return encoded(record_of(runs.read_run(path)))

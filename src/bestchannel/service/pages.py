@@ -29,13 +29,7 @@ def run_list(runs: Sequence[RunStatus]) -> str:
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
     """One run: what is going on, and below it the report, which the script keeps current."""
-    bar = tag(
-        "nav",
-        tag("a", "All runs", href="/"),
-        tag("b", status.run),
-        _connection(),
-        class_="bar",
-    )
+    bar = tag("nav", tag("a", "All runs", href="/"), tag("b", status.run), _connection(), class_="bar")
     now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
     return _page(
         f"{status.run} · bestchannel",
@@ -49,18 +43,13 @@ def run_page(status: RunStatus, *, owner: bool) -> str:
 
 def login_page(*, wrong: bool) -> str:
     """Where a person types the token."""
+    token = _input("token", type="password", autofocus="", autocomplete="off", required="")
     body = tag(
         "main",
         tag("h1", "A token, please"),
         tag("p", "This service was started with a token; its address with the token was printed then.", class_="lead"),
         tag("p", "That token is not valid here.", role="alert", class_="wrong") if wrong else "",
-        tag(
-            "form",
-            tag("label", "Token ", _input("token", type="password", autofocus="", autocomplete="off", required="")),
-            tag("button", "Go on"),
-            method="post",
-            action="/login",
-        ),
+        tag("form", tag("label", "Token ", token), tag("button", "Go on"), method="post", action="/login"),
     )
     return _page("bestchannel", body)
 
@@ -92,9 +81,8 @@ def _page(title: str, *content: object, **data: object) -> str:
         *(trusted(f'<link rel="stylesheet" href="/static/{name}.css">') for name in ("page", "live")),
         *(tag("script", src=f"/static/{name}.js", defer="") for name in ("page", "live")),
     )
-    return (
-        f"<!DOCTYPE html>\n{tag('html', head, tag('body', *content, class_='bestchannel page', **data), lang='en')}\n"
-    )
+    body = tag("body", *content, class_="bestchannel page", **data)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _connection() -> Html:
@@ -134,12 +122,11 @@ def evidence(run: RunStatus) -> str:
 
 
 def _new_run() -> Html:
+    channels = tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
     policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
     fields = (
         _field("Name", _input("name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off")),
-        _field(
-            "Channels: name, inputs, outputs", tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
-        ),
+        _field("Channels: name, inputs, outputs", channels),
         _field("Policy", policies),
         _field("δ, the largest probability of a wrong name", _input("delta", value="0.05", inputmode="decimal")),
         _field("ε, bits within which any channel will do", _input("epsilon", inputmode="decimal")),

@@ -35,12 +35,7 @@ class Program:
     """A program that answers symbols, one line for each."""
 
     def __init__(
-        self,
-        command: Sequence[str],
-        noted: Callable[[str], None],
-        stop: threading.Event,
-        *,
-        names_channel: bool = False,
+        self, command: Sequence[str], noted: Callable[[str], None], stop: threading.Event, names_channel: bool = False
     ) -> None:
         self._command, self._noted, self._stop = list(command), noted, stop
         self._names_channel = names_channel

@@ -137,7 +137,7 @@ class RunFolder:
             if hosted is None:
                 raise InputError(f"the run {name} cannot be changed here; {self._resting[name].status.error}")
             limit = None if change.end else change.max_senses
-            hosted.ask(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+            hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
 
     def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
         """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""

@@ -17,10 +17,11 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Observation, Policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
+from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.runs.settings import LABORATORY, Settings, run_channels
-from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
+from bestchannel.verification.record import NotValidError, Record, Watch
 
 CLOSE = 1e-6
 """Relatively: how closely numbers must agree, which another processor may round otherwise."""
@@ -59,13 +60,13 @@ def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
 
 def taken_on_trust(record: Record, ours: int) -> str | None:
     """Why revision `ours` of the policy may choose otherwise than the record has it, in one sentence; None if not."""
-    revision = record.revision
-    if revision is None and record.version is not None:
-        revision = REVISION_OF_VERSION.get(record.version)
+    revision, version = record.stated.audit.revision, record.stated.audit.version
+    if revision is None and version is not None:
+        revision = REVISION_OF_VERSION.get(version)
     if revision == ours:
         return None
     made = "a revision that it does not name" if revision is None else f"revision {revision}"
-    wrote = "the version of bestchannel that wrote it" if record.version is None else f"bestchannel {record.version}"
+    wrote = "the version of bestchannel that wrote it" if version is None else f"bestchannel {version}"
     return (
         f"that its requests and bets were fixed before their answers is taken on trust, since {made} of the policy"
         f" {record.policy} chose them and this is revision {ours}; verify the record with {wrote}"

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep, Watch
+from bestchannel.verification.record import Floats, Integers, NotValidError, Record, Step, Watch
 from bestchannel.verification.value import Bracket, capacity_bracket, information
 
 ACCURACY = 1e-9
@@ -61,7 +61,7 @@ class _Course:
             values.update({channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed})
         return values
 
-    def _next(self) -> StatedStep:
+    def _next(self) -> Step:
         if not self.left:
             raise _EndOfRecordError
         step = self.left.pop(0)
@@ -81,7 +81,7 @@ def check_paper(record: Record, watch: Watch, _: object) -> None:
     try:
         algorithm(course)
     except _EndOfRecordError:
-        if record.decided:
+        if record.stated.decided:
             raise NotValidError(
                 f"{record.policy} is not done after request {len(record.steps)}, and the record is decided"
             ) from None
@@ -109,7 +109,7 @@ def _median(course: _Course) -> None:
 def _best_chan_id(course: _Course) -> None:
     """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4 and δ_r = δ/(50 r³)."""
     record, r = course.record, 0
-    name = record.options.get("subroutine")
+    name = record.stated.audit.options.get("subroutine")
     if name not in ("naive", "median"):
         raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
     nearly_best = _nearly_best_naive if name == "naive" else _nearly_best_median
@@ -119,8 +119,8 @@ def _best_chan_id(course: _Course) -> None:
         size = partial(_rounds_size, epsilon=epsilon_r, alpha=delta_r)
         estimates = course.estimates(course.standing, size)
         _eliminate(course, estimates, nearly_best(course, epsilon_r / 2.0, delta_r), epsilon_r, r)
-    if record.decided and record.rounds != r:
-        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.rounds}")
+    if record.stated.decided and record.stated.rounds != r:
+        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}")
 
 
 def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float, r: int) -> None:
@@ -173,7 +173,7 @@ def _keep(course: _Course, estimates: Estimates, how_many: int) -> None:
     course.standing = kept
 
 
-def _check_senses(record: Record, step: StatedStep, required: set[int], size: Size) -> None:
+def _check_senses(record: Record, step: Step, required: set[int], size: Size) -> None:
     """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
     if step.senses.keys() != required:
         raise NotValidError(

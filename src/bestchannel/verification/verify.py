@@ -112,6 +112,6 @@ def _claim(record: Record) -> str:
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
-    condition = ", conditional on the observed alphabet" if record.inferred_outputs else ""
+    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
     undecided = "undecided: " if record.best is None else ""
     return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"
