@@ -227,17 +227,17 @@ CHANGES = {
     another_guarantee: 'in the result, guarantee that is "the named channel is the best with probability',
     another_number_of_rounds: "in the result, rounds that is",
     a_comment: 'in the result, comment that is nothing, and the record has "checked by hand"',
-    a_number_as_text: "a number of at most 1e+100 is required",
+    a_number_as_text: "Expected `float`, got `str` - at `$.bets[...].weight`",
     numbers_as_text: "a number of at most 1e+100 is required",
     huge_multipliers: "a number of at most 1e+100 is required, not 1e+308",
-    many_restarts: "a whole number of at most 1e+100 is required, not 1000000",
+    many_restarts: "Expected `int` <= 9007199254740992 - at `$.bets[...].restarts`",
     a_letter_twice: "no two inputs of channel '0' may be called the same; two of them are",
-    a_letter_that_is_no_text: "a text is required, not 0",
+    a_letter_that_is_no_text: "Expected `str`, got `int` - at `$.audit.channels[0].inputs[0]`",
     another_option: "the record must be what the policy adaptive makes of its answers",
     an_unknown_option: "has no option luck",
     an_option_said_twice: "cannot be told to the policy that the record names",
     outputs_inferred: "in the result, guarantee that is",
-    outputs_inferred_perhaps: "true or false is required, not 0",
+    outputs_inferred_perhaps: "Expected `bool`, got `int` - at `$.audit.inferred_outputs`",
 }
 
 

@@ -8,9 +8,10 @@ nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct, convert
+from msgspec import Meta, Struct, convert
 
 from bestchannel.record import Number
 from bestchannel.verification.record import Floats, Integers, NotValidError, floats, reading
@@ -28,8 +29,8 @@ AGREEMENT = 1e-6
 class Bet(Struct, frozen=True):
     """What was staked against one rival in one request: on its own senses and on the leader's."""
 
-    since: int  # the request with which these bets began
-    restarts: int
+    since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
+    restarts: Annotated[int, Meta(le=2**53)]
     weight: Number  # s
     tilts: Floats  # ω[x] of the rival
     outputs: Floats  # Q[y] of the rival

@@ -116,9 +116,7 @@ def read(document: object) -> Record:
             alphabets=tuple((len(channel.inputs), len(channel.outputs)) for channel in stated.audit.channels),
             best=None if stated.best is None else channels.number(stated.best, "best"),
             candidates=channels.numbers(stated.candidates, "candidates"),
-            nearly_best=None
-            if nearly is None
-            else (channels.number(nearly.channel, "nearly_best"), nearly.within_bits),
+            nearly_best=within,
             fixed_input=None if P is None else floats(P),
             costs=None if costs is None else tuple(floats(list(of_inputs)) for of_inputs in costs),
             steps=tuple(_step(step, channels) for step in stated.audit.steps),
