@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from bestchannel.verification.leader_check import Bet, check_origin, paid_nats
+from bestchannel.verification.paper_check import information
 from bestchannel.verification.record import NotValidError
-from bestchannel.verification.value import information
 
 
 def rows_of(senses, n_outputs):

@@ -128,7 +128,7 @@ def reading() -> Iterator[None]:
     """What is not of the form that is read is no record: an `InputError`."""
     try:
         yield
-    except NotValidError:
+    except BestChannelError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
