@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.verification.value import capacity_bracket
+from bestchannel.verification.paper_check import capacity_bracket
 
 CLOSE = 1e-10
 

@@ -13,7 +13,7 @@ log((ν_x + s P_x g_x(y)) / N_x) on each of N_x senses costs at most s C(W_b) + 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from bestchannel.arrays import Floats
 from bestchannel.native import evidence as kernels
 
 
-@dataclass(frozen=True)
-class LeaderBets:
+class LeaderBets(NamedTuple):
     """Bets on the leader's senses in one request, one for each of several weights."""
 
     pays: Floats  # [r, x, y] log of what a sense of x that gives y is multiplied by
@@ -38,8 +37,7 @@ class LeaderBets:
     @classmethod
     def joined(cls, bets: Sequence[LeaderBets], places: list[int]) -> LeaderBets:
         """Some of all these bets, by their number."""
-        parts = ((each.pays, each.price, each.auxiliary, each.multipliers) for each in bets)
-        return cls(*(np.concatenate(part).take(places, axis=0) for part in zip(*parts, strict=True)))
+        return cls(*(np.concatenate(part).take(places, axis=0) for part in zip(*bets, strict=True)))
 
 
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:

@@ -275,7 +275,13 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True)
 class Shuffles:
-    """The counts of one split in several random orders."""
+    """The counts of one split in several random orders.
+
+    Where the number of senses of each input was not chosen by looking at outputs, the senses of an input are
+    exchangeable: in an order drawn without regard to the outputs they are as good as sensed one after the other. A
+    split sets an eighth of them aside as a pilot. Of the others, every shuffle makes eight parts by tossing three coins
+    for each sense; the first parts are looked at, and each later one is bet on and then looked at too.
+    """
 
     pilot: Integers  # [x, y] looked at before all shuffles
     known: Integers  # [j, part, x, y] looked at before this part is bet on, the pilot included

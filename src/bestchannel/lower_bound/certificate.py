@@ -97,6 +97,8 @@ come within REACH of the target; or if it was so LITTLE that it says nothing."""
 class Claim:
     """The weights have the value `target` against every rival, if these are given a little more.
 
+    Far rivals have small weights and long proofs; for next to nothing they get room to spare, and where the boxes run
+    out a larger surplus still leaves a bracket, if a wider one.
     `smallest_surplus` is a share of all senses, or of what they cost; `guesses` are rows of each rival near a solution.
     """
 

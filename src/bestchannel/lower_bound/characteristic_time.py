@@ -199,7 +199,11 @@ class Solution:
 
 
 class CuttingPlanes:
-    """Alternatives as rows d_i, the weights that were tried, and the value of each so far."""
+    """The game max_w min_i ⟨w, d_i⟩ on the alternatives known so far, d_i being the evidence of one sense of each row.
+
+    More alternatives lower the value, so that with finitely many it is at least 1/T*. A mixture μ of them proves it:
+    the value is at most max_(j,x) Σ_i μ_i d_i(j, x), however the programme was solved.
+    """
 
     def __init__(self, n_rows: int) -> None:
         self.cuts = np.empty((0, n_rows))

@@ -1,4 +1,7 @@
-"""Known channels as the lower bounds see them: rows, capacities, the best one, and the rivals that matter."""
+"""Known channels as the lower bounds see them: rows, capacities, the best one, and the time that small gaps take.
+
+[GK16] Garivier, Kaufmann, "Optimal Best Arm Identification with Fixed Confidence".
+"""
 
 from __future__ import annotations
 
@@ -129,10 +132,11 @@ def input_deviations(W: Floats, capacity: Capacity) -> Floats:
 
 
 def gaussian_time(gaps_nats: Floats, sigmas: Floats, best: int) -> GaussianTime:
-    """1/max_w min_{a≠b} Δ_a²/(2(σ_b²/w_b + σ_a²/w_a)).
+    """1/max_w min_{a≠b} Δ_a²/(2(σ_b²/w_b + σ_a²/w_a)): the best of Gaussian arms with unequal variances [GK16].
 
-    To collect one nat against every rival with N_b senses of the best channel, rival a needs
-    N_a = σ_a²/(Δ_a²/2 - σ_b²/N_b); the sum of all is convex in N_b, and its derivative is
+    The plug-in capacity of channel j after n senses is about normal around C_j with variance σ_j²/n, when the senses
+    are split over the inputs in the best way. To collect one nat against every rival with N_b senses of the best
+    channel, rival a needs N_a = σ_a²/(Δ_a²/2 - σ_b²/N_b); the sum of all is convex in N_b, and its derivative is
     1 - Σ_a (σ_a σ_b/(N_b Δ_a²/2 - σ_b²))². Two channels need 2(σ_1+σ_2)²/Δ².
 
     >>> round(gaussian_time(np.array([0.0, 0.1]), np.array([1.0, 2.0]), 0).time, 9)

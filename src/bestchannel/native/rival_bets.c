@@ -176,16 +176,19 @@ static double expected_loss(Choice *choice, double s, double largest, Size start
                  CLOSE_ENOUGH, &choice->room);
 }
 
+/* What bets of the i-th weight on the leader should win. */
+typedef double (*Gain)(void *leader, Size i);
+
 /* From which growth on bets of a weight win more than those of the next, if growths are s gap - s² v/2. */
 static double least_growth(double gap, double weight, double next) { return gap * weight * next / (weight + next); }
 
 /* Fill tilts [x] and Q [y] for that of the weights, which fall, whose bets should win most: which one that is.
 
-   growths[i] is what bets of weights[i] on the leader should win; what the rival is expected to lose is taken off, until
-   that leaves less than for the weight before, or the next one can hardly leave more. P is a good input of W; it is the
-   fixed one where largest <= 0. `worst` is where most was lost so far, or null. */
-static Size best_bet(Choice *choice, double gap, Size count, const double *weights, double *growths,
-                     const double *worst, double largest, double most, double *tilts, double *Q) {
+   growths[i] is what bets of weights[i] on the leader should win, or what `gain` of i says; what the rival is expected to
+   lose is taken off, until that leaves less than for the weight before, or the next one can hardly leave more. P is a
+   good input of W; it is the fixed one where largest <= 0. `worst` is where most was lost so far, or null. */
+static Size best_bet(Choice *choice, double gap, Size count, const double *weights, double *growths, Gain gain,
+                     void *leader, const double *worst, double largest, double most, double *tilts, double *Q) {
     const Push *push = &choice->push;
     Size n = push->n, m = push->m, starts = worst ? 2 : 1;
     begin(push, push->W, push->P, push->N);
@@ -201,7 +204,7 @@ static Size best_bet(Choice *choice, double gap, Size count, const double *weigh
         fill_tilts(push, weights[i], most, choice->omega);
         for (Size start = 0; start < starts; start++)
             lost = larger(lost, expected_loss(choice, weights[i], largest, start));
-        growths[i] -= lost;
+        growths[i] = (gain ? gain(leader, i) : growths[i]) - lost;
         if (i > 0 && !(growths[i] > growths[i - 1])) return i - 1;
         copy(choice->omega, tilts, n);
         fill_outputs(push, Q);
@@ -228,7 +231,7 @@ BC_EXPORT void BC(rival_choices)(Size rivals, Size count, Size n, Size m, const 
     Choice choice = choice_room(&space, n, m);
     for (Size c = 0; c < rivals; c++) {
         choice.push.W = W + c * n * m, choice.push.P = P + c * n, choice.push.N = N + c * n;
-        sizes[c] = best_bet(&choice, gaps[c], count, weights + c * count, growths + c * count,
+        sizes[c] = best_bet(&choice, gaps[c], count, weights + c * count, growths + c * count, 0, 0,
                             known[c] ? worst + c * n : 0, largest, most, tilts + c * n, Q + c * m);
     }
 }
@@ -272,15 +275,33 @@ static double value(Size n, Size m, const double *W, const double *P, double *re
 enum { TRIED = 4 };
 static const double PARTS[TRIED] = {1.0, 0.75, 0.5, 0.25};
 
-/* Bets on the leader of each weight that is tried, and room for them. */
-typedef struct { LeaderRoom leader; double *pays, *V, *nu, *term; Choice choice; } Wagers;
+/* Bets on the leader of each weight that is tried, ε, and room. */
+typedef struct {
+    Leader leader;
+    double epsilon, weights[TRIED], prices[TRIED], gains[TRIED], *pays, *V, *nu, *term;
+    LeaderRoom room;
+    Choice choice;
+} Wagers;
 
 static Wagers wagers_room(Space *space, Size n_b, Size m_b, Size n, Size m) {
-    Wagers wagers = {.leader = leader_room(space, n_b, m_b)};
+    Wagers wagers = {.room = leader_room(space, n_b, m_b)};
     wagers.pays = take(space, TRIED * n_b * m_b), wagers.V = take(space, TRIED * n_b * m_b);
     wagers.nu = take(space, TRIED * n_b), wagers.term = take(space, n_b * m_b + m_b + n);
     wagers.choice = choice_room(space, n, m);
     return wagers;
+}
+
+/* The bets of the i-th weight on the leader, and what they should win. */
+static double gain_on_leader(void *wagers, Size i) {
+    Wagers *w = wagers;
+    Leader *b = &w->leader;
+    Size n = b->n, m = b->m;
+    double *pays = w->pays + i * n * m;
+    b->weight = w->weights[i];
+    w->prices[i] = leader_bet(b, &w->room, pays, w->V + i * n * m, w->nu + i * n);
+    for (Size x = 0; x < n; x++)
+        for (Size j = x * m; j < (x + 1) * m; j++) w->term[j] = pays[j] * (b->senses[x] * b->W[j]);
+    return w->gains[i] = sum_by_halves(w->term, n * m) - w->prices[i] + b->weight * w->epsilon;
 }
 
 /* How many numbers `room` of the next function must have. */
@@ -309,29 +330,25 @@ BC_EXPORT void BC(wagers)(Size rivals, Size n_b, Size m_b, const double *W_b, co
     Wagers w = wagers_room(&space, n_b, m_b, n, m);
     Size cells = n_b * m_b;
     double own = variance(n_b, P_b, D_b, N_b, w.term), C_b = value(n_b, m_b, W_b, P_b, w.term);
+    w.leader = (Leader){n_b, m_b, W_b, P_b, N_b, 0.0}, w.epsilon = epsilon;
     for (Size c = 0; c < rivals; c++, N += n) {
-        double weights[TRIED], growths[TRIED], prices[TRIED], shown[TRIED], most = BC_INFINITY;
+        double growths[TRIED], most = BC_INFINITY;
+        Size best = 0;
         for (Size x = 0; x < n; x++) most = smaller(most, N[x]);
         double theirs = variance(n, P + places[c] * n, D + places[c] * n, N, w.term);
         double first = smaller(gaps[c] / larger(1e-12, own + theirs), n ? largest * most : BC_INFINITY);
-        Size best = 0;
-        for (Size i = 0; i < TRIED; i++) {
-            weights[i] = first * PARTS[i];
-            Leader leader = {n_b, m_b, W_b, P_b, N_b, weights[i]};
-            prices[i] = leader_bet(&leader, &w.leader, w.pays + i * cells, w.V + i * cells, w.nu + i * n_b);
-            for (Size x = 0; x < n_b; x++)
-                for (Size j = x * m_b; j < (x + 1) * m_b; j++) w.term[j] = w.pays[i * cells + j] * (N_b[x] * W_b[j]);
-            growths[i] = sum_by_halves(w.term, cells) - prices[i] + weights[i] * epsilon;
-            shown[i] = 2.0 * (weights[i] * (C_b + epsilon) - growths[i]) / (weights[i] * weights[i]);
-            if (growths[i] > growths[best]) best = i;
-        }
+        for (Size i = 0; i < TRIED; i++) w.weights[i] = first * PARTS[i];
         if (n) {
             w.choice.push.W = W + places[c] * n * m, w.choice.push.P = P + places[c] * n, w.choice.push.N = N;
-            best = best_bet(&w.choice, gaps[c], TRIED, weights, growths, worst[c], largest_input, largest_tilt,
-                            tilts + c * n, Q + c * m);
+            best = best_bet(&w.choice, gaps[c], TRIED, w.weights, growths, gain_on_leader, &w, worst[c], largest_input,
+                            largest_tilt, tilts + c * n, Q + c * m);
+        } else {
+            for (Size i = 0; i < TRIED; i++) growths[i] = gain_on_leader(&w, i);
+            for (Size i = 0; i < TRIED; i++) best = growths[i] > growths[best] ? i : best;
         }
-        numbers[3 * c] = weights[best], numbers[3 * c + 1] = growths[best], numbers[3 * c + 2] = shown[best];
-        price[c] = prices[best];
+        double s = w.weights[best], *out = numbers + 3 * c;
+        out[0] = s, out[1] = growths[best], out[2] = 2.0 * (s * (C_b + epsilon) - w.gains[best]) / (s * s);
+        price[c] = w.prices[best];
         copy(w.pays + best * cells, pays + c * cells, cells);
         copy(w.V + best * cells, V + c * cells, cells);
         copy(w.nu + best * n_b, nu + c * n_b, n_b);

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from bestchannel.verification import rival_check
-from bestchannel.verification.leader_check import Bet, check_origin, paid_nats
-from bestchannel.verification.record import MOST, Integers, NotValidError, Record, StatedStep, Watch, floats, reading
+from bestchannel.verification.leader_check import Bet, check_origin, paid_nats, stakes_of
+from bestchannel.verification.record import MOST, Integers, NotValidError, Record, Step, Watch
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
@@ -97,7 +97,7 @@ class Books:
 
 def check_adaptive(record: Record, watch: Watch, replay: Replay) -> None:
     """Raise `NotValidError` unless the steps prove what the record claims."""
-    if record.options.get("threshold", "proved") != "proved":
+    if record.stated.audit.options.get("threshold", "proved") != "proved":
         raise NotValidError(
             "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
         )
@@ -148,7 +148,7 @@ def _check_nearly_best(books: Books, leader: int | None) -> None:
             )
 
 
-def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) -> None:
+def _check_candidates(record: Record, step: Step, before: frozenset[int]) -> None:
     if step.leader not in step.candidates:
         raise NotValidError(f"the leader after request {step.request} must be a candidate; it is none")
     for back in sorted(step.candidates - before):
@@ -157,46 +157,43 @@ def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) 
         )
 
 
-def _check_size(books: Books, step: StatedStep) -> None:
+def _check_size(books: Books, step: Step) -> None:
     """Sums of counts stay within 64 bits."""
     for channel, table in step.counts.items():
         if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
             raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
 
 
-def _count(books: Books, step: StatedStep) -> None:
+def _count(books: Books, step: Step) -> None:
     for channel, table in step.counts.items():
         books.counts[channel] = books.counts[channel] + table
 
 
-def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
+def _settle(books: Books, step: Step, leader: int | None) -> None:
     """Book what the bets of one request brought."""
     if step.stakes is None:
         return
-    record, where = books.record, f"request {step.request}"
-    with reading():
-        on = record.channel(step.stakes["leader"], where)
-        inputs = floats(step.stakes["input"])
-        bets = {record.channel(name, where): Bet.read(bet) for name, bet in step.stakes["bets"].items()}
-    if on != leader:
+    record, stakes, where = books.record, stakes_of(step.stakes), f"request {step.request}"
+    bets: dict[int, Bet] = record.channels.by_number(stakes.bets, where)
+    if record.channels.number(stakes.leader, where) != leader:
         raise NotValidError(f"the bets of request {step.request} must be on the leader after the request before")
-    if record.fixed_input is not None and bets and not np.array_equal(record.fixed_input, inputs):
+    if record.fixed_input is not None and bets and not np.array_equal(record.fixed_input, stakes.input):
         raise NotValidError(f"the bets of request {step.request} must be at the fixed input distribution")
     for rival, bet in bets.items():
         where = f"in the bet against {record.names[rival]!r} in request {step.request}"
         if rival == leader or leader not in step.counts:
             raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
         account = _account(books, step, rival, bet, where)
-        account.paid += paid_nats(bet, inputs, step.counts[leader], where)
+        account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
         account.weight += bet.weight
         account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
         if rival in step.counts and not record.worthless(rival):
             _check_tilts(record, rival, bet, where)
             account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
-        check_origin(bet, inputs, books.counts[leader], step.senses[leader], where)
+        check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
 
 
-def _account(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> Account:
+def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Account:
     """The account of a bet: opened by its first bet, which is in the request since which they count."""
     if bet.restarts < books.latest.get(rival, 0):
         raise NotValidError(f"restarts must not become fewer; they do {where}")
@@ -227,7 +224,7 @@ def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
         )
 
 
-def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
+def check_ruled_out(books: Books, rival: int, step: Step) -> None:
     """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated."""
     record = books.record
     where = f"channel {record.names[rival]!r} was ruled out after request {step.request}"

@@ -12,15 +12,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.json import encode
+
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Observation, Policy
+from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
 from bestchannel.process import VERSION
+from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.runs.settings import LABORATORY, Settings, run_channels
-from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
+from bestchannel.verification.record import NotValidError, Record, Watch
 
 CLOSE = 1e-6
 """Relatively: how closely numbers must agree, which another processor may round otherwise."""
@@ -59,13 +61,13 @@ def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
 
 def taken_on_trust(record: Record, ours: int) -> str | None:
     """Why revision `ours` of the policy may choose otherwise than the record has it, in one sentence; None if not."""
-    revision = record.revision
-    if revision is None and record.version is not None:
-        revision = REVISION_OF_VERSION.get(record.version)
+    revision, version = record.stated.audit.revision, record.stated.audit.version
+    if revision is None and version is not None:
+        revision = REVISION_OF_VERSION.get(version)
     if revision == ours:
         return None
     made = "a revision that it does not name" if revision is None else f"revision {revision}"
-    wrote = "the version of bestchannel that wrote it" if record.version is None else f"bestchannel {record.version}"
+    wrote = "the version of bestchannel that wrote it" if version is None else f"bestchannel {version}"
     return (
         f"that its requests and bets were fixed before their answers is taken on trust, since {made} of the policy"
         f" {record.policy} chose them and this is revision {ours}; verify the record with {wrote}"
@@ -82,7 +84,7 @@ class Replay:
         self.kind, self._document, self._stated = kind, document, from_document(document)
         self._fault: NotValidError | None = None
         try:
-            self.policy = _settings(self._stated).new_policy()
+            self.policy = _made(kind, self._stated)
             _tell(self.policy, self._stated, watch)
         except NotValidError as fault:
             self._fault = fault
@@ -97,21 +99,20 @@ class Replay:
         audit = self._stated.audit
         result = outcome(self.policy, audit.channels, inferred_outputs=audit.inferred_outputs)
         written_here = audit.revision is not None and audit.version == VERSION
-        for where, ours, theirs in _differences(as_document(result), self._document, () if written_here else WORDED):
-            raise NotValidError(_sentence(self._stated.policy, where, ours, theirs))
+        for difference in _differences(as_document(result), self._document, () if written_here else WORDED):
+            raise _other_choice(self._stated.policy, *difference)
 
 
-def _settings(stated: Identification) -> Settings:
-    audit = stated.audit
-    return Settings(
-        channels=run_channels(audit.channels),
-        policy=stated.policy,
-        delta=stated.delta,
-        epsilon=stated.epsilon,
-        options=dict(audit.options),
-        source=dict(LABORATORY),
-        inferred_outputs=audit.inferred_outputs,
-    )
+def _made(kind: type[Policy], stated: Identification) -> Policy:
+    """The policy of a record, told nothing yet."""
+    accuracy = {"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {}
+    alphabets = [labels.alphabet for labels in stated.audit.channels]
+    try:
+        policy = make_policy(stated.policy, alphabets, delta=stated.delta, **accuracy, **stated.audit.options)
+    except TypeError as error:  # where an option is said twice
+        raise InputError(str(error)) from None
+    policy.limit(Supply())
+    return policy
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
@@ -120,10 +121,10 @@ def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
     for step in stated.audit.steps:
         _limit(policy, stated)
         request = policy.ask()
-        ours = {} if request is None else {names[c]: list(senses) for c, senses in request.senses.items()}
-        theirs = {names[c]: list(senses) for c, senses in step.request.senses.items()}
-        for where, mine, other in _entries(ours, theirs, f"request {step.request.number}: senses"):
-            raise NotValidError(_sentence(stated.policy, where, mine, other))
+        ours = {} if request is None else {names[c]: senses for c, senses in request.senses.items()}
+        theirs = {names[c]: senses for c, senses in step.request.senses.items()}
+        for difference in _entries(ours, theirs, f"request {step.request.number}: senses"):
+            raise _other_choice(stated.policy, *difference)
         policy.tell(Observation(step.request.number, step.counts))
         watch(step.request.number)
     _limit(policy, stated)
@@ -136,20 +137,19 @@ def _limit(policy: Policy, stated: Identification) -> None:
             policy.limit(supply)
 
 
-def _sentence(policy: str, where: str, ours: Any, theirs: Any) -> str:
-    return (
-        f"the record must be what the policy {policy} makes of its answers; in {where} that is {_shown(ours)},"
-        f" and the record has {_shown(theirs)}"
+def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:
+    ours, theirs = ("nothing" if value is ABSENT else shortened(value) for value in choices)
+    return NotValidError(
+        f"the record must be what the policy {policy} makes of its answers; in {where} that is {ours},"
+        f" and the record has {theirs}"
     )
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is ABSENT else shortened(value)
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Sequence[str]) -> Iterator[Difference]:
     """Step by step first, so that the earliest one comes first; keys of the result that are `free` may be anything."""
     for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
+        if encode(mine) == encode(other):
+            continue
         where = f"request {mine['request']}"
         yield from _entries(_without(mine, "status"), _without(other, "status"), where)
         yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
@@ -170,15 +170,11 @@ def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
             yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", tiny)
-    elif _is_list(ours) and _is_list(theirs) and len(ours) == len(theirs):
+    elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
         for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
             yield from _entries(mine, other, f"{where}[{place}]", tiny)
     elif not _agree(ours, theirs, tiny):
         yield where, ours, theirs
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _agree(ours: Any, theirs: Any, tiny: float) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.verification.choices import Replay, document_of, policy_of, taken_on_trust
-from bestchannel.verification.record import NotValidError, Record, read
+from bestchannel.verification.record import NotValidError, Record, read, reading
 from bestchannel.verification.structure import check_structure
 
 REPLAYED, TRUSTED = "replayed", "trusted"
@@ -88,7 +88,7 @@ def verify(
     try:
         record = read(document)
         steps, kind = len(record.steps), policy_of(record, policies)
-        with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
+        with np.errstate(all="ignore"), reading():  # what is no number proves nothing, and is found by that
             check_structure(record)
             passed.append("structure")
             replay = Replay(kind, document, lambda done: show(done, 2 * steps))
@@ -112,6 +112,6 @@ def _claim(record: Record) -> str:
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
-    condition = ", conditional on the observed alphabet" if record.inferred_outputs else ""
+    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
     undecided = "undecided: " if record.best is None else ""
     return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"

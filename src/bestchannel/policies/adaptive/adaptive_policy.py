@@ -55,6 +55,8 @@ HOPELESS = -4.0
 FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
+LOG_FIRST_SHARE, LOG_RESTART_SHARE = math.log(FIRST_SHARE), math.log(1.0 - FIRST_SHARE)
+
 MOST_INPUTS_WITH_SLACK = 8
 """Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
 
@@ -171,7 +173,7 @@ class Adaptive(Policy):
 
     def _proved_threshold(self, restarts: int, leaders: int) -> float:
         attempts = leaders * (leaders + 1) if self.epsilon else 1
-        log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
+        log_share = LOG_FIRST_SHARE + restarts * LOG_RESTART_SHARE
         return math.log(attempts) - math.log(self.delta) - log_share
 
     def _rule_out(self, state: State, view: View) -> None:

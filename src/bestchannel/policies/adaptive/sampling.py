@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(NamedTuple):
     """What a rule goes by: a leader and its rivals, in nats.
 
     After n senses of the leader and n_a of a rival, evidence grows to about gap² / (2 (v/n + v_a/n_a)), with the
@@ -33,7 +32,7 @@ class Situation:
         Bets of the weights [rival] that were made before have gained by it too.
         """
         needed = np.maximum(self.needed - slack * weights, 0.0)
-        return replace(self, gaps=self.gaps + slack, needed=np.maximum(needed, LEAST_NEEDED))
+        return self._replace(gaps=self.gaps + slack, needed=np.maximum(needed, LEAST_NEEDED))
 
 
 SensesNeeded = tuple[float, Floats]
@@ -72,8 +71,7 @@ def in_cost(rule: Rule, leader_price: float, rival_prices: Floats) -> Rule:
 
     def priced(now: Situation) -> SensesNeeded:
         leader, rivals = rule(
-            replace(
-                now,
+            now._replace(
                 leader_variances=now.leader_variances * leader_price,
                 rival_variances=now.rival_variances * rival_prices,
                 leader_senses=now.leader_senses * leader_price,

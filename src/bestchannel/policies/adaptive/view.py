@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +32,7 @@ class Look(NamedTuple):
 NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)  # of channels that are not looked at
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """Estimates in nats; of a channel with a single input or output, or not looked at, the value 0 and nothing else."""
 
     values: Floats  # [channel]

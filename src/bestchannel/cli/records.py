@@ -151,7 +151,7 @@ def _of_counts(
 def verify(
     result: Path = options.argument("What identify --json printed, a run, or a report."),
     policy: str | None = options.option(
-        None, "Import this policy of another package to check its record.", metavar="PACKAGE.MODULE:CLASS"
+        None, "Import this policy of another package, package.module:Class, to check its record.", "--policy"
     ),
     json: bool = options.JSON,
 ) -> None:
@@ -163,8 +163,7 @@ def verify(
     so that they are taken on trust. An undecided record claims how near to the best a channel is, or nothing.
     """
     with regular(result) as file, terminal.progress("checking the record"):
-        record = record_of(file)
-        others = [] if policy is None else [policy_class(policy)]
+        record, others = record_of(file), [] if policy is None else [policy_class(policy)]
         with errors_naming(result), terminal.progress("steps checked") as progress:
             document = json_of(read_bytes(file)) if record is None else record[0]
             verdict = verification.verify(document, policies=others, progress=progress)
