@@ -8,9 +8,8 @@ import threading
 import pytest
 
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.service.instrument import Batch, Instrument, sender, vector_sender
+from bestchannel.service.instrument import Batch, Instrument, Program, ProgramError, sender, vector_sender
 from bestchannel.service.link import Address, NotPermittedError
-from bestchannel.service.program import Program, ProgramError
 from tests.journeys.command import bestchannel
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running, wait_until
@@ -88,7 +87,7 @@ def test_a_program_that_dies_is_started_again_and_its_answers_count(program, tmp
 
 
 def test_a_program_that_ends_before_it_is_written_to_is_started_again(program, monkeypatch):
-    monkeypatch.setattr("bestchannel.service.program.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("bestchannel.service.instrument.FIRST_PAUSE_S", 0.0)
     gone = program("import sys; sys.exit(1)")
     gone._started().wait()  # lines for it cannot be written, and stay in the buffer
     with pytest.raises(ProgramError, match="10 times without an answer"):
@@ -96,7 +95,7 @@ def test_a_program_that_ends_before_it_is_written_to_is_started_again(program, m
 
 
 def test_a_program_that_never_answers_is_given_up(program, monkeypatch):
-    monkeypatch.setattr("bestchannel.service.program.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("bestchannel.service.instrument.FIRST_PAUSE_S", 0.0)
     with pytest.raises(ProgramError, match="10 times without an answer"):
         outputs(program("import sys; sys.exit(1)"), 5)
 

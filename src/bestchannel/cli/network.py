@@ -76,8 +76,7 @@ def sense(
     program is told which: a line is then the name of the channel, a tab, and the symbol. Exit code 3 where the run ends
     undecided, 130 where it was interrupted.
     """
-    from bestchannel.service.instrument import Instrument
-    from bestchannel.service.program import Program
+    from bestchannel.service.instrument import Instrument, Program
 
     stop = threading.Event()
     program = Program(command, terminal.note, stop, names_channel=len(channel) > 1)
