@@ -9,10 +9,10 @@ Writes z_against_bsc.svg where matplotlib is installed.
 
 from pathlib import Path
 
+from bestchannel.drawing import picture
 from bestchannel.errors import MissingExtraError
+from bestchannel.paper.figures import figure_z_vs_bsc
 from bestchannel.paper.z_vs_bsc import z_vs_bsc
-from bestchannel.report.drawing import picture
-from bestchannel.report.paper_figures import figure_z_vs_bsc
 
 rows = z_vs_bsc(q=0.5)
 

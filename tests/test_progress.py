@@ -7,7 +7,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
-from bestchannel.progress import part_of
+from bestchannel.process import part_of
 from bestchannel.runs.results import as_document
 from bestchannel.study.planning import plan
 from bestchannel.verification import verify

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from bestchannel import __version__
-from bestchannel.release import VERSION
+from bestchannel.process import VERSION
 
 
 def test_the_version_is_the_one_that_is_packaged():

@@ -118,8 +118,8 @@ def test_tracer_lists_modules_in_the_order_of_the_first_visit():
 
 def test_tracer_leaves_out_what_is_imported_and_what_is_not_of_the_package():
     def call():
-        sys.modules.pop("bestchannel.progress")
-        import bestchannel.progress  # noqa: F401
+        sys.modules.pop("bestchannel.process")
+        import bestchannel.process  # noqa: F401
 
         random.Random(1).random()
 

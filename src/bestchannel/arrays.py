@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -67,7 +68,8 @@ def refuse_masked(values: object, where: str) -> None:
     if type(values) is np.ndarray:  # not one of its subclasses
         return
     parts = values if isinstance(values, list | tuple) else ()
-    if any(np.ma.is_masked(part) for part in (values, *parts)):
+    masked = sys.modules.get("numpy.ma")  # whoever has a masked array has loaded it
+    if masked and any(masked.is_masked(part) for part in (values, *parts)):
         raise InputError(
             f"{where} must have no masked cells; some are masked (filled(0), or whatever is meant, ends it)"
         )

@@ -69,34 +69,6 @@ def criterion(P: Sequence[float] | None) -> str:
     return f"I(P;W) at P = ({', '.join(shown)})"
 
 
-def promise(delta: float, epsilon: float, P: Sequence[float] | None, proof: str) -> str:
-    """What a policy promises of the channel that it names, and where the proof is.
-
-    >>> promise(0.05, 0.0, None, "bestchannel explain adaptive")
-    'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
-    """
-    largest = "the best" if P is None else f"the largest {criterion(P)}"
-    if epsilon:
-        what = f"is within {exact(epsilon)} bit of {largest}"
-    else:
-        what = f"is {largest}" if P is None else f"has {largest}"
-    return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
-
-
-def nearly(name: str, within_bits: float, delta: float, P: Sequence[float] | None) -> str:
-    """What is proved of a channel while nothing is decided.
-
-    >>> nearly("q3", 0.0304, 0.05, None)
-    'q3 is the best or within 0.031 bit of the best with probability at least 0.95'
-    """
-    bits = exact(rounded_up(within_bits))
-    if P is None:
-        what = f"is the best or within {bits} bit of the best"
-    else:
-        what = f"has the largest {criterion(P)}, or one within {bits} bit of it,"
-    return f"{name} {what} with probability at least {confidence(delta)}"
-
-
 def amount(cost: float) -> str:
     """A cost, to six digits.
 

@@ -48,7 +48,7 @@ def by_blas(W):
     points = [dense.solve(dense.Problem(V / V.sum(axis=1, keepdims=True)), goal, 1.0) for V in W]
     low, high = (np.array([getattr(point, end) for point in points]) for end in ("low", "high"))
     bracket = tolerance.bracket(low, high, (n, m), rounding)
-    return Capacities(*bracket, np.array([point.p for point in points]), np.array([point.Q for point in points]))
+    return Capacities(*bracket, np.array([point.P for point in points]), np.array([point.Q for point in points]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

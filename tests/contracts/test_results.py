@@ -130,6 +130,8 @@ def test_frames_hold_the_numbers_of_their_results():
     assert identified.to_frame().loc[len(identified.audit.steps), "senses"] == identified.senses
     stack = bc.capacities(np.full((2, 3, 2, 2), 0.5))
     assert stack.to_frame().loc[(1, 2), "upper"] == stack.upper[1, 2]
+    single = bc.capacities([[1.0, 0.0], [0.0, 1.0]])
+    assert single.to_frame()["upper"].tolist() == [single.upper]
 
 
 def test_without_pandas_one_sentence_names_the_extra():

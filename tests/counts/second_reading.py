@@ -210,6 +210,13 @@ def jsonable(value):
 def write_rows(draw, table, folder):
     columns = rows_of(draw, table)
     table.way = way = draw.choice(ROWS_IN)
+    if way not in ("json", "jsonl") and draw.random() < 0.06:  # cells that nobody filled in
+        key = draw.choice(list(columns))
+        cells = [v if draw.random() < 0.5 else None for v in columns[key]]
+        if None in cells and any(v is not None for v in cells):
+            columns[key] = cells
+            table.plain, table.refused = False, table.refused or key not in FURTHER
+            table.options.setdefault("lacks", key)
     lines = list(zip(*columns.values(), strict=True))
     path = folder / f"table.{way if way != 'streamed' else 'csv'}"
     if way in TEXTS or way == "streamed":

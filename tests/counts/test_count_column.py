@@ -183,3 +183,40 @@ def test_measured_outputs_do_not_make_a_running_number_a_count(tmp_path):
         read_counts(tmp_path / "soft.csv")
     assert read_counts(tmp_path / "soft.csv", bins=4, set_aside=50)["soft"].counts.sum() == 300
     assert bc.estimate(bc.quantise(frame, 4, set_aside=50)).channels[0].senses == 300
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "json", "jsonl", "parquet", "feather"])
+def test_rows_that_lack_the_one_name_of_a_further_column_are_asked_about(tmp_path, kind):
+    cells = {side: column * 5 for side, column in CELLS.items()}
+    path = written(tmp_path, kind, "Kanal", cells, ["near", "near", None, *["near"] * 17])
+    with pytest.raises(
+        InputError, match=r"'Kanal' may name channels, as 'near', and row 3 has no.*--columns channel= "
+    ):
+        read_counts(path)
+    assert tables(read_counts(path, columns={"channel": ""})) == [[[5, 5], [5, 5]]]
+    assert tables(read_counts(written(tmp_path, kind, "note", cells, ["late", *[None] * 19]))) == [[[5, 5], [5, 5]]]
+
+
+@pytest.mark.parametrize("none", [None, float("nan"), pd.NA, pd.NaT, "", "NA"])
+def test_frame_that_lacks_the_one_name_of_a_further_column_is_asked_about(none):
+    frame = pd.DataFrame({"x": [0, 1] * 10, "y": [0, 1] * 10, "Kanal": [none, *["near"] * 19]})
+    with pytest.raises(InputError, match="'Kanal' may name channels, as 'near', and row 1 has no value"):
+        labelled_counts(frame)
+
+
+def test_counts_that_lack_the_names_of_channels_are_asked_about(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text("x,y,count,Kanal\n0,0,9,near\n0,1,1,near\n0,0,5,4\n0,1,5,\n1,1,7,\n1,1,8,\n")
+    with pytest.raises(InputError, match="'Kanal' may name channels, as 'near', and row 4 has no value"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "feather", "npz"])
+def test_log_sorted_by_link_is_not_one_channel_because_its_first_rows_are(tmp_path, kind, monkeypatch):
+    cells = {side: column * 5 for side, column in CELLS.items()}
+    path = written(tmp_path, kind, "link", cells, ["near"] * 19 + ["far"])
+    for module in ("text_log", "json_records", "parquet_format", "decoded_tables", "long_table"):
+        monkeypatch.setattr(f"bestchannel.counts.{module}.SHOWN", 15)
+    with pytest.raises(InputError, match="'link' may name channels"):
+        read_counts(path)
+    assert list(read_counts(path, columns={"channel": "link"})) == ["near", "far"]

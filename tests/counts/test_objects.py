@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import bestchannel as bc
@@ -140,3 +141,24 @@ def test_limit_of_senses_may_be_a_number_of_numpy(tmp_path):
     with runs.begin(tmp_path / "run.db", bc.Adaptive([(2, 2)] * 2, delta=0.1), max_senses=np.int64(5)):
         pass
     assert runs.view(tmp_path / "run.db").history.max_senses == 5
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, pl.Series, pa.array])
+def test_two_columns_are_the_inputs_and_outputs_of_one_channel(kind):
+    sent, received = kind([0, 1] * 50), kind([0, 1] * 45 + [1, 0] * 5)
+    assert bc.estimate(sent, received).channels[0].counts == ((45, 5), (5, 45))
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "said"),
+    [
+        ([0, 1, 1], [0, 1], "must be equally long"),
+        ([], [], "must be senses; there is none"),
+        ([[9, 1], [1, 9]], [[8, 2], [2, 8]], "must be what was sent and what was received"),
+        ({"near": [[9, 1], [1, 9]]}, [0, 1], "must be what was sent and what was received"),
+        ("0110", "0111", "must be what was sent and what was received"),
+    ],
+)
+def test_two_arguments_that_are_no_columns_of_senses_are_refused(sent, received, said):
+    with pytest.raises(InputError, match=said):
+        bc.estimate(sent, received)

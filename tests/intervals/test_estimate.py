@@ -195,7 +195,7 @@ channel_standings = st.lists(
 def test_verdict_differences_and_candidates_agree(ends, epsilon):
     standings = [Standing(str(i), middle, low, high) for i, (low, middle, high) in enumerate(ends)]
     gaps, best_lower = differences_of(standings), max(standing.lower for standing in standings)
-    verdict = judge(standings, gaps, epsilon, 100, best_lower)
+    verdict = judge(standings, gaps, epsilon, 100)
     assert verdict.decided == all(gap.lower > -epsilon for gap in gaps)
     assert verdict.decided == (verdict.candidates == (verdict.leader,))
     assert verdict.decided == (verdict.best is not None)

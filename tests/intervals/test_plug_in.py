@@ -11,7 +11,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from bestchannel import InputError, capacity, mutual_information
 from bestchannel.channels import bsc, random_channel
 from bestchannel.information import binary_entropy
-from bestchannel.intervals import (
+from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.intervals.plug_in import (
     PLUG_IN_TOLERANCE,
     ChannelCapacity,
     InformationAt,
@@ -21,7 +22,6 @@ from bestchannel.intervals import (
     plug_in,
     proposition_1,
 )
-from bestchannel.intervals.paper_bounds import Rate
 
 # A handful of operations on numbers near 1.
 ROUNDING = 1e-14

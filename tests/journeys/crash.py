@@ -20,8 +20,7 @@ from pathlib import Path
 
 from bestchannel import runs
 from bestchannel.channels import bsc
-from bestchannel.cli import app
-from bestchannel.cli import identify_command as identify
+from bestchannel.cli import app, identify
 from bestchannel.counts import write_channels
 from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady
@@ -47,7 +46,7 @@ class Child:
             log = os.open(self.log, os.O_WRONLY | os.O_APPEND)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(log, 2)
-            identify.live.watched = lambda parties: acknowledging(log)
+            identify.watched = lambda parties: acknowledging(log)
             app(arguments)
         except SystemExit as end:
             os._exit(end.code or 0)

@@ -1,25 +1,43 @@
 """Help and completion: what someone meets who types --help or presses the tabulator."""
 
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
 from typer.testing import CliRunner
 
-from bestchannel.cli import VERBS, app, run_command
+from bestchannel.cli import VERBS, app, loaded
 from tests.journeys.command import bestchannel
 
-RUN_VERBS = [f"run {info.callback.__name__}" for info in run_command.verbs.registered_commands]
+RUN_VERBS = [f"run {name}" for name in loaded("run").commands]
 
 
-@pytest.mark.parametrize("verb", ["", "run", *VERBS, *RUN_VERBS])
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_the_program_has_the_first_line_of_the_help_of_each_verb(verb):
+    assert loaded(verb).help.partition("\n\n")[0] == VERBS[verb]
+
+
+def test_help_of_the_program_loads_no_verb():
+    script = "import sys; from bestchannel.cli import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    text = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert all(summary.split()[0] in text for summary in VERBS.values())
+    assert not [
+        name
+        for name in text.split()
+        if name.startswith("bestchannel.cli.") and name.split(".")[2] not in ("terminal", "verbs")
+    ]
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS, *RUN_VERBS])
 def test_an_option_without_a_value_is_shown_as_a_flag(verb):
     text = bestchannel(*verb.split(), "--help").stdout
     assert "--help" in text
     assert "<bool>" not in text
 
 
-@pytest.mark.parametrize("verb", ["", "run", *VERBS, *RUN_VERBS])
+@pytest.mark.parametrize("verb", ["", *VERBS, *RUN_VERBS])
 def test_paragraphs_of_help_are_as_wide_as_the_terminal(verb):
     text = bestchannel(*verb.split(), "--help", env={"COLUMNS": "80"}).stdout
     above = re.split(r"\n╭", text)[0].splitlines()[3:]

@@ -63,7 +63,7 @@ def test_every_step_that_may_last_is_shown(command, folder, monkeypatch):
 def screen(monkeypatch):
     """What a terminal shows."""
     shown = io.StringIO()
-    monkeypatch.setattr(terminal, "Console", lambda **_: Console(file=shown, force_terminal=True, width=80))
+    monkeypatch.setattr(terminal, "live_console", lambda: Console(file=shown, force_terminal=True, width=80))
     return shown
 
 

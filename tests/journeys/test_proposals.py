@@ -13,7 +13,7 @@ import pytest
 from scipy.io import savemat
 
 import bestchannel as bc
-from bestchannel.cli import reading as reading_options
+from bestchannel.cli.reading import Reading
 from tests.journeys.command import bestchannel
 
 VERBS = {
@@ -25,7 +25,7 @@ VERBS = {
     "identify --replay": (["identify", "--replay"], []),
     "identify --simulate": (["identify", "--simulate"], ["--max-senses", "10"]),
 }
-OPTIONS = inspect.signature(reading_options.describes_reading).parameters
+OPTIONS = inspect.signature(Reading.from_options).parameters
 FLAGS = ("--transpose", "--normalize", "--simulate", "--replay")
 
 
@@ -126,12 +126,12 @@ def only_read(monkeypatch):
         raise SystemExit(0)
 
     for work in (
-        "estimate_command.estimated",
-        "report_command.estimate",
-        "capacity_command.capacities_by_name",
-        "plan_command.planned",
-        "bound_command.lower_bound",
-        "identify_command.identify",
+        "estimate.estimated",
+        "records.estimate",
+        "capacity.capacities_by_name",
+        "plan.planned",
+        "bound.lower_bound",
+        "identify.policies.identify",
     ):
         monkeypatch.setattr(f"bestchannel.cli.{work}", end)
 

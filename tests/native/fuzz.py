@@ -68,11 +68,6 @@ def certificate(rng):
     capacity.certified_divergences(W, capacity.neg_entropies(W), capacity.outputs(W, rows(rng, count, n)))
 
 
-def steps(rng):
-    n, m = size(rng), size(rng)
-    capacity.divergences(rows(rng, n, m), numbers(rng, n), rows(rng, n))
-
-
 def functions(rng):
     x = numbers(rng, size(rng))
     for function in (mathematics.log, mathematics.log1p, mathematics.exp, mathematics.psi, mathematics.quick_log):
@@ -172,7 +167,7 @@ def scan(rng):
         start = min(found.stop + found.odd, len(text))
 
 
-CALLS = (lanes, single, climb, certificate, steps, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,
+CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,
          view, scan)  # fmt: skip
 
 

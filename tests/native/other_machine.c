@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library.h"
+#include "kernel.h"
 
 int64_t BC(lanes_room)(int64_t, int64_t, int64_t);
 void BC(lanes_solve)(const double *, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, int64_t, double *,
                      double *, double *, double *, uint8_t *, double *);
 int64_t BC(interior_point_room)(int64_t, int64_t);
 void BC(interior_point)(int64_t, int64_t, const double *, const double *, const double *, double, double *, double *);
-void BC(climb)(int64_t, int64_t, const double *, const double *, const double *, int64_t, double *, double *);
+void BC(climb)(int64_t, int64_t, const double *, const double *, const double *, int64_t, double *, double *, double *);
 void BC(neg_entropies)(int64_t, int64_t, const double *, double *, double *, double *);
 void BC(exp)(int64_t, const double *, double *);
 void BC(log1p)(int64_t, const double *, double *);
@@ -52,11 +52,11 @@ static void solve(int count, int n, int m, double rtol) {
 }
 
 static void solve_alone(int n, int m) {
-    double *W = channels(1, n, m), *space = malloc(sizeof(double) * (BC(interior_point_room)(n, m) + 4 * n + 2 * m));
+    double *W = channels(1, n, m), *space = malloc(sizeof(double) * (BC(interior_point_room)(n, m) + 5 * n + 2 * m));
     double *h = calloc(4 * n, sizeof(double)), *excess = h + n, *p = excess + n, *best = p + n;
     for (int x = 0; x < n; x++) p[x] = 1.0 / n;
     BC(neg_entropies)(n, m, W, h, excess, space);
-    BC(climb)(n, m, W, h, p, 12, best, space);
+    BC(climb)(n, m, W, h, p, 12, best, space, space + n);
     memcpy(p, best, sizeof(double) * n);
     BC(interior_point)(n, m, W, h, p, 1e-11, best, space);
     note(h, sizeof(double) * 4 * n);

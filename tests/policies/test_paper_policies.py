@@ -12,8 +12,7 @@ from bestchannel import BestChanID, InputError, MedianChanEl, NaiveChanSel, Obse
 from bestchannel.channels import bsc
 from bestchannel.intervals import Interval
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.policies.median_chan_el import better_half
-from bestchannel.policies.paper_round import best_of
+from bestchannel.policies.paper_policies import best_of, better_half
 
 NATS = math.log(2)
 """Nats in a bit."""

@@ -2,8 +2,8 @@ import pytest
 
 from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import lower_bound
-from bestchannel.report.least_senses import least_senses
 from bestchannel.report.page import page
+from bestchannel.report.sections import least_senses
 from bestchannel.report.summary import summarise
 from tests.report.examples import alone, bsc, by_the_paper, decided, identified, large, useless
 

@@ -15,9 +15,8 @@ from bestchannel.intervals import estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import Adaptive, identify
 from bestchannel.promises import in_words
-from bestchannel.report.page import counts_page, page
+from bestchannel.report.page import MOST_UNPACKED, page, record_element, record_in
 from bestchannel.report.provenance import Provenance
-from bestchannel.report.record_inside import MOST_UNPACKED, record_element, record_in
 from bestchannel.report.summary import summarise
 from bestchannel.runs.results import as_document
 from bestchannel.sensing import Simulator
@@ -129,7 +128,7 @@ def test_both_intervals_of_every_channel_stand_in_the_table():
 
 def test_an_interval_that_is_withheld_is_neither_drawn_nor_written():
     counts = {"few": LabelledCounts("few", np.array([[9, 1], [1, 9]]), ("0", "1"), ("0", "1"), False)}
-    source = counts_page(estimate(counts))
+    source = page(estimate(counts))
     drawn = source.partition('data-name="few"')[2].partition("</g>")[0]
     assert 'class="proved"' in drawn
     assert 'class="normal"' not in drawn
@@ -281,7 +280,7 @@ def test_counts_become_a_page_without_a_course():
         }.items()
     }
     found = estimate(counts, delta=0.1)
-    source = counts_page(found, origin=Provenance(source="counts", data="my counts.csv"))
+    source = page(found, origin=Provenance(source="counts", data="my counts.csv"))
     assert headings(source) == ["Capacities", "Where the senses went", "The channels", "Reproduce it"]
     words = Page(source).words
     assert words.startswith("decided a has the largest capacity. ")
@@ -294,7 +293,7 @@ def test_undecided_counts_name_the_candidates_by_their_estimates():
     labelled = {n: LabelledCounts(n, np.array(c), ("0", "1"), ("0", "1"), False) for n, c in counts.items()}
     found = estimate(labelled)
     assert found.verdict.candidates[:2] == ("high", "low")
-    assert Page(counts_page(found)).words.startswith("undecided Undecided between high and low.")
+    assert Page(page(found)).words.startswith("undecided Undecided between high and low.")
 
 
 def test_156_binary_channels_take_less_than_a_megabyte_with_their_record():
@@ -315,17 +314,17 @@ def test_sixteen_letters_take_bytes_in_proportion_so_that_200_such_channels_stay
 def test_counts_that_are_ranked_show_the_places_of_channels():
     rows = {"a": [[1900, 100], [90, 1910]], "b": [[1400, 600], [600, 1400]], "c": [[1390, 610], [600, 1400]]}
     counts = {n: LabelledCounts(n, np.array(c), ("0", "1"), ("0", "1"), False) for n, c in rows.items()}
-    source = counts_page(estimate(counts, rank=True))
+    source = page(estimate(counts, rank=True))
     assert "<title>a: place 1</title>" in source
     assert "<title>b: place 2-3</title>" in source
     assert "2 of 3 pairs of channels are settled" in Page(source).words
     assert "--rank" in Page(source).words
-    assert "Order" not in headings(counts_page(estimate(counts)))
+    assert "Order" not in headings(page(estimate(counts)))
 
 
 def test_counts_of_adaptive_designs_say_so():
     counts = {"a": LabelledCounts("a", np.array([[90, 10], [10, 90]]), ("0", "1"), ("0", "1"), False)}
-    fixed, adaptive = (Page(counts_page(estimate(counts, design=d))).words for d in ("fixed", "adaptive"))
+    fixed, adaptive = (Page(page(estimate(counts, design=d))).words for d in ("fixed", "adaptive"))
     assert "however the senses were chosen" in adaptive
     assert "--design adaptive" in adaptive
     assert "if senses are independent and nobody chose their numbers by looking at outputs." in fixed

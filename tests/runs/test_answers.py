@@ -6,8 +6,7 @@ import pytest
 
 from bestchannel import InputError
 from bestchannel.policies import ChannelLabels, Request
-from bestchannel.runs.alphabets import read_alphabets
-from bestchannel.runs.answers import answered_inputs, blank_sheet, read_sheet, request_rows
+from bestchannel.runs.laboratory_files import answered_inputs, blank_sheet, read_alphabets, read_sheet, request_rows
 
 PARTIES = [
     ChannelLabels("cable", ("dot", "dash"), ("dot", "dash", "lost")),

@@ -20,12 +20,11 @@ from pathlib import Path
 
 from bestchannel.runs import read_run, store
 from bestchannel.runs.results import as_document
+from bestchannel.service.access import Tokens
 from bestchannel.service.instrument import Instrument
 from bestchannel.service.ledger import identifier
-from bestchannel.service.link import Address, Link, refuse
-from bestchannel.service.logs import log_to_stderr
-from bestchannel.service.outbox import Outbox
-from bestchannel.service.scopes import Tokens
+from bestchannel.service.link import Address, Link, Outbox, refuse
+from bestchannel.service.monitoring import log_to_stderr
 from bestchannel.service.server import Place, Service
 from tests.service import instruments
 

@@ -11,8 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+from bestchannel.service.access import Tokens
 from bestchannel.service.instrument import Instrument
-from bestchannel.service.scopes import Tokens
 from tests.service.faults import free_port
 from tests.service.instruments import CHANNELS, counts_of
 

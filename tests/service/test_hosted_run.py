@@ -6,7 +6,6 @@ from bestchannel.runs import NotWrittenError, begin, store
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.hosted_run import HostedRun
 from bestchannel.service.ledger import identifier
-from bestchannel.service.letters import Placed
 from tests.service.instruments import PARTIES
 from tests.service.wide import Wide
 
@@ -24,7 +23,7 @@ def hosted(tmp_path):
 
 
 def placed(start, *counts):
-    return Placed(AnswerPiece(identifier(0, 0, start), 0, 0, counts), start)
+    return AnswerPiece(identifier(0, 0, start), 0, 0, counts)
 
 
 def entries(path):
@@ -33,14 +32,14 @@ def entries(path):
 
 def test_offers_that_wait_together_share_an_entry_of_the_log(hosted):
     before = entries(hosted.path)
-    hold = hosted.ask(lambda run: [hosted.offer(1, [placed(10 * i, 3, 7)]) for i in range(100)])
+    hold = hosted.do(lambda run: [hosted.offer(1, [placed(10 * i, 3, 7)]) for i in range(100)])
     outcomes = [each.outcome for offer in hold.result() for each in offer.result()]
     assert outcomes == ["kept"] * 100
     assert entries(hosted.path) == before + 1
 
 
 def test_the_same_piece_twice_in_one_batch_counts_once(hosted):
-    hold = hosted.ask(
+    hold = hosted.do(
         lambda run: [
             hosted.offer(1, [placed(0, 3, 7)]),
             hosted.offer(1, [placed(0, 3, 7)]),
@@ -56,7 +55,7 @@ def test_what_is_offered_after_the_end_is_turned_away(hosted):
     with pytest.raises(NotWrittenError, match="try again"):
         hosted.offer(1, [placed(0, 1, 0)]).result()
     with pytest.raises(NotWrittenError, match="try again"):
-        hosted.ask(lambda run: None).result()
+        hosted.do(lambda run: None).result()
 
 
 def test_a_full_disk_refuses_an_offer_and_the_same_offer_is_kept_later(hosted, monkeypatch):
@@ -79,7 +78,7 @@ def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(
         hosted.offer(1, [placed(0, 3, 7)]).result()
     with pytest.raises(NotWrittenError, match="the run failed"):
         hosted.offer(1, [placed(0, 3, 7)]).result()
-    assert (hosted.snapshot.state, hosted.snapshot.error) == ("failed", "in the policy")
+    assert (hosted.status.state, hosted.status.error) == ("failed", "in the policy")
     assert hosted.lend(("token", "s"), {0}, 10, 0.0) is None
 
 

@@ -17,11 +17,7 @@ def piece(channel, x, start, *counts):
 
 def offered(ledger, channel, x, start, *counts):
     """What becomes of a piece, which is added where it is kept."""
-    new = piece(channel, x, start, *counts)
-    outcome = ledger.judge(new, start).outcome
-    if outcome == "kept":
-        ledger.add(new, start)
-    return outcome
+    return ledger.take_in(piece(channel, x, start, *counts)).outcome
 
 
 def positions(parts):

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestchannel.service.limits import OWNER, Limits, Party, Places, Turns
+from bestchannel.service.limits import OWNER, Client, Limits, Places, Turns
 from bestchannel.service.messages import RefusedError
 
-PARTIES = [OWNER, *map(Party, "abc")]
+CLIENTS = [OWNER, *map(Client, "abc")]
 
 
-def room(most=6, each=4, reserve=1):
-    return Places("calls", most, each, reserve)
+def room(most=6, most_each=4, reserve=1):
+    return Places("calls", most, most_each, reserve)
 
 
 def alone(work):
@@ -23,17 +23,17 @@ def alone(work):
         return elsewhere.submit(asyncio.run, work).result()
 
 
-@given(st.lists(st.tuples(st.sampled_from(PARTIES), st.booleans(), st.booleans()), max_size=40))
+@given(st.lists(st.tuples(st.sampled_from(CLIENTS), st.booleans(), st.booleans()), max_size=40))
 def test_no_room_is_overcrowded_and_the_owner_is_never_refused(steps):
     place, lost, held = room(), [], []
-    for party, leaves, always in steps:
+    for client, leaves, always in steps:
         if leaves and held:
             held.pop(0).leave()
             continue
         try:
-            hold = place.enter(party, lambda: None, always=always)
+            hold = place.enter(client, lambda: None, always=always)
         except RefusedError:
-            assert not party.owns
+            assert not client.owns
             assert not always
             continue
         hold.evict = lambda hold=hold: lost.append(hold)
@@ -41,41 +41,41 @@ def test_no_room_is_overcrowded_and_the_owner_is_never_refused(steps):
         held = [each for each in held if each in place]
         assert len(place) == len(held) <= place.most
         assert len(place) - place.held_by(OWNER) <= place.most - place.reserve
-        assert all(place.held_by(each) <= place.each for each in PARTIES[1:])
+        assert all(place.held_by(each) <= place.most_each for each in CLIENTS[1:])
     assert not [hold for hold in lost if hold in place]
 
 
-def test_party_with_the_most_places_loses_its_oldest_to_whoever_has_fewer():
+def test_client_with_the_most_places_loses_its_oldest_to_whoever_has_fewer():
     place, lost = room(), []
     for i in range(4):
-        place.enter(Party("many"), lambda i=i: lost.append(i))
-    place.enter(Party("few"), lambda: lost.append("few"))
-    place.enter(Party("new"), lambda: lost.append("new"))
+        place.enter(Client("many"), lambda i=i: lost.append(i))
+    place.enter(Client("few"), lambda: lost.append("few"))
+    place.enter(Client("new"), lambda: lost.append("new"))
     assert lost == [0]
     place.enter(OWNER, lambda: lost.append("owner"))
     place.enter(OWNER, lambda: lost.append("owner"))
     assert lost == [0, 1]
     with pytest.raises(RefusedError, match="too many calls now"):
-        place.enter(Party("few"), lambda: None)
+        place.enter(Client("few"), lambda: None)
 
 
 def test_line_of_an_unknown_caller_replaces_the_oldest_of_its_own_address():
-    place, lost = room(each=3), []
+    place, lost = room(most_each=3), []
     for i in range(5):
-        place.enter(Party.at("10.0.0.1"), lambda i=i: lost.append(i), always=True)
+        place.enter(Client.at("10.0.0.1"), lambda i=i: lost.append(i), always=True)
     assert lost == [0, 1]
 
 
 def test_one_machine_does_not_have_as_many_parties_as_addresses_of_the_sixth_version():
-    assert Party.at("2001:db8::1") == Party.at("2001:db8::ffff:1") != Party.at("2001:db8:1::1")
-    assert Party.at("127.0.0.1") != Party.at("127.0.0.2")
+    assert Client.at("2001:db8::1") == Client.at("2001:db8::ffff:1") != Client.at("2001:db8:1::1")
+    assert Client.at("127.0.0.1") != Client.at("127.0.0.2")
 
 
 async def evicted():
-    place = room(most=1, each=1, reserve=0)
+    place = room(most=1, most_each=1, reserve=0)
 
     async def wait():
-        async with place.held(Party("a")):
+        async with place.held(Client("a")):
             await asyncio.sleep(3600)
 
     waiting = asyncio.create_task(wait())
@@ -93,11 +93,11 @@ def test_what_waits_is_refused_when_the_owner_needs_its_place():
 async def order(names):
     turns, begun = Turns(), []
 
-    async def begin(party):
-        await turns.take(party)
-        begun.append(party.name)
+    async def begin(client):
+        await turns.take(client)
+        begun.append(client.name)
 
-    await asyncio.gather(*(begin(OWNER if name == "owner" else Party(name)) for name in names))
+    await asyncio.gather(*(begin(OWNER if name == "owner" else Client(name)) for name in names))
     return begun
 
 
@@ -111,10 +111,10 @@ def test_connections_leave_files_for_the_runs():
     assert limits.strangers.most + limits.connections.most == 400
 
 
-def test_revoked_party_loses_all_that_it_holds():
+def test_revoked_client_loses_all_that_it_holds():
     limits, lost = Limits(), []
     for each in (limits.connections, limits.streams):
-        each.enter(Party.of_token("1"), lambda: lost.append("1"))
-        each.enter(Party.of_token("2"), lambda: lost.append("2"))
-    limits.clear(Party.of_token("1"))
+        each.enter(Client.of_token("1"), lambda: lost.append("1"))
+        each.enter(Client.of_token("2"), lambda: lost.append("2"))
+    limits.clear(Client.of_token("1"))
     assert lost == ["1", "1"]

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import re
 import socket
 import ssl
 import subprocess
@@ -11,11 +12,11 @@ import time
 import pytest
 
 from bestchannel.errors import InputError
-from bestchannel.service import guard
-from bestchannel.service.scopes import Tokens
+from bestchannel.service import access
+from bestchannel.service.access import Tokens
 from bestchannel.service.server import Place, Service
 from tests.service.instruments import CHANNELS
-from tests.service.running import TOKEN, running
+from tests.service.running import TOKEN, running, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +167,7 @@ def test_the_token_of_an_address_goes_into_a_cookie_and_out_of_the_address(servi
     assert (status, headers["location"]) == (303, "/runs/lab")
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
+    assert "samesite=strict" in cookie.lower()
 
 
 def test_a_path_with_line_ends_becomes_no_header(service):
@@ -420,7 +421,7 @@ def test_guessing_tokens_is_slowed_down_and_harms_nobody_else(service):
 
 
 def test_rates_are_limited_and_recover():
-    rates = guard.Rates(rate=1000.0, burst=3)
+    rates = access.Rates(rate=1000.0, burst=3)
     assert [rates.take("a") for _ in range(3)] == [0.0] * 3
     assert 0.0 < rates.take("a") <= 0.001
     assert rates.take("b") == 0.0
@@ -486,6 +487,37 @@ def test_other_methods_and_addresses_are_refused(service):
     refused(service, "method")
     assert service.call("GET", "/api/nothing")[0] == 404
     refused(service, "path")
+
+
+def test_refused_method_is_told_which_ones_there_are(service):
+    for path, methods in {"/api/runs": "GET, HEAD, POST", "/api/runs/lab": "GET, HEAD, PATCH"}.items():
+        status, answer, headers = service.call("DELETE", path)
+        assert (status, answer) == (405, {"error": "another method is required here"})
+        assert headers["allow"] == methods
+
+
+def test_address_with_another_slash_is_not_redirected(service):
+    for path in ("/healthz/", "/api/runs/", "//healthz", "/runs//events"):
+        status, answer, headers = service.call("GET", path)
+        assert (status, "location" in headers) == (404, False)
+        assert answer["error"].startswith("there is nothing at this address")
+
+
+def test_head_of_an_answer_comes_without_its_body(service):
+    lengths = [service.call(method, "/login")[2]["content-length"] for method in ("GET", "HEAD")]
+    assert lengths[0] == lengths[1]
+    assert service.call("HEAD", "/login")[:2] == (200, b"")
+
+
+def test_stream_ends_when_its_watcher_leaves(service):
+    def watchers():
+        return float(re.search(r"^bestchannel_watchers (.*)$", service.call("GET", "/metrics")[1].decode(), re.M)[1])
+
+    before = watchers()
+    stream = watched(service, "/events", TOKEN)
+    wait_until(lambda: watchers() == before + 1)
+    stream.close()
+    wait_until(lambda: watchers() == before)
 
 
 def test_health_is_open_and_says_nothing_else(service):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bestchannel.service.scopes import Tokens
+from bestchannel.service.access import Tokens
 from bestchannel.service.server import Place, Service
 from tests.service.faults import free_port
 

@@ -17,9 +17,9 @@ large = server.Limits
 def small():
     limits = large()
     for room in vars(limits).values():
-        room.most, room.each, room.reserve = 12, 6, 3
+        room.most, room.most_each, room.reserve = 12, 6, 3
     for room in (limits.strangers, limits.connections):
-        room.most, room.each = 100, 50
+        room.most, room.most_each = 100, 50
     return limits
 server.Limits = small
 from bestchannel.cli import main

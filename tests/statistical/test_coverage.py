@@ -18,8 +18,8 @@ from bestchannel import Simulator
 from bestchannel.capacity import capacity
 from bestchannel.channels import bsc, random_channel, z_channel
 from bestchannel.information import binary_entropy
-from bestchannel.intervals import ChannelCapacity, proposition_1
 from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.intervals.plug_in import ChannelCapacity, proposition_1
 from bestchannel.policies import Request
 from tests.statistical.limits import most_failures, power
 

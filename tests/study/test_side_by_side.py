@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bestchannel.report.drawing import picture
+from bestchannel.drawing import picture
 
 DOCS = Path(__file__).parents[2] / "docs"
 

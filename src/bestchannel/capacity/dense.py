@@ -19,7 +19,6 @@ than outputs [Gal68, Sec. 4.5]. For the plain capacity the steps are those of
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +32,7 @@ from bestchannel.native import capacity as native
 
 LEAST_SLACK = 1e-30
 MAX_ITERATIONS = 80
-FEW_INPUTS, FEW_INPUTS_PLAIN = 96, 16
+FEW_INPUTS = 16  # beyond, those that may matter are chosen first
 STEPS_OF_FEW, STEPS = 6, (12, 18)
 NATIVE_UP_TO = 1024  # inputs; beyond, BLAS is faster
 MAX_ROUNDS = 60
@@ -50,17 +49,11 @@ class Problem:
     cost: Floats | None = None
     budget: float = 0.0
     precise: bool = False  # relative accuracy of the divergences, at the cost of n_inputs * n_outputs logarithms
-    entropies: tuple[Floats, Floats] | None = None  # sum_y W log W and sum_y W - 1 of every input
+    sums: tuple[Floats, Floats] = ()  # type: ignore[assignment]  # sum_y W log W, in nats, and sum_y W - 1 of every input
 
-    @functools.cached_property
-    def sums(self) -> tuple[Floats, Floats]:
-        """sum_y W log W, in nats, and sum_y W - 1 of every input."""
-        return native.neg_entropies(self.W) if self.entropies is None else self.entropies
-
-    @property
-    def neg_entropy(self) -> Floats:
-        """sum_y W log W of every input, in nats."""
-        return self.sums[0]
+    def __post_init__(self) -> None:
+        if not self.sums:
+            object.__setattr__(self, "sums", native.neg_entropies(self.W))
 
     @property
     def plain(self) -> bool:
@@ -69,14 +62,15 @@ class Problem:
 
     def restricted(self, rows: Integers) -> Problem:
         """The same problem with these inputs only."""
-        cost = None if self.cost is None else self.cost[rows]
-        W = np.take(self.W, rows, axis=0)
+        if len(rows) == len(self.W):
+            return self
+        W, cost = np.take(self.W, rows, axis=0), None if self.cost is None else self.cost[rows]
         return Problem(W, self.eta, cost, self.budget, self.precise, (self.sums[0][rows], self.sums[1][rows]))
 
 
 @dataclass(frozen=True)
 class Point:
-    """An input distribution and what it certifies: low <= value <= high, in nats."""
+    """An input distribution and what it shows: low <= value <= high, in nats."""
 
     p: Floats
     q: Floats  # pW
@@ -88,6 +82,12 @@ class Point:
     high: float
 
     @property
+    def P(self) -> Floats:
+        """p, once more divided by its sum: the input distribution that is certified."""
+        normalized: Floats = self.p / np.sum(self.p)
+        return normalized
+
+    @property
     def gap(self) -> float:
         """High - low, in nats."""
         return self.high - self.low
@@ -95,37 +95,36 @@ class Point:
 
 def evaluate(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
     """What a feasible p shows at the price gamma per unit of cost: a certificate but for rounding."""
-    if problem.plain:
-        q, D = native.divergences(problem.W, problem.neg_entropy, p)
-        return Point(p, q, q, D, D, gamma, float(p @ D), float(D.max()))
     q = p @ problem.W
-    Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
-    D = divergences_nats(problem.W, Q) if problem.precise else problem.neg_entropy - problem.W @ np.log(Q)
+    Q = filled(q, problem.eta)
+    D = divergences_nats(problem.W, Q) if problem.precise else problem.sums[0] - problem.W @ np.log(Q)
     score = D if problem.cost is None else D - gamma * (problem.cost - problem.budget)
     return Point(p, q, Q, D, score, gamma, float(p @ D), float(score.max()))
 
 
-def certified(problem: Problem, point: Point) -> Point:
-    """The same point, both ends from sums whose rounding `rounding_compensated` bounds for any size.
+def certified(problem: Problem, p: Floats, gamma: float = 0.0) -> Point:
+    """The same from sums whose rounding `rounding_compensated` bounds for any size.
 
     Q is divided by its own sum: the upper end holds for every distribution Q, and the lower end is then too high
     by D(pW || Q), of second order in what rounding did to Q.
     """
-    p = point.p / np.sum(point.p)
-    q = native.outputs(problem.W, p)
-    Q = filled(q, problem.eta) if problem.eta > 0.0 else np.maximum(q, TINY)
-    Q = Q / np.sum(Q)
+    P = p / np.sum(p)
+    q = native.outputs(problem.W, P)
+    Q = filled(q, problem.eta)
+    Q /= np.sum(Q)
     D = divergences_nats(problem.W, Q) if problem.precise else native.certified_divergences(problem.W, problem.sums, Q)
     score = D
     if problem.cost is not None:  # where D_x may exceed the capacity by what x costs, and is rounded in proportion
-        price, allowance = point.gamma * problem.cost, point.gamma * problem.budget
+        price, allowance = gamma * problem.cost, gamma * problem.budget
         score = D - price + allowance + 128.0 * EPS * (np.abs(D) + price + allowance)
-    low, high = certified_nats(p, D, score)
-    return Point(p, q, Q, D, score, point.gamma, float(low), float(high))
+    low, high = certified_nats(P, D, score)
+    return Point(p, q, Q, D, score, gamma, float(low), float(high))
 
 
 def filled(q: Floats, eta: float) -> Floats:
-    """argmin over Q >= eta of D(q || Q): Q = max(q/xi, eta), with xi such that Q sums to 1."""
+    """argmin over Q >= eta of D(q || Q): Q = max(q/xi, eta), with xi such that Q sums to 1; no Q is 0."""
+    if eta == 0.0:
+        return np.maximum(q, TINY)
     order = np.sort(q)
     kept = np.cumsum(order[::-1])[::-1]
     raised = np.arange(len(q))
@@ -136,19 +135,25 @@ def filled(q: Floats, eta: float) -> Floats:
 
 
 def solve(problem: Problem, tol: float, rtol: float) -> Point:
-    """A point whose gap is at most tol, and rtol * high where `precise`, or the best that was found."""
+    """A certified point whose gap is at most tol, and rtol * high where `precise`, or the best that was met."""
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
         p, rows = _screened(problem, tol)
-        point = found = _solve_on(problem, rows, p, tol, rtol)
+        point = best = _solve_on(problem, rows, p, tol, rtol)
         for _ in range(MAX_ROUNDS):
-            goal = _goal(problem, point, tol, rtol)
-            more = rows if point.gap <= goal else _with_missing_inputs(problem, rows, found, goal)
-            if len(more) == len(rows):
+            goal = _goal(problem, best, tol, rtol)
+            if best.gap <= goal:
                 break
-            away_from_zero = 0.5 * (point.p + np.isin(np.arange(len(point.p)), more) / len(more))
-            rows, found = more, _solve_on(problem, more, away_from_zero, tol, rtol)
-            point = min(point, found, key=_gap)
-        return certified(problem, point)
+            chosen = np.zeros(len(p), bool)
+            chosen[rows] = True
+            (in_the_way,) = ((point.score > point.low + 0.5 * goal) & ~chosen).nonzero()
+            if len(in_the_way) == 0:
+                break
+            chosen[_best_of_stretches(problem, in_the_way, point.score)] = True
+            (rows,) = chosen.nonzero()
+            away_from_zero = 0.5 * (best.p + chosen / len(rows))
+            point = _solve_on(problem, rows, away_from_zero, tol, rtol)
+            best = min(best, point, key=_gap)
+        return best
 
 
 def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
@@ -180,15 +185,17 @@ def _screened(problem: Problem, tol: float) -> tuple[Floats, Integers]:
     p, rows = _first_input(problem), np.arange(len(problem.W))
     if problem.cost is not None:
         return p, _best_of_stretches(problem, rows, evaluate(problem, p).D - problem.cost)
-    if len(rows) <= (FEW_INPUTS_PLAIN if problem.plain else FEW_INPUTS):
-        return _warm_start(problem, p, STEPS_OF_FEW).p, rows
-    part = problem
+    if len(rows) <= FEW_INPUTS:
+        return native.climb(problem.W, problem.sums[0], p, STEPS_OF_FEW)[0], rows
     for steps in STEPS:
-        point = _warm_start(part, p, steps)
-        near = np.flatnonzero(point.high - KEPT_GAPS * max(point.gap, tol) <= point.D)
-        kept = _best_of_stretches(part, near, point.D)
-        rows, part = rows[kept], part.restricted(kept)
-        p = point.p[kept] / point.p[kept].sum()
+        part = problem.restricted(rows)
+        p, D = native.climb(part.W, part.sums[0], p, steps)
+        D = D if part.plain else evaluate(part, p).D
+        high = D.max()
+        (near,) = (high - KEPT_GAPS * max(high - float(p @ D), tol) <= D).nonzero()
+        kept = _best_of_stretches(part, near, D)
+        rows, p = rows[kept], p[kept]
+        p /= p.sum()
     everywhere = np.zeros(len(problem.W))
     everywhere[rows] = p
     return everywhere, rows
@@ -200,7 +207,7 @@ def _best_of_stretches(problem: Problem, rows: Integers, score: Floats) -> Integ
     The rows are first sorted by their mean output, so that neighbours are alike where alike has a meaning.
     """
     n_outputs = problem.W.shape[1]
-    most = FEW_INPUTS + 4 * n_outputs
+    most = 96 + 4 * n_outputs
     if len(rows) <= most:
         return rows
     rows = rows[np.argsort((problem.W @ np.arange(n_outputs))[rows], kind="stable")]
@@ -208,38 +215,17 @@ def _best_of_stretches(problem: Problem, rows: Integers, score: Floats) -> Integ
     return np.sort([stretch[np.argmax(score[stretch])] for stretch in stretches])
 
 
-def _warm_start(problem: Problem, p: Floats, steps: int) -> Point:
-    """The best point of some multiplicative steps p <- p exp(rate D).
-
-    Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as
-    long as the lower bound rises [MD04].
-    """
-    if problem.plain:
-        return evaluate(problem, native.climb(problem.W, problem.neg_entropy, p, steps))
-    best = point = evaluate(problem, p)
-    rate = 2.0
-    for _ in range(steps):
-        p = point.p * np.exp(rate * (point.D - point.high))
-        tried = evaluate(problem, p / p.sum())
-        if tried.low > point.low:
-            point, rate = tried, rate * 1.5
-            best = min(best, point, key=_gap)
-        else:
-            rate /= 3.0
-    return best
-
-
 def _solve_on(problem: Problem, rows: Integers, p: Floats, tol: float, rtol: float) -> Point:
     """The interior point on some of the inputs, certified for all of them."""
-    part = problem if len(rows) == len(problem.W) else problem.restricted(rows)
+    part = problem.restricted(rows)
     p = _first_input(part) if part.cost is not None else p[rows] / p[rows].sum()
     if part.plain and len(rows) <= NATIVE_UP_TO:
-        found, gamma = native.interior_point(part.W, part.neg_entropy, p, tol), 0.0
+        p, gamma = native.interior_point(part.W, part.sums[0], p, tol), 0.0
     else:
-        found, gamma = interior_point(part, p, tol, rtol)
+        p, gamma = interior_point(part, p, tol, rtol)
     everywhere = np.zeros(len(problem.W))
-    everywhere[rows] = found
-    return evaluate(problem, _within_budget(problem, everywhere), gamma)
+    everywhere[rows] = p
+    return certified(problem, _within_budget(problem, everywhere), gamma)
 
 
 def _within_budget(problem: Problem, p: Floats) -> Floats:
@@ -254,12 +240,6 @@ def _within_budget(problem: Problem, p: Floats) -> Floats:
         p *= 1.0 - share
         p[cheapest] += share
     return p
-
-
-def _with_missing_inputs(problem: Problem, rows: Integers, point: Point, goal: float) -> Integers:
-    """The rows and the worst of those outside that stand in the way of the certificate."""
-    outside = np.setdiff1d(np.flatnonzero(point.score > point.low + 0.5 * goal), rows)
-    return np.union1d(rows, _best_of_stretches(problem, outside, point.score))
 
 
 def interior_point(problem: Problem, p: Floats, tol: float, rtol: float) -> tuple[Floats, float]:

@@ -15,18 +15,6 @@ from bestchannel.channels.families import (
 )
 
 __all__ = [
-    "Channel",
-    "as_channel",
-    "awgn_pam",
-    "awgn_qam",
-    "bec",
-    "binary_asymmetric",
-    "bsc",
-    "cascade",
-    "noisy_typewriter",
-    "poisson",
-    "product",
-    "q_ary_symmetric",
-    "random_channel",
-    "z_channel",
-]
+    "Channel", "as_channel", "awgn_pam", "awgn_qam", "bec", "binary_asymmetric", "bsc", "cascade", "noisy_typewriter",
+    "poisson", "product", "q_ary_symmetric", "random_channel", "z_channel",
+]  # fmt: skip

@@ -16,6 +16,8 @@ from bestchannel.promises import several
 MOST_PRINTED = 1024
 """Probabilities of a channel that `str` writes out."""
 
+Labels = Iterable[object] | None
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Channel(Shown):
@@ -62,25 +64,15 @@ class Channel(Shown):
     rescaled: float = field(init=False)
 
     def __init__(
-        self,
-        W: object,
-        *,
-        name: str = "",
-        inputs: Iterable[object] | None = None,
-        outputs: Iterable[object] | None = None,
-        normalize: bool = False,
+        self, W: object, *, name: str = "", inputs: Labels = None, outputs: Labels = None, normalize: bool = False
     ) -> None:
         where = f'channel "{name}"' if name else "the channel"
         rows, rescaled = probability_rows(W, where, normalize=normalize)
-        self.__setstate__(
-            {
-                "W": rows,
-                "inputs": _labels(inputs, rows.shape[0], f"inputs of {where}"),
-                "outputs": _labels(outputs, rows.shape[1], f"outputs of {where}"),
-                "name": name,
-                "rescaled": rescaled,
-            }
+        labels = (
+            _labels(inputs, rows.shape[0], f"inputs of {where}"),
+            _labels(outputs, rows.shape[1], f"outputs of {where}"),
         )
+        self.__setstate__({"W": rows, "inputs": labels[0], "outputs": labels[1], "name": name, "rescaled": rescaled})
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -88,27 +80,14 @@ class Channel(Shown):
 
     @classmethod
     def from_rows(
-        cls,
-        rows: object,
-        *,
-        name: str = "",
-        inputs: Iterable[object] | None = None,
-        outputs: Iterable[object] | None = None,
-        normalize: bool = False,
+        cls, rows: object, *, name: str = "", inputs: Labels = None, outputs: Labels = None, normalize: bool = False
     ) -> Self:
         """The channel with these rows of probabilities: `Channel(rows, …)` by another name.
 
         Parameters
         ----------
-        rows
-            As `W` of `Channel`: shape (n_inputs, n_outputs), each row summing to 1 within 1e-9.
-        name, inputs, outputs, normalize
-            As in `Channel`.
-
-        Returns
-        -------
-        Channel
-            Validated and read-only.
+        rows, name, inputs, outputs, normalize
+            As in `Channel`; the rows are its `W`.
 
         Raises
         ------
@@ -161,7 +140,7 @@ def as_channel(channel_or_rows: object, *, normalize: bool = False) -> Channel:
     return Channel.from_rows(channel_or_rows, normalize=normalize)
 
 
-def _labels(labels: Iterable[object] | None, size: int, where: str) -> tuple[str, ...]:
+def _labels(labels: Labels, size: int, where: str) -> tuple[str, ...]:
     if labels is None:
         return tuple(map(str, range(size)))
     if not isinstance(labels, Iterable):

@@ -6,8 +6,10 @@ textbook formula; signal-to-noise ratios are in decibels.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
+from typing import ParamSpec
 
 import numpy as np
 
@@ -15,183 +17,99 @@ from bestchannel.arrays import Floats, number_in, numeric_array
 from bestchannel.channels.channel import Channel, product
 from bestchannel.errors import InputError
 
+P = ParamSpec("P")
 
+
+def _described(returned: str, **parameters: str) -> Callable[[Callable[P, Channel]], Callable[P, Channel]]:
+    """Complete the docstring of a family, a definition and an example, by the sections that all have."""
+
+    def completed(family: Callable[P, Channel]) -> Callable[P, Channel]:
+        definition, _, example = inspect.cleandoc(family.__doc__ or "").rpartition("\n\n")
+        sections = {
+            "Parameters": "\n".join(f"{name}\n    {meaning}" for name, meaning in parameters.items()),
+            "Returns": f"Channel\n    {returned}",
+            "Raises": "InputError\n    Where an argument is out of its range.",
+            "Examples": f">>> import bestchannel as bc\n{example}",
+        }
+        underlined = (f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items())
+        family.__doc__ = "\n\n".join([definition, *underlined])
+        return family
+
+    return completed
+
+
+BINARY, LETTERS = "With inputs and outputs 0, 1.", "With inputs and outputs 0, 1, …, q-1."
+
+
+@_described(BINARY, p="The probability of an error, in [0, 1].")
 def bsc(p: float) -> Channel:
     """Binary symmetric channel: flips its input with probability p. C = 1 - h(p) [CT06, 7.1.4].
 
-    Parameters
-    ----------
-    p
-        The probability of an error, in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs and outputs 0, 1.
-
-    Raises
-    ------
-    InputError
-        Where a probability is not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> round(bc.capacity(bc.bsc(0.11)).value, 6)
     0.500084
     """
-    p = number_in(p, "the crossover probability p", low=0.0, high=1.0, low_open=False)
+    p = _probability(p, "the crossover probability p")
     return Channel.from_rows([[1 - p, p], [p, 1 - p]], name=f"BSC({p:g})")
 
 
+@_described("With inputs 0, 1 and outputs 0, ?, 1.", e="The probability of an erasure, in [0, 1].")
 def bec(e: float) -> Channel:
     """Binary erasure channel: erases its input with probability e. C = 1 - e [CT06, 7.1.5].
 
-    Parameters
-    ----------
-    e
-        The probability of an erasure, in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs 0, 1 and outputs 0, ?, 1.
-
-    Raises
-    ------
-    InputError
-        Where a probability is not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> round(bc.capacity(bc.bec(0.25)).value, 6)
     0.75
     """
-    e = number_in(e, "the erasure probability e", low=0.0, high=1.0, low_open=False)
+    e = _probability(e, "the erasure probability e")
     return Channel.from_rows([[1 - e, e, 0], [0, e, 1 - e]], name=f"BEC({e:g})", outputs=["0", "?", "1"])
 
 
+@_described(BINARY, q="The probability that 1 becomes 0, in [0, 1].")
 def z_channel(q: float) -> Channel:
     """Z-channel: 0 is kept, 1 becomes 0 with probability q. C = log2(1 + (1-q) q^(q/(1-q))).
 
-    Parameters
-    ----------
-    q
-        The probability that 1 becomes 0, in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs and outputs 0, 1.
-
-    Raises
-    ------
-    InputError
-        Where a probability is not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> round(bc.capacity(bc.z_channel(0.5)).value, 6)
     0.321928
     """
-    q = number_in(q, "the probability q that 1 becomes 0", low=0.0, high=1.0, low_open=False)
+    q = _probability(q, "the probability q that 1 becomes 0")
     return Channel.from_rows([[1, 0], [q, 1 - q]], name=f"Z({q:g})")
 
 
+@_described(BINARY, a="P(1|0), in [0, 1].", b="P(1|1), in [0, 1].")
 def binary_asymmetric(a: float, b: float) -> Channel:
     """Binary channel with P(1|0) = a and P(1|1) = b.
 
-    Parameters
-    ----------
-    a, b
-        P(1|0) and P(1|1), in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs and outputs 0, 1.
-
-    Raises
-    ------
-    InputError
-        Where a probability is not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> bc.binary_asymmetric(0.1, 0.8).W.tolist()
     [[0.9, 0.1], [0.19999999999999996, 0.8]]
     """
-    a = number_in(a, "the probability a = P(1|0)", low=0.0, high=1.0, low_open=False)
-    b = number_in(b, "the probability b = P(1|1)", low=0.0, high=1.0, low_open=False)
+    a, b = _probability(a, "the probability a = P(1|0)"), _probability(b, "the probability b = P(1|1)")
     return Channel.from_rows([[1 - a, a], [1 - b, b]], name=f"BAC({a:g},{b:g})")
 
 
+@_described(LETTERS, q="The number of letters, at least 2.", p="The probability of an error, in [0, 1].")
 def q_ary_symmetric(q: int, p: float) -> Channel:
     """q-ary symmetric channel: errs with probability p, evenly. C = log2 q - h(p) - p log2(q-1).
 
-    Parameters
-    ----------
-    q
-        The number of letters, at least 2.
-    p
-        The probability of an error, in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs and outputs 0, 1, …, q-1.
-
-    Raises
-    ------
-    InputError
-        Where q is no whole number >= 2, or p not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> round(bc.capacity(bc.q_ary_symmetric(4, 0.0)).value, 6)
     2.0
     """
     q = _whole(q, "the alphabet size q", at_least=2)
-    p = number_in(p, "the error probability p", low=0.0, high=1.0, low_open=False)
+    p = _probability(p, "the error probability p")
     W = np.full((q, q), p / (q - 1))
     np.fill_diagonal(W, 1 - p)
     return Channel.from_rows(W, name=f"QSC({q},{p:g})")
 
 
+@_described(LETTERS, q="The number of letters, at least 2.", p="The probability of the next letter, in [0, 1].")
 def noisy_typewriter(q: int, p: float = 0.5) -> Channel:
     """Noisy typewriter: each of q letters is kept or, with probability p, becomes the next.
 
     C = log2 q - h(p) [CT06, 7.1.3 for p = 1/2].
 
-    Parameters
-    ----------
-    q
-        The number of letters, at least 2.
-    p
-        The probability of the next letter, in [0, 1].
-
-    Returns
-    -------
-    Channel
-        With inputs and outputs 0, 1, …, q-1.
-
-    Raises
-    ------
-    InputError
-        Where q is no whole number >= 2, or p not in [0, 1].
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> round(2 ** bc.capacity(bc.noisy_typewriter(26)).value, 6)
     13.0
     """
     q = _whole(q, "the alphabet size q", at_least=2)
-    p = number_in(p, "the probability p of the next letter", low=0.0, high=1.0, low_open=False)
+    p = _probability(p, "the probability p of the next letter")
     keep = np.eye(q)
     return Channel.from_rows((1 - p) * keep + p * np.roll(keep, 1, axis=1), name=f"typewriter({q},{p:g})")
 
@@ -210,6 +128,12 @@ def random_channel(
     return Channel.from_rows(W, name=name, normalize=True)
 
 
+@_described(
+    "With the amplitudes as inputs.",
+    order="The number of amplitudes, at least 2.",
+    snr_db="The ratio of signal to noise, in decibels.",
+    n_outputs="The number of bins, at least 2; None decides hard.",
+)
 def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Channel:
     """Pulse-amplitude modulation over white Gaussian noise, quantised.
 
@@ -218,28 +142,6 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
     one of `n_outputs` equal bins that cover the amplitudes and three deviations beyond
     (soft decision), the outer two unbounded.
 
-    Parameters
-    ----------
-    order
-        The number of amplitudes, at least 2.
-    snr_db
-        The ratio of signal to noise, in decibels.
-    n_outputs
-        The number of bins, at least 2; None decides hard.
-
-    Returns
-    -------
-    Channel
-        With the amplitudes as inputs.
-
-    Raises
-    ------
-    InputError
-        Where a number is out of range.
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> bc.awgn_pam(4, 12.0, n_outputs=16).W.shape
     (4, 16)
     """
@@ -257,33 +159,17 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
     return Channel.from_rows(W, name=f"{order}-PAM {snr_db:g} dB {decision}", inputs=[f"{a:+.3f}" for a in amplitudes])
 
 
+@_described(
+    "With pairs of amplitudes as inputs.",
+    order="The number of points: 4, 9, 16, 25, …",
+    snr_db="The ratio of signal to noise, in decibels.",
+    n_outputs_per_axis="The number of bins along each axis; None decides hard.",
+)
 def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None) -> Channel:
     """Square quadrature-amplitude modulation over complex white Gaussian noise, quantised.
 
     Two independent `awgn_pam` of order sqrt(order) at the same ratio, one an axis.
 
-    Parameters
-    ----------
-    order
-        The number of points: 4, 9, 16, 25, …
-    snr_db
-        The ratio of signal to noise, in decibels.
-    n_outputs_per_axis
-        The number of bins along each axis; None decides hard.
-
-    Returns
-    -------
-    Channel
-        With pairs of amplitudes as inputs.
-
-    Raises
-    ------
-    InputError
-        Where a number is out of range, or the order is no square.
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> bc.awgn_qam(16, 15.0).W.shape
     (16, 16)
     """
@@ -299,34 +185,18 @@ def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None
     )
 
 
+@_described(
+    "With the intensities as inputs.",
+    intensities="The mean count of every input, at least 0.",
+    dark="The mean count without light.",
+    max_count="The count from which on all are taken together.",
+)
 def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = None) -> Channel:
     """Photon counting: input x gives a Poisson count of mean intensities[x] + dark.
 
     The last output collects every count >= `max_count`, by default the smallest count
     that the brightest input passes with probability below 1e-12.
 
-    Parameters
-    ----------
-    intensities
-        The mean count of every input, at least 0.
-    dark
-        The mean count without light.
-    max_count
-        The count from which on all are taken together.
-
-    Returns
-    -------
-    Channel
-        With the intensities as inputs.
-
-    Raises
-    ------
-    InputError
-        Where a number is out of range.
-
-    Examples
-    --------
-    >>> import bestchannel as bc
     >>> bc.poisson([0.0, 5.0], max_count=3).outputs
     ('0', '1', '2', '>=3')
     """
@@ -411,6 +281,10 @@ def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:
     high = (edges[1:] - means[:, None]) / sigma
     right = low > 0
     return np.where(right, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+
+
+def _probability(value: float, where: str) -> float:
+    return number_in(value, where, low=0.0, high=1.0, low_open=False)
 
 
 def _whole(value: object, where: str, *, at_least: int) -> int:

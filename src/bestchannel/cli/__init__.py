@@ -1,41 +1,67 @@
-"""The command line: one module per verb, the result alone on stdout, everything else on stderr."""
+"""The command line: a verb's module is loaded when the verb is typed, the result alone goes to stdout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.metadata import version
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from bestchannel.cli import (
-    bound_command,
-    capacity_command,
-    estimate_command,
-    explain_command,
-    identify_command,
-    plan_command,
-    report_command,
-    reproduce_command,
-    run_command,
-    sense_command,
-    serve_command,
-    study_command,
-    terminal,
-    verify_command,
-    watch_command,
-)
+from bestchannel.cli import verbs
+from bestchannel.process import VERSION
+
+VERBS = {
+    "bound": "Show how many senses every policy needs on average to name the best of known channels.",
+    "capacity": "Show the capacity of known channels, in bits per use, between two proved bounds.",
+    "estimate": "Estimate capacities from counts of what was sent and received, with proved intervals, and judge"
+    " which is largest.",
+    "explain": "Say what is promised and what it rests on, in a few lines; with --full, prove it.",
+    "identify": "Name the channel of largest capacity, sensing one input of one channel at a time.",
+    "plan": "Show how many senses each policy would need if the channels were as in the file.",
+    "report": "Draw an identification, or counts, as one HTML file that opens without a network.",
+    "reproduce": "Reproduce a figure of the paper: the senses that its algorithms use.",
+    "sense": "Let a program sense for a service, until the run has ended; at the address of the whole service,"
+    " for ever.",
+    "serve": "Serve a folder of runs: sensors answer requests over the network, people watch the verdict form.",
+    "study": "Compare policies over thousands of simulated runs.",
+    "verify": "Check again that a record proves what it claims.",
+    "watch": "Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.",
+    "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
+}
+"""The first line of the help of every verb, which is a function in the module of its name."""
+
+MODULES = {"report": "records", "verify": "records", "sense": "network", "serve": "network", "watch": "network"}
+"""The modules of other names."""
+
+
+class Program(verbs.Verbs):
+    """All verbs; the one that was typed is loaded, the others are known by their line in the help."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The name of the verb that was typed, its command, and the words after it."""
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, known and loaded(name or ""), rest
+
+
+def loaded(name: str) -> Any:
+    """The command of a verb; that of `run` has verbs of its own."""
+    module = import_module(f"bestchannel.cli.{MODULES.get(name, name)}")
+    if name == "run":
+        return typer.main.get_command(module.run_verbs)
+    alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    verbs.add_verb(alone, getattr(module, name))
+    return typer.main.get_command(alone)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"bestchannel {version('bestchannel')}")
+        print(f"bestchannel {VERSION}")
         raise typer.Exit
 
 
 app = typer.Typer(
     name="bestchannel",
-    cls=terminal.Verbs,
+    cls=Program,
     help="Find the channel with the largest Shannon capacity, and prove it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -55,40 +81,11 @@ def _bestchannel(
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
-VERBS: dict[str, tuple[Callable[..., None], str]] = {
-    "bound": (bound_command.bound, "Example: bestchannel bound links.json --delta 0.01 --json"),
-    "capacity": (capacity_command.capacity, "Example: bestchannel capacity links.json --tol 1e-12 --json"),
-    "estimate": (estimate_command.estimate, "Example: bestchannel estimate counts.csv --delta 0.01 --json"),
-    "explain": (explain_command.explain, "Example: bestchannel explain adaptive"),
-    "identify": (
-        identify_command.identify_verb,
-        "Examples: bestchannel identify --simulate links.json --delta 0.01 --seed 7 --run links.db;"
-        " bestchannel identify --replay trials.csv --outputs 0,1",
-    ),
-    "plan": (plan_command.plan, "Example: bestchannel plan guessed.json --delta 0.01"),
-    "report": (report_command.report, "Example: bestchannel report RESULT.json -o report.html"),
-    "reproduce": (reproduce_command.reproduce, "Example: bestchannel reproduce fig1 --variant stated -o figures"),
-    "sense": (
-        sense_command.sense,
-        "Example: bestchannel sense 'http://127.0.0.1:8484/runs/lab?token=…' --channel q3 -- ./read-out q3",
-    ),
-    "serve": (serve_command.serve, "Example: bestchannel serve runs/ --port 8484"),
-    "study": (study_command.study, "Example: bestchannel study studies/small.toml -o results --workers 2"),
-    "verify": (
-        verify_command.verify_verb,
-        "Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json",
-    ),
-    "watch": (watch_command.watch, "Example: bestchannel watch 'http://127.0.0.1:8484/runs/lab?token=…'"),
-}
-"""The command of every verb, and what its help ends with."""
-
-for name, (command, epilog) in VERBS.items():
-    app.command(name=name, cls=terminal.Verb, epilog=epilog)(command)
-app.add_typer(run_command.verbs, name="run")
+for _name, _summary in VERBS.items():
+    app.command(_name, help=_summary)(lambda: None)
 
 
 def main() -> None:
     """Run the command line, as the program that this process is."""
-    with terminal.interruptions(), terminal.output():
-        terminal.write_what_can_be_written()
+    with verbs.interruptions(), verbs.output():
         app()

@@ -1,36 +1,34 @@
-"""What every verb shares: exit codes, one-sentence errors, notes and progress on stderr, JSON on stdout."""
+"""What every verb says and shows: the result on stdout, as a table or JSON; notes and progress on stderr."""
 
 from __future__ import annotations
 
-import functools
-import io
 import json
 import math
 import os
-import re
-import shlex
-import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
-from typer.core import TyperCommand, TyperGroup
 
-from bestchannel.display import on_one_line
-from bestchannel.errors import BestChannelError
-from bestchannel.runs import NotWrittenError
+from bestchannel.display import on_one_line, text_table
+from bestchannel.promises import several
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
 
 REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
+"""The exit codes of the design."""
+
+MOST_ROWS = 40
+"""A longer table shows half as many rows."""
+
+FOLDING = ("channel", "x", "policy", "from", "by input")
+"""Columns to the left, whose content is folded on a narrow terminal."""
 
 MOST_WARNINGS = 6
 """Warnings that are shown; JSON has all."""
@@ -41,162 +39,22 @@ PLAIN_S = 5.0
 BAR_S = 1.0
 """Seconds of work after which a terminal shows a bar."""
 
+ROWS_S = 0.1
+"""Seconds between two pictures of how things stand on a terminal."""
+
 P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class _Readable:
-    """A command whose help shows an option without a value as a flag, and each paragraph as one."""
-
-    help: str | None
-
-    def get_params(self, ctx: Any) -> Any:
-        """The options and arguments, with nothing after a flag."""
-        parameters = super().get_params(ctx)  # type: ignore[misc]
-        for parameter in parameters:
-            if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
-        return parameters
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, its paragraphs as wide as the terminal."""
-        self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", self.help or "")
-        super().format_help(ctx, formatter)  # type: ignore[misc]
-
-
-class Verb(_Readable, TyperCommand):
-    """A verb of the command line."""
-
-
-class Verbs(_Readable, TyperGroup):
-    """Verbs under one name."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM.
-
-    Once a KeyboardInterrupt itself has passed through code that was made from text, as that of dataclasses is,
-    `python -m` ends by SIGINT whatever exit code was chosen [CPython, run_eval_code_obj]. A class of its own does not
-    count there.
-    """
-
-
-def interrupt(number: int, _: object) -> None:
-    """Handle a signal: raise `Interrupted`."""
-    raise Interrupted(number)
-
-
-@contextmanager
-def interruptions() -> Iterator[None]:
-    """Let Ctrl-C end in exit code 130 wherever no verb handles it, and come to nothing once the program is done.
-
-    Where it is ignored, as in what a shell starts in the background, it stays so.
-    """
-    heeded = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    try:
-        if heeded:
-            signal.signal(signal.SIGINT, interrupt)
-        yield
-    except KeyboardInterrupt:
-        note("interrupted")
-        raise SystemExit(INTERRUPTED) from None
-    finally:
-        if heeded:  # what is left is Python's own end, in which an interruption would replace the exit code
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def verb(command: Callable[P, R]) -> Callable[P, R]:
-    """The command, with refused input as one sentence on stderr and the exit codes of the design."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with _flushed():
-                return command(*args, **kwargs)
-        except BrokenPipeError:
-            raise  # the reader has seen enough, as `head` does: no error to speak of
-        except (BestChannelError, MemoryError, OSError) as error:
-            note(f"error: {_sentence(error)}")
-            raise typer.Exit(REFUSED) from None
-        except KeyboardInterrupt:
-            note("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-
-    return run
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, BestChannelError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return f"this requires more memory than there is ({error}); fewer or smaller channels require less"
-    return f"reading or writing failed ({error})"
-
-
-@contextmanager
-def output() -> Iterator[None]:
-    """Let what cannot be written end in a sentence and exit code 1, wherever no verb says so, as in --help."""
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # as it is where the shell closed it
-            os.open(os.devnull, os.O_RDWR)  # or else the next file that is opened had the number of the stream
-    sys.stdout = sys.stdout or _ClosedOutput()
-    try:
-        with _flushed():
-            yield
-    except BrokenPipeError:
-        raise SystemExit(REFUSED) from None
-    except OSError as error:
-        note(f"error: {_sentence(error)}")
-        raise SystemExit(REFUSED) from None
-
-
-class _ClosedOutput(io.TextIOBase):
-    """Standard output that was closed before the program began."""
-
-    encoding = "utf-8"
-
-    def write(self, text: str) -> int:
-        """Refuse what was to be shown."""
-        raise OSError("standard output is closed, and the result was to be written to it")
-
-
-@contextmanager
-def _flushed() -> Iterator[None]:
-    """Have the result out of this process at the end, so that a full disk is noticed while it can be said."""
-    try:
-        yield
-    finally:
-        flush()
-
-
-def flush() -> None:
-    """Have what was written out of this process now."""
-    try:
-        sys.stdout.flush()
-    except OSError:  # let go of what is left: Python would try again when it ends, and complain
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
-
-
-@contextmanager
-def resumable(run: Path | None) -> Iterator[None]:
-    """Let an interruption (Ctrl-C, SIGTERM) or a full disk end in exit code 4, once there is a run to go on with."""
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    except (KeyboardInterrupt, NotWrittenError) as error:
-        if run is None or not run.exists() or run.stat().st_size == 0:
-            raise
-        why = str(error) if isinstance(error, NotWrittenError) else "interrupted"
-        note(f"{why}; to go on: bestchannel run resume {shlex.quote(str(run))}")
-        raise typer.Exit(RESUMABLE) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+S = TypeVar("S")
 
 
 def note(text: str) -> None:
     """One line on stderr, whatever names it holds."""
     print(on_one_line(text), file=sys.stderr)
+
+
+def say(*lines: str) -> None:
+    """Lines on stdout, whatever names they hold."""
+    for line in lines:
+        print(on_one_line(line))
 
 
 def note_warnings(warnings: Sequence[str]) -> None:
@@ -212,37 +70,132 @@ def fewer_warnings(warnings: Sequence[str]) -> list[str]:
     return [f"warning: {text}" for text in (*several[:MOST_WARNINGS], *rest, *meaning)]
 
 
-def say(text: str) -> None:
-    """One line on stdout, whatever names it holds."""
-    print(on_one_line(text))
-
-
-def name(text: str, *, bold: bool = False) -> Text:
-    """A name as a table shows it: neither markup nor the control characters in it are obeyed."""
-    return Text(on_one_line(text), style="bold" if bold else "")
+def answer(result: Any, shown: str | Callable[[], None], *, json: bool, certified: bool = True) -> None:
+    """The result, alone on stdout, as JSON or as people read it; exit code 3 where it is not certified."""
+    if json:
+        print_json(result)
+    elif isinstance(shown, str):
+        say(shown)
+    else:
+        shown()
+    if not certified:
+        raise typer.Exit(NOT_CERTIFIED)
 
 
 def print_json(result: Any) -> None:
-    """The result, alone on stdout; infinite numbers have no JSON and must be None by now."""
+    """The result as JSON; infinite numbers have none and must be None by now."""
     is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
     print(json.dumps(result, allow_nan=False, ensure_ascii=not is_utf8))
 
 
-def write_what_can_be_written() -> None:
-    """Let a terminal without Unicode show ? for what it lacks."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+def flush() -> None:
+    """Have what was written out of this process now."""
+    try:
+        sys.stdout.flush()
+    except OSError:  # let go of what is left: Python would try again when it ends, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
-def show_table(table: Table) -> None:
-    """A table on stdout, never cut off; names fold on a narrow terminal, and are whole in a pipe, as for `grep`."""
-    out = Console(highlight=False)
-    endless = Console(highlight=False, width=10**6)
-    if not (out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()):
-        endless.print(table)
+def few(items: Sequence[S], key: Callable[[S], Any]) -> Sequence[S]:
+    """The items; where a table of them would be too long, those that come first by the key."""
+    return items if len(items) <= MOST_ROWS else sorted(items, key=key)[: MOST_ROWS // 2]
+
+
+def note_few(shown: int, n_channels: int, what: str = "best") -> None:
+    """Say of a table of few channels of many that it is that."""
+    if shown < n_channels:
+        note(f"the {shown} {what} of {several(n_channels, 'channel')}; --json has them all")
+
+
+def size(channel: Any) -> str:
+    """The numbers of inputs and outputs of a channel."""
+    return f"{channel.n_inputs}×{channel.n_outputs}"
+
+
+def show_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    bold: str | None = None,
+    folding: Collection[str] = FOLDING,
+) -> None:
+    """A table on stdout, never cut off, with the first cell `bold`; numbers to the right.
+
+    Names fold on a narrow terminal, and are whole in a pipe, as for `grep`.
+    """
+    if not (_is_terminal(sys.stdout) or os.environ.get("COLUMNS", "").isdecimal()):
+        print(text_table(heads, rows, left=(*folding, "")))
         return
+    from rich.console import Console  # deferred, as all of rich: pipes do without
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for head in heads:
+        if head in folding:
+            table.add_column(head, overflow="fold")
+        else:
+            table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    for first, *others in rows:
+        table.add_row(literal(first, bold=first == bold), *map(literal, others))
+    endless = Console(highlight=False, width=10**6)
     needed = Measurement.get(endless, endless.options, table).minimum
-    Console(highlight=False, width=max(out.width, needed)).print(table)
+    Console(highlight=False, width=max(Console().width, needed)).print(table)
+
+
+def literal(text: str, *, bold: bool = False) -> Text:
+    """A text as rich shows it: neither markup nor the control characters in it are obeyed."""
+    from rich.text import Text
+
+    return Text(on_one_line(text), style="bold" if bold else "")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream may be a terminal; rich says of what is forced to be one whether it is."""
+    return bool({"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()) or (stream is not None and stream.isatty())
+
+
+def live_console() -> Console | None:
+    """Where something can be shown that moves: standard error, if it is a terminal."""
+    if not _is_terminal(sys.stderr):
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal else None
+
+
+@contextmanager
+def standing(
+    sentence: Callable[[S], str], rows: Callable[[S], Iterable[tuple[str, RenderableType]]], *, at_once: bool = False
+) -> Iterator[Callable[[S], None]]:
+    """A callback that shows on stderr how things stand: rows on a terminal, else a sentence now and then."""
+    console = live_console()
+    if console is None:
+        yield now_and_then(PLAIN_S, lambda state: note(sentence(state)), at_once=at_once)
+        return
+    from rich.live import Live
+    from rich.table import Table
+
+    def grid(state: S) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for word, content in rows(state):
+            table.add_row(literal(word), literal(content) if isinstance(content, str) else content)
+        return table
+
+    with Live(console=console, auto_refresh=False, transient=True) as display:
+        yield now_and_then(ROWS_S, lambda state: display.update(grid(state), refresh=True), at_once=True)
+
+
+def bar(done: float, total: float, unit: str) -> RenderableType:
+    """How much of the total there is, as a bar and in numbers."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    row = Table.grid(padding=(0, 2))
+    row.add_row(ProgressBar(total=total, completed=max(done, 0.0), width=30), f"{done:.1f} of {total:.1f} {unit}")
+    return row
 
 
 def now_and_then(seconds: float, show: Callable[P, None], *, at_once: bool = False) -> Callable[P, None]:
@@ -265,13 +218,15 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
 
     Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
     """
-    err = Console(stderr=True)
-    if not err.is_terminal:
+    console = live_console()
+    if console is None:
         yield _plain_progress(label)
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
     started = time.monotonic()
-    with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None, visible=False, count="")
         shown = threading.Timer(after, bar.update, [task], {"visible": True})
         shown.daemon = True

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.column_names import role_of, stated
-from bestchannel.counts.labelled_counts import Cells, Combinations
+from bestchannel.counts.labelled_counts import Cells, Combinations, is_missing, label_of
 from bestchannel.counts.soft_outputs import looks_measured
 from bestchannel.errors import InputError
 
@@ -41,6 +41,9 @@ _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
 _PARQUET_INDEX = "__index_level_0__"
 """What a column is called that pandas' index became, in texts and in Parquet."""
 
+_MOST_WITHOUT = 0.9
+"""Where a larger share of the rows has no label, the one label of the others is a remark, and names no channel."""
+
 _FEW = 4
 """Counts of more cells than these do not rise from row to row by chance."""
 
@@ -50,7 +53,9 @@ def count_column(
 ) -> int | None:
     """The further column that has the counts, None where a row is one sense; refused where either may be."""
     others = [i for i in range(len(header)) if i not in found.values()]
-    numbers = {i: values for i in others if (values := [_number(cell) for cell in cells(i) if _is_there(cell)])}
+    numbers = {
+        i: values for i in others if (values := [_number(cell) for cell in cells(i) if _label(cell) is not None])
+    }
     named = [i for i in numbers if _counts(header[i]) and any(v is not None for v in numbers[i])]
     whole = [i for i in numbers if _is_whole(numbers[i]) and not _is_index(header[i], numbers[i])]
     if not named and (not whole or seen.rows_differ):
@@ -71,13 +76,25 @@ def count_column(
 
 
 def refuse_channel_column(
-    header: Sequence[str], found: Mapping[str, int], cells: Cells, columns: Mapping[str, str] | None
+    header: Sequence[str],
+    found: Mapping[str, int],
+    cells: Cells,
+    columns: Mapping[str, str] | None,
+    *,
+    are_all: bool,
 ) -> None:
-    """Refuse a further column that may name channels: by its name, or as it alone tells the rows of counts apart."""
+    """Refuse a further column that may name channels.
+
+    By its name; as it tells the rows of counts apart, or may do so where it has no label; or as it has one label where
+    it has any. `are_all` says that there are no rows but these: others may have the names of further channels.
+    """
     others = [i for i in range(len(header)) if i not in found.values()]
     for i in others:
-        if role_of(header[i]) == "channel" and len({str(cell).strip() for cell in cells(i)}) > 1:
+        if role_of(header[i]) == "channel" and (len({str(cell).strip() for cell in cells(i)}) > 1 or not are_all):
             raise _channel_refusal(header[i], columns)
+        labels = list(map(_label, cells(i)))
+        if len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels):
+            _refuse_unnamed_rows(header[i], labels, columns)
     if "count" not in found:
         return
     rows = list(zip(*([str(cell).strip() for cell in cells(found[role])] for role in ("x", "y")), strict=False))
@@ -86,6 +103,20 @@ def refuse_channel_column(
     for i in others:
         if _tells_apart([str(cell).strip() for cell in cells(i)], rows):
             raise _channel_refusal(header[i], columns)
+        _refuse_unnamed_rows(header[i], list(map(_label, cells(i))), columns)
+
+
+def _refuse_unnamed_rows(title: str, labels: Sequence[str | None], columns: Mapping[str, str] | None) -> None:
+    """Refuse a column that may name channels and has no label in some rows."""
+    label = next(filter(None, labels), None)
+    if label is None or None not in labels:
+        return
+    none = {**(columns or {}), "channel": ""}
+    raise InputError(
+        f"the column {_short(title)!r} may name channels, as {_short(label)!r}, and row {labels.index(None) + 1} has no"
+        f" value in it; fill it in, or write --columns {stated(none)} (columns={none} in Python) if all rows are of one"
+        " channel"
+    )
 
 
 def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
@@ -107,9 +138,10 @@ def _short(title: str) -> str:
     return title if len(title) <= LONGEST_SAID else f"{title[:LONGEST_SAID]}…"
 
 
-def _is_there(cell: object) -> bool:
-    """Whether a cell has a value: where some have none, the others may count all the same."""
-    return cell is not None and cell == cell and str(cell).strip() != ""
+def _label(cell: object) -> str | None:
+    """What a cell says; None where it has no value."""
+    label = (label_of(cell) or "").strip()
+    return None if not label or is_missing(label) else label
 
 
 def _number(cell: object) -> float | None:

@@ -31,7 +31,7 @@ from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 @dataclass(frozen=True)

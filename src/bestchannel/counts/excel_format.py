@@ -13,7 +13,7 @@ from bestchannel.counts.disk import OpenFile
 from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:

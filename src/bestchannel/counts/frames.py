@@ -118,8 +118,8 @@ def _is_table(rows: object) -> bool:
 
 def _is_column(values: object) -> bool:
     """Whether the values may be the labels of one column."""
-    if isinstance(values, np.ndarray) or _is_series(values):
-        return getattr(values, "ndim", 0) == 1
+    if isinstance(values, np.ndarray) or hasattr(values, "to_numpy"):
+        return not hasattr(values, "columns") and np.ndim(values) == 1  # type: ignore[arg-type]
     return isinstance(values, list | tuple) and not any(isinstance(v, list | tuple | np.ndarray) for v in values)
 
 
@@ -130,6 +130,16 @@ def _vector(values: Any) -> NDArray[Any]:
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
 
+def paired_senses(sent: object, received: object) -> tuple[object, object]:
+    """The pair (x, y) of one channel's inputs and outputs, each one column."""
+    if not _is_pair((sent, received)):
+        raise InputError(
+            "two arguments must be what was sent and what was received, each one column of labels one row per sense;"
+            " give the counts of several channels as {name: counts}"
+        )
+    return sent, received
+
+
 def _is_pair(value: object) -> bool:
     """Whether the value is a tuple (x, y) of two columns, as `quantise` takes it."""
     return isinstance(value, tuple) and len(value) == 2 and all(map(_is_column, value))
@@ -138,6 +148,8 @@ def _is_pair(value: object) -> bool:
 def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCounts:
     """The senses x[i], y[i] of a channel; refused where these may be the two rows of a matrix."""
     seen, (x, y) = Combinations(declared), map(_vector, pair)
+    if not len(x) + len(y):
+        raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         refuse_pair_in_doubt(name, x, y)
     log = log_of_vectors({"x": x, "y": y}, seen, name, None)
@@ -293,7 +305,9 @@ def _of_two_keys(frame: Any, hints: Hints) -> list[NamedMatrix]:
 def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
     """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
     names = _names(table)
-    found = log_columns(_titles(table), columns, seen, lambda i: _array(table, names[i])[:SHOWN].tolist())
+    found = log_columns(
+        _titles(table), columns, seen, lambda i: _array(table, names[i])[:SHOWN].tolist(), are_all=len(table) <= SHOWN
+    )
     arrays = {role: _array(table, names[i]) for role, i in found.items()}
     if not len(arrays["x"]):
         raise InputError("the frame must have rows; it has none")

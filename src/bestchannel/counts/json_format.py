@@ -24,7 +24,7 @@ from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
 from bestchannel.counts.text_log import without_comments
 from bestchannel.counts.two_readings import refuse_trials
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 """How an array begins that NumPy has printed."""

@@ -25,7 +25,7 @@ from bestchannel.counts.long_table import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 ROWS = 2**16
 """Records read at a time."""
@@ -62,7 +62,9 @@ def log_of_records(records: Iterator[Record], seen: Combinations, source: OpenFi
     if not first:
         raise InputError(_NO_RECORDS)
     header, shown = _keys(first), first[:SHOWN]
-    found = log_columns(header, columns, seen, lambda i: [record.get(header[i]) for record in shown])
+    found = log_columns(
+        header, columns, seen, lambda i: [record.get(header[i]) for record in shown], are_all=len(first) <= SHOWN
+    )
     names = {role: header[i] for role, i in found.items()}
     for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
         place = partial(place_from, done)

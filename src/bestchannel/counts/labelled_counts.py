@@ -395,8 +395,13 @@ def _index(labels: Sequence[str]) -> dict[str, int]:
     return {label: i for i, label in enumerate(labels)}
 
 
-def log_columns(header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts."""
+def log_columns(
+    header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
+) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts.
+
+    `are_all` says that there are no rows but those of `cells`.
+    """
     found = named_columns(header, columns)
     assert isinstance(columns, Mapping | None)  # others are refused there
     if len(found) == len(header):
@@ -407,7 +412,7 @@ def log_columns(header: Sequence[str], columns: Columns, seen: Combinations, cel
         further = count_column.count_column(header, found, seen, cells, columns)
         found |= {} if further is None else {"count": further}
     if "channel" not in found and "channel" not in (columns or ()):
-        count_column.refuse_channel_column(header, found, cells, columns)
+        count_column.refuse_channel_column(header, found, cells, columns, are_all=are_all)
     return found
 
 

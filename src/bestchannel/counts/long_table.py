@@ -192,7 +192,10 @@ def log_of_vectors(
     def cells(i: int) -> list[Any]:
         return vectors[header[i]][:SHOWN].tolist() if len(vectors[header[i]]) == n_rows else []
 
-    found = {role: vectors[header[i]] for role, i in log_columns(header, columns, seen, cells).items()}
+    found = {
+        role: vectors[header[i]]
+        for role, i in log_columns(header, columns, seen, cells, are_all=n_rows <= SHOWN).items()
+    }
     lengths = {role: len(vector) for role, vector in found.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")

@@ -17,7 +17,7 @@ from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.stacks import matrices_in
 from bestchannel.counts.two_readings import refuse_trials
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 _Array = NDArray[Any]
 _SIDES = ("inputs", "outputs")

@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.channels import Channel
 from bestchannel.counts.decoded_tables import DecodedRows, decoded
 from bestchannel.counts.disk import OpenFile
-from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock, log_columns
+from bestchannel.counts.labelled_counts import MOST_CELLS, SHOWN, Combinations, RowBlock, log_columns
 from bestchannel.counts.long_table import (
     LongTable,
     Place,
@@ -26,7 +26,7 @@ from bestchannel.counts.long_table import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 def read_long(source: OpenFile) -> list[NamedMatrix]:
@@ -47,7 +47,16 @@ def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) ->
     """The rows of a table; a channel that it does not name is called as the file."""
     with decoded(source, _kind(source)) as table:
         done = 0
-        for rows in table.rows(log_columns(table.names, source.hints.columns, seen, table.cells), "count"):
+        for rows in table.rows(
+            log_columns(
+                table.names,
+                source.hints.columns,
+                seen,
+                table.cells,
+                are_all=table.n_rows is not None and table.n_rows <= SHOWN,
+            ),
+            "count",
+        ):
             yield _block(rows, seen, source.name, partial(place_from, done))
             done += rows.n_rows
             if progress and source.size is not None and rows.share is not None:

@@ -15,7 +15,7 @@ from bestchannel.counts import parquet_format
 from bestchannel.counts.disk import Hints, errors_naming, opened
 from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 def read_log(folder: Path, seen: Combinations, hints: Hints, progress: Progress | None) -> Iterator[RowBlock]:

@@ -22,7 +22,7 @@ from bestchannel.counts.labelled_counts import Combinations, RowBlock
 from bestchannel.counts.row_forms import RowForm
 from bestchannel.counts.scan import Scan
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 BLOCK = 2**22
 """Bytes read at a time; no row may be longer."""

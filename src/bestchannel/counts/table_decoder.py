@@ -122,14 +122,17 @@ def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
     """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
     import pyarrow as pa
 
-    batch, _ = next(table.batches({"labels": [], "numbers": [name], "times": []}), (None, None))
-    if batch is None:
-        return []
-    cells = batch.column(0).slice(0, most)
-    if not pa.types.is_dictionary(cells.type):
-        return _shown(cells)
-    labels = _shown(cells.dictionary)
-    return [None if code is None else labels[code] for code in cells.indices.to_pylist()]
+    found: list[Any] = []
+    for batch, _ in table.batches({"labels": [], "numbers": [name], "times": []}):
+        cells = batch.column(0).slice(0, most - len(found))
+        if pa.types.is_dictionary(cells.type):
+            labels = _shown(cells.dictionary)
+            found += [None if code is None else labels[code] for code in cells.indices.to_pylist()]
+        else:
+            found += _shown(cells)
+        if len(found) >= most:
+            break
+    return found
 
 
 def _shown(cells: Any) -> list[Any]:
@@ -203,21 +206,29 @@ def _paths(names: Sequence[str]) -> list[str] | None:
 
 
 class _Arrow:
-    """An Arrow file or stream."""
-
-    n_rows: int | None = None
+    """An Arrow file or stream; the number of its rows is known if they are few."""
 
     def __init__(self, path: str) -> None:
         import pyarrow as pa
 
         self._content = pa.memory_map(path)
         self.schema = self._reader().schema
+        self.n_rows: int | None = 0
+        for batch in self._every()[0]:
+            self.n_rows += batch.num_rows
+            if self.n_rows > ROWS:
+                self.n_rows = None
+                break
+
+    def _every(self) -> tuple[Iterator[Any], int | None]:
+        """The batches, and how many there are if it is known."""
+        reader = self._reader()
+        total = getattr(reader, "num_record_batches", None)
+        return iter(reader) if total is None else (reader.get_batch(i) for i in range(total)), total
 
     def batches(self, wanted: _Wanted) -> Iterator[_Batch]:
         """Some rows of these columns at a time."""
-        reader = self._reader()
-        total = getattr(reader, "num_record_batches", None)
-        every = iter(reader) if total is None else (reader.get_batch(i) for i in range(total))
+        every, total = self._every()
         for i, batch in enumerate(every, 1):
             columns = _sound(batch.select(_names(wanted)))
             for start in range(0, batch.num_rows, ROWS):

@@ -27,7 +27,7 @@ from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
 from bestchannel.counts.streamed_text import StreamedText
 from bestchannel.errors import InputError
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 SHORT = 2**22
 """A file of at most so many bytes is read at once, without waiting for a kernel to load."""
@@ -95,7 +95,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     def cells(i: int) -> list[str]:
         return [row[i] for row in shown() or () if len(row) == len(header)]
 
-    found = log_columns(header, hints.columns, seen, cells)
+    found = log_columns(header, hints.columns, seen, cells, are_all=len(head) < HEAD and len(shown() or ()) < SHOWN - 1)
     return Delimited(header, found, delimiter, name), line
 
 
@@ -158,10 +158,10 @@ def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decim
 def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
     """The first rows below the header; None where one cannot be split."""
     try:
-        rows = [row for row, _ in islice(split_rows(text, delimiter), most) if any(map(str.strip, row))]
+        rows = (row for row, _ in split_rows(text, delimiter) if any(map(str.strip, row)))
+        return list(islice(rows, 1, most))
     except InputError:
         return None
-    return rows[1:]
 
 
 def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:

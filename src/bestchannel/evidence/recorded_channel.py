@@ -176,7 +176,7 @@ class ShuffledBets:
     def bounded(self, share: Floats, worst: tuple[Floats, Floats, Floats], target: float) -> float:
         """An upper bound of the loss, whatever the rows and inputs are; at most the target where that can be shown."""
         boxes = max(MOST_BOXES * FEW_OUTPUTS // max(self.W.shape[1], FEW_OUTPUTS), FEWEST_BOXES)
-        return kernels.bounded(*self.account(share), *worst, LARGEST_INPUT, target, boxes)
+        return kernels.bounded(*self.account(share), *worst, LARGEST_INPUT, target, boxes)[0]
 
     def losses(self, worst: tuple[Floats, Floats, Floats]) -> Floats:
         """What the bets of each shuffle lose at the rows and inputs `worst`, but for what is the same for all."""

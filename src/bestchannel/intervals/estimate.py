@@ -10,31 +10,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.binning import Binning
-from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.frames import labelled_counts, paired_senses
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import region
-from bestchannel.intervals.fixed_design import RecordedSet, recorded_gaps
+from bestchannel.intervals.fixed_design import RecordedSet
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
+    Asymptotic,
     CapacityAtCounts,
     InformationAt,
     Interval,
     approximate_interval,
     capacities_at_counts,
-    deviation_interval,
     functional_for,
+    proposition_1,
+    why_withheld,
 )
-from bestchannel.intervals.proved_order import ProvedOrder, proved_order
-from bestchannel.intervals.verdict import Difference, Standing, Verdict, differences_of, judge, leading, sentence
-from bestchannel.progress import Progress
+from bestchannel.intervals.verdict import (
+    Difference,
+    ProvedOrder,
+    Standing,
+    Verdict,
+    differences_of,
+    judge,
+    leading,
+    proved_order,
+    sentence,
+)
+from bestchannel.process import Progress
 from bestchannel.promises import conditional, confidence, criterion, in_words, several
 
 FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
@@ -50,24 +62,14 @@ SMALLEST_DELTA = 1e-300
 
 
 @dataclass(frozen=True)
-class Asymptotic:
-    """The estimate less its bias, and the ends of its approximate interval, in bits; not proved."""
-
-    capacity: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
 class ChannelEstimate:
-    """What the counts say of one channel, in bits.
+    """What the counts say of one channel, in bits; of I(P; W) in place of the capacity at a fixed input distribution P.
 
     `capacity` is the plug-in estimate from the inputs that were sensed, `corrected` the same less its bias, or None
-    where that is not known. lower <= C <= upper is proved. `asymptotic` is not; it is None where it was never measured
-    how often such an interval is right, and `withheld` says why. `paper` is the interval of [EBWGW24, Prop. 1], proved
-    for counts fixed in advance. `positive` says that C > 0 is proved. `inputs` and `outputs` are the labels of the rows
-    and columns of the `counts`. Where the outputs were measured values, `binning` is how they were cut, and all this is
-    about the channel to the bins. At a fixed input distribution P all this is about I(P; W) in place of the capacity.
+    where that is not known. lower <= C <= upper is proved, and `positive` says that C > 0 is. `asymptotic` is not
+    proved; it is None where it was never measured how often such an interval is right, and `withheld` says why. `paper`
+    is the interval of [EBWGW24, Prop. 1], proved for counts fixed in advance. `inputs` and `outputs` label the rows and
+    columns of the `counts`; where outputs were measured values, `binning` is how they were cut into these bins.
     """
 
     name: str
@@ -119,14 +121,12 @@ class Estimate(Shown):
         One entry per channel in the order of the counts: `name`, `senses`, `capacity`, `lower`, `upper` (bits), …
     differences
         The leader's capacity less each rival's, in bits; all lower ends are above -ε exactly when the verdict is
-        decided. In a fixed design each lower end has the error δ of the verdict, and the upper ends hold with the
-        intervals.
+        decided. In a fixed design each lower end has the error δ of the verdict, and the upper ends those of intervals.
     checks
-        What the order of the senses says against channels being one and the same throughout, and memoryless:
+        What the order of the senses says against channels that are one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
     design
-        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, "adaptive" where
-        they hold however the senses were chosen.
+        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, else "adaptive".
     shuffles
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
@@ -175,29 +175,24 @@ class Estimate(Shown):
     @property
     def guarantee(self) -> str:
         """What is promised of all intervals and of the verdict, and on which conditions."""
-        one = len(self.channels) == 1
-        value = criterion(self.input_distribution)
+        one, value = len(self.channels) == 1, criterion(self.input_distribution)
         values = "all capacities" if self.input_distribution is None else f"all values of {value}"
         between = f"the {value} is between its lower" if one else f"{values} are between their lower"
         words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
             right = "" if one else ", and the verdict is right"
-            words, proof = f"{words}{right}, at all times and however the senses were chosen", "estimate"
+            supposed, proof = "at all times and however the senses were chosen", "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
             right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
-            words = f"{words}{right}, if senses are independent and nobody chose their numbers by looking at outputs"
+            supposed = "if senses are independent and nobody chose their numbers by looking at outputs"
             proof = "recorded-counts"
-        words = f"{words} [bestchannel explain {proof}]"
         bins = (channel.binning.condition for channel in self.channels if channel.binning)
-        return conditional(words, self.inferred_outputs, bins)
+        return conditional(f"{words}{right}, {supposed} [bestchannel explain {proof}]", self.inferred_outputs, bins)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
-        for channel in self.channels:
-            if channel.name == name:
-                return channel
-        raise KeyError(name)
+        return {channel.name: channel for channel in self.channels}[name]
 
     def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: senses, capacity, and both intervals, in bits.
@@ -205,8 +200,8 @@ class Estimate(Shown):
         Returns
         -------
         pandas.DataFrame
-            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not, and
-            are missing (NaN) where they are withheld.
+            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not
+            (NaN where they are withheld).
 
         Raises
         ------
@@ -232,6 +227,7 @@ class Estimate(Shown):
 
 def estimate(
     counts: object,
+    received: object = None,
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
@@ -259,6 +255,9 @@ def estimate(
         frame (pandas, polars, pyarrow) with the columns channel, x, y and count, or without count and one row per
         sense; a confusion matrix as a frame, or several, as pandas' crosstab makes them; an xarray with the dimensions
         channel, x, y; what `read_counts`, `read_trials` or `quantise` gives.
+    received
+        What came for each input of one channel, where `counts` is what was sent: one label per sense in both, in
+        scikit-learn's order y_true, y_pred.
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -266,8 +265,8 @@ def estimate(
     outputs
         The outputs that every channel can give, seen or not, where counts have labels.
     inferred_outputs
-        That the outputs are only those that happened to be seen, which the guarantee then says too; so it is anyway
-        where labelled rows are counted without `outputs`.
+        That the outputs are only those that happened to be seen, as the guarantee then says; so it is anyway where
+        labelled rows are counted without `outputs`.
     checks
         Whether to look, where the order of the senses is known, for channels that drift or remember.
     columns
@@ -303,6 +302,8 @@ def estimate(
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
     ('good', 0.64, 0.78)
+    >>> estimate(["cat", "dog", "dog", "cat"] * 50, ["cat", "dog", "cat", "cat"] * 50).channels[0].counts
+    ((100, 0), (50, 50))
     >>> estimate({"good": [[950, 50], [50, 950]]}, input_distribution=[0.9, 0.1])["good"].upper < 0.4
     True
     """
@@ -310,6 +311,8 @@ def estimate(
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
+    if received is not None:
+        counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
     P = _fixed_input(input_distribution, tables)
     used = {name: content.counts if P is None else content.counts[P > 0.0] for name, content in tables.items()}
@@ -317,13 +320,17 @@ def estimate(
     recorded = RecordedSet.of(used, P=at) if design == FIXED else None
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
-    channels = _channel_estimates(tables, used, at, recorded, delta / len(tables), part_done)
+    channels = tuple(
+        _channel_estimate(tables[name], table, at_counts, at, recorded, delta / len(tables), part_done)
+        for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True)
+    )
     checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
+    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
+    withheld = len(rough) < len(channels)
     gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
     part_done()
-    bar = max(c.lower for c in channels) if recorded is None else -math.inf
     order = proved_order(proved, recorded, delta) if rank else None
     if rank:
         part_done()
@@ -331,8 +338,8 @@ def estimate(
         delta=delta,
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
-        verdict=judge(proved, gaps, epsilon, senses, bar),
-        asymptotic_verdict=_asymptotic_verdict(channels, epsilon, senses),
+        verdict=judge(proved, gaps, epsilon, senses, together=recorded is None),
+        asymptotic_verdict=None if withheld else judge(rough, differences_of(rough), epsilon, senses),
         channels=channels,
         differences=gaps,
         checks=checked,
@@ -341,6 +348,15 @@ def estimate(
         order=order,
         input_distribution=None if P is None else tuple(P.tolist()),
     )
+
+
+def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
+    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
+    if outputs is None and isinstance(counts, Mapping) and counts:
+        pairs = counts.items()
+        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
+            return counts
+    return labelled_counts(counts, outputs, **hints)
 
 
 def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:
@@ -358,112 +374,66 @@ def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str
     return P
 
 
-def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
-    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
-    leader = leading(standings)
-    ends = recorded_gaps(recorded, leader.name, delta)
-    return tuple(
-        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
-        for rival in standings
-        if rival is not leader
-    )
-
-
-def _asymptotic_verdict(channels: Sequence[ChannelEstimate], epsilon: float, senses: int) -> Verdict | None:
-    rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
-    if len(rough) < len(channels):
-        return None
-    return judge(rough, differences_of(rough), epsilon, senses, max(standing.lower for standing in rough))
-
-
 def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
     """What is called as each of so many parts is done."""
-    done = 0
-
-    def part_done() -> None:
-        nonlocal done
-        done += 1
-        if progress:
-            progress(done, total)
-
-    return part_done
+    parts = count(1)
+    return lambda: progress(next(parts), total) if progress else None
 
 
-def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
-    """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
-    if outputs is None and isinstance(counts, Mapping) and counts:
-        pairs = counts.items()
-        if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
-            return counts
-    return labelled_counts(counts, outputs, **hints)
-
-
-def _channel_estimates(
-    tables: Mapping[str, LabelledCounts],
-    used: Mapping[str, Integers],
+def _channel_estimate(
+    content: LabelledCounts,
+    table: Integers,
+    at_counts: CapacityAtCounts,
     P: Floats | None,
     recorded: RecordedSet | None,
     alpha: float,
     part_done: Callable[[], None],
-) -> tuple[ChannelEstimate, ...]:
-    """One estimate per channel, whose interval is wrong with probability at most alpha."""
-    channels: list[ChannelEstimate] = []
-    for (name, table), found in zip(used.items(), capacities_at_counts([*used.values()], P), strict=True):
-        proved = _anytime_interval(table, alpha if recorded is None else SAFETY * alpha, P)
-        part_done()
-        if recorded is not None:
-            lower, upper = recorded.interval(name, (1.0 - SAFETY) * alpha)
-            proved = _ProvedInterval(max(lower, proved.lower), min(upper, proved.upper), lower > 0.0 or proved.positive)
-        part_done()
-        paper = deviation_interval(found.value, table, alpha, functional_for(None if P is None else P.tolist()))
-        channels.append(_channel_estimate(tables[name], found, proved, paper, alpha))
-        part_done()
-    return tuple(channels)
-
-
-class _ProvedInterval(NamedTuple):
-    """Between which ends a capacity lies, in nats, and whether it is above 0."""
-
-    lower: float
-    upper: float
-    positive: bool
-
-
-def _anytime_interval(table: Integers, alpha: float, P: Floats | None) -> _ProvedInterval:
-    """Where the capacity, or I(P; W), lies at all times; each end has half of α."""
-    threshold = region.joint_threshold(table, alpha / 2)
-    lower = region.lower_end(table, threshold, P)
-    upper = region.upper_end(table, region.row_thresholds(table, alpha / 2), P)
-    return _ProvedInterval(lower, upper, lower > 0.0 or region.excludes_zero(table, threshold))
-
-
-def _channel_estimate(
-    content: LabelledCounts, found: CapacityAtCounts, proved: _ProvedInterval, paper: Interval, alpha: float
 ) -> ChannelEstimate:
-    table = content.counts
-    n_inputs, n_outputs = table.shape
-    ceiling = math.log2(min(table.shape))
-    capacity = min(found.capacity, ceiling)
-    lower, upper = proved.lower / NATS_PER_BIT, proved.upper / NATS_PER_BIT
-    approximate = approximate_interval(found, alpha)
-    return ChannelEstimate(
+    """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
+    half = 0.5 * (alpha if recorded is None else SAFETY * alpha)  # of each anytime end
+    threshold = region.joint_threshold(table, half)
+    lower = region.lower_end(table, threshold, P)
+    upper = region.upper_end(table, region.row_thresholds(table, half), P)
+    positive = lower > 0.0 or region.excludes_zero(table, threshold)
+    part_done()
+    if recorded is not None:
+        low, high = recorded.interval(content.name, (1.0 - SAFETY) * alpha)
+        lower, upper, positive = max(low, lower), min(high, upper), low > 0.0 or positive
+    part_done()
+    n_inputs, n_outputs = content.counts.shape
+    ceiling = math.log2(min(n_inputs, n_outputs))
+    capacity = min(at_counts.capacity, ceiling)
+    withheld = why_withheld(at_counts)
+    rough = None if withheld else approximate_interval(at_counts, alpha)
+    known = ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
         n_outputs=n_outputs,
-        senses=int(table.sum()),
+        senses=int(content.counts.sum()),
         capacity=capacity,
         # the estimate is never outside: it is biased upwards, and an interval may be widened
-        lower=min(lower, capacity),
-        upper=max(min(upper, ceiling), capacity),
-        positive=proved.positive,
-        corrected=None if approximate.withheld else approximate.value,
-        asymptotic=None
-        if approximate.withheld
-        else Asymptotic(approximate.value, approximate.lower, approximate.upper if found.complete else ceiling),
-        withheld=approximate.withheld,
-        paper=paper,
+        lower=min(lower / NATS_PER_BIT, capacity),
+        upper=max(min(upper / NATS_PER_BIT, ceiling), capacity),
+        positive=positive,
+        corrected=rough.capacity if rough else None,
+        asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
+        withheld=withheld,
+        paper=proposition_1(table, alpha, functional_for(None if P is None else P.tolist()), at_counts.value),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,
-        counts=tuple(map(tuple, table.tolist())),
+        counts=tuple(map(tuple, content.counts.tolist())),
+    )
+    part_done()
+    return known
+
+
+def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
+    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
+    leader = leading(standings)
+    ends = recorded.leads(leader.name, delta)
+    return tuple(
+        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
+        for rival in standings
+        if rival is not leader
     )

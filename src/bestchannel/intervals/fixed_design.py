@@ -1,8 +1,7 @@
 """What counts prove whose numbers of senses were not chosen by looking at outputs: everything here in **nats**.
 
 All of it comes from the two e-values of each split of a channel's counts (`evidence.recorded_channel`): intervals, the
-differences from a leader, and an order of all channels at once. docs/theory/recorded-counts.md has the statements and
-proofs.
+differences from a leader, and an order of all channels. docs/theory/recorded-counts.md has the statements and proofs.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ class EValues:
     @classmethod
     def of(cls, pairs: Sequence[tuple[float, float]]) -> EValues:
         """From the nats and the weight of each split."""
-        nats, weights = np.array(pairs).T
-        return cls(nats, weights)
+        return cls(*np.array(pairs).T)
 
     def log_mean(self, value: float = 0.0) -> float:
         """The logarithm of the mean at c = value."""
@@ -120,16 +118,24 @@ class RecordedSet:
             upper = min(-as_rival.lower_end(nats), upper)
         return max(lower, 0.0), upper
 
+    def leads(self, leader: str, delta: float) -> dict[str, float]:
+        """The lower end of the leader's capacity less that of every other channel."""
+        ends: dict[str, float] = {}
+        for group in self.equals.values():
+            rivals = [name for name in group if name != leader]
+            if rivals and rivals[0] not in ends:
+                ends |= dict.fromkeys(rivals, self.lead(leader, rivals[0], delta))
+        return ends
+
     def lead(self, b: str, a: str, delta: float) -> float:
         """The lower end of C_b - C_a, so that the best channel a is ruled out, by any b, with at most δ.
 
         The e-values of all b against a, weighted by how likely each b is the best by the pilots, have a mean of at most
         1. Of channels with equal counts the one with the least evidence speaks for all.
         """
-        nats, pairs = -math.log(delta), product(self.equals[b], self.equals[a])
-        return min(
-            self._claim(*pair, self._shares(*pair), nats).lower_end(nats) for pair in pairs if pair[0] != pair[1]
-        )
+        nats = -math.log(delta)
+        pairs = [(one, other) for one, other in product(self.equals[b], self.equals[a]) if one != other]
+        return min(self._claim(*pair, self._shares(*pair), nats).lower_end(nats) for pair in pairs)
 
     def order(self, delta: float) -> tuple[tuple[str, str], ...]:
         """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
@@ -160,8 +166,7 @@ class RecordedSet:
     def _shares(self, leader: str, rival: str) -> Floats:
         """The logarithm of the leader's share, by the pilots of each split, of all that may rule out the rival."""
         others = np.sort([prior for name, prior in self._prior.items() if name != rival], axis=0)  # a sum in any order
-        shares: Floats = np.log(self._prior[leader]) - np.log(others.sum(axis=0))
-        return shares
+        return np.log(self._prior[leader]) - np.log(others.sum(axis=0))
 
     @cached_property
     def _prior(self) -> dict[str, Floats]:
@@ -212,10 +217,7 @@ Pairs = Set[tuple[str, str]]
 
 def closed(pairs: Pairs) -> set[tuple[str, str]]:
     """All pairs that follow: b before a and a before c is b before c."""
-    below: dict[str, set[str]] = {}
-    for b, a in pairs:
-        below.setdefault(b, set()).add(a)
-    follow = set(pairs)
+    below, follow = _below(pairs), set(pairs)
     for b in below:
         reached: set[str] = set()
         ahead: Sequence[str] = list(below[b])
@@ -235,26 +237,16 @@ def most_false(settled: Pairs, k: int) -> int:
     >>> most_false({("b", "a")}, k=5)
     16
     """
-    h = _longest_chain(settled)
+    below = _below(settled)
+    length: dict[str, int] = {}  # of the longest chain that begins with a channel
+    for b in sorted(below, key=lambda b: len(below[b])):  # below what is below b there are fewer
+        length[b] = 1 + max(length.get(a, 1) for a in below[b])
+    h = max(length.values(), default=1)
     return k * (k - 1) - max(len(settled), (h - 1) * (k - h) + h * (h - 1) // 2)
 
 
-def _longest_chain(settled: Pairs) -> int:
-    """How many channels the longest chain of a closed set of pairs has, at least 1."""
+def _below(pairs: Pairs) -> dict[str, set[str]]:
     below: dict[str, set[str]] = {}
-    for b, a in settled:
+    for b, a in pairs:
         below.setdefault(b, set()).add(a)
-    length: dict[str, int] = {}
-    for b in sorted(below, key=lambda b: len(below[b])):  # below what is below b there are fewer
-        length[b] = 1 + max(length.get(a, 1) for a in below[b])
-    return max(length.values(), default=1)
-
-
-def recorded_gaps(recorded: RecordedSet, leader: str, delta: float) -> dict[str, float]:
-    """The lower end of the leader's capacity less each rival's; the best is ruled out with probability at most δ."""
-    ends: dict[str, float] = {}
-    for rivals in recorded.equals.values():
-        others = [name for name in rivals if name != leader]
-        if others and others[0] not in ends:
-            ends |= dict.fromkeys(others, recorded.lead(leader, others[0], delta))
-    return ends
+    return below

@@ -8,16 +8,13 @@ from dataclasses import dataclass
 
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.evidence.drift_and_memory import drift_and_memory
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 ALPHA = 0.01
 """The largest probability of any warning, should all channels be as supposed."""
 
-MOST_SENSES = 2**20
-"""Senses that are looked at in all; of a channel with more than its share, runs of them, spread evenly."""
-
-FEWEST_SENSES = 2**14
-"""Of one channel, however many there are."""
+MOST_SENSES, FEWEST_SENSES = 2**20, 2**14
+"""Senses that are looked at in all, and of one channel at least; of one with more, runs of them, spread evenly."""
 
 SUPPOSED = (
     "what is proved supposes one memoryless channel from the first sense to the last, and inputs that no output chose;"
@@ -38,6 +35,24 @@ class OrderCheck:
     log10_periodic: float
     period: float | None
 
+    def warning(self, threshold: float) -> str:
+        """What is said of the channel; nothing where no e-value is large."""
+        kinds = (
+            (self.log10_drift, "drifts", "earlier and later senses of an input differ"),
+            (self.log10_memory, "remembers", "outputs depend on what was sent or received before"),
+            (
+                self.log10_periodic,
+                "changes periodically",
+                f"senses differ with a period of about {self.period or 0.0:.4g} of them",
+            ),
+        )
+        large = [kind for kind in kinds if kind[0] >= threshold]
+        if not large:
+            return ""
+        what, why = " or ".join(verb for _, verb, _ in large), " and ".join(reason for _, _, reason in large)
+        values = " and ".join(f"10^{value:.1f}" for value, _, _ in large)
+        return f'channel "{self.name}" {what}, as {why} (e-value {values}; 10^{threshold:.1f} makes a warning)'
+
 
 @dataclass(frozen=True)
 class OrderChecks:
@@ -56,43 +71,21 @@ class OrderChecks:
 
 
 def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = None) -> OrderChecks | None:
-    """The checks of the channels of which the order is known; None if it is of none.
-
-    `progress(done, total)` counts these channels.
-    """
+    """The checks of the channels of which the order is known, which `progress` counts; None if it is of none."""
     ordered = [content for content in tables if content.order is not None]
     if not ordered:
         return None
-    found: list[OrderCheck] = []
+    checks: list[OrderCheck] = []
     for content in ordered:
-        found.append(_checked(content, max(MOST_SENSES // len(ordered), FEWEST_SENSES)))
+        assert content.order is not None
+        most_senses = max(MOST_SENSES // len(ordered), FEWEST_SENSES)
+        n_inputs, n_outputs = content.counts.shape
+        nats = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
+        drift, memory, periodic = (value / math.log(10.0) for value in nats[:3])
+        checks.append(OrderCheck(content.name, drift, memory, periodic, nats.period))
         if progress:
-            progress(len(found), len(ordered))
-    threshold = math.log10(3 * len(found) / ALPHA)  # three e-values of each channel share alpha
-    sentences = [words for check in found if (words := _sentence(check, threshold))]
+            progress(len(checks), len(ordered))
+    threshold = math.log10(3 * len(checks) / ALPHA)  # three e-values of each channel share alpha
+    sentences = [words for check in checks if (words := check.warning(threshold))]
     by_time = any(content.by_time for content in ordered)
-    return OrderChecks(ALPHA, threshold, tuple(found), (*sentences, SUPPOSED) if sentences else (), by_time)
-
-
-def _checked(content: LabelledCounts, most_senses: int) -> OrderCheck:
-    assert content.order is not None
-    n_inputs, n_outputs = content.counts.shape
-    nats = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
-    drift, memory, periodic = (value / math.log(10.0) for value in nats[:3])
-    return OrderCheck(content.name, drift, memory, periodic, nats.period)
-
-
-def _sentence(check: OrderCheck, threshold: float) -> str:
-    """What is said of one channel; nothing where neither e-value is large."""
-    period = f"senses differ with a period of about {check.period or 0.0:.4g} of them"
-    kinds = {
-        ("drifts", "earlier and later senses of an input differ"): check.log10_drift,
-        ("remembers", "outputs depend on what was sent or received before"): check.log10_memory,
-        ("changes periodically", period): check.log10_periodic,
-    }
-    large = {kind: value for kind, value in kinds.items() if value >= threshold}
-    if not large:
-        return ""
-    what, why = (" or ".join(verbs for verbs, _ in large), " and ".join(reasons for _, reasons in large))
-    values = " and ".join(f"10^{value:.1f}" for value in large.values())
-    return f'channel "{check.name}" {what}, as {why} (e-value {values}; 10^{threshold:.1f} makes a warning)'
+    return OrderChecks(ALPHA, threshold, tuple(checks), (*sentences, SUPPOSED) if sentences else (), by_time)

@@ -1,19 +1,17 @@
 """The sample sizes and the confidence bound of [EBWGW24], in the paper's unit: **nats**.
 
-Every capacity, deviation and accuracy that enters or leaves this module is in nats;
-whoever shows one to a person converts it first. Numbers of senses are Python integers:
-the formulas are evaluated with enough decimal digits that a ceiling is the ceiling of
-the formula at the given doubles, also beyond 2^53 where a double would round.
+Whoever shows one to a person converts it first. Numbers of senses are Python integers: the formulas are evaluated with
+enough decimal digits that a ceiling is the ceiling of the formula at the given doubles, also beyond 2^53.
 
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
+[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete Memoryless Channel Identification".
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from typing import TypeVar
@@ -34,11 +32,9 @@ Number = TypeVar("Number", float, Floats, Decimal)
 class Rate:
     """How fast the estimated capacity of an n_inputs x n_outputs channel settles (nats).
 
-    The bound and all sample sizes of the paper are built on g(α) and t(α). With
-    `fixed_input` the estimated quantity is I(P; W) at one known input distribution P, and
-    g̃ takes the place of g everywhere [EBWGW24, Remark 1]; the source of g̃ treats
-    independent draws of both letters, so for senses whose inputs are planned it is stated,
-    not proved.
+    The bound and all sample sizes of the paper are built on g(α) and t(α). With `fixed_input` the estimated quantity is
+    I(P; W) at one known input distribution P, and g̃ takes the place of g everywhere [EBWGW24, Remark 1]; the source of
+    g̃ treats independent draws of both letters, so for senses whose inputs are planned it is stated, not proved.
 
     >>> Rate(2, 2).required_senses(0.1, 0.05)
     62814500
@@ -83,9 +79,8 @@ class Rate:
     def deviation(self, n: float | Floats, alpha: float | Floats) -> Floats:
         """The error of Ĉ that n senses keep with probability 1-α, in nats.
 
-        ε(n, α) = (5/4)√g(α) log(n t(α))/√n + g(α)/n [EBWGW24, Prop. 1]; proved for n >= 2|Y|
-        senses spread evenly over the inputs. `n` and `alpha` broadcast. This is the formula as
-        it stands, at any n > 0; `clipped_deviation` is the bound that holds for every n.
+        ε(n, α) = (5/4)√g(α) log(n t(α))/√n + g(α)/n [EBWGW24, Prop. 1], which is proved for n >= 2|Y| senses spread
+        evenly over the inputs, and here evaluated at any n > 0. `n` and `alpha` broadcast.
         """
         level = np.asarray(alpha, dtype=np.float64)
         return _deviation(np.asarray(n, dtype=np.float64), self.g(level), self.t(level))
@@ -93,9 +88,8 @@ class Rate:
     def clipped_deviation(self, n: float | Floats, alpha: float | Floats) -> Floats:
         """The error of Ĉ that any number n of senses keeps with probability 1-α, in nats.
 
-        min{ε(n, α), log min(|X|, |Y|)}, and for n < 2|Y| the latter alone: the proof of
-        [EBWGW24, Prop. 1] keeps output probabilities above η = 1/n, and its Lemma 1 allows
-        no more than η = 1/(2|Y|).
+        min{ε(n, α), log min(|X|, |Y|)}, and for n < 2|Y| the latter alone: the proof of [EBWGW24, Prop. 1] keeps
+        output probabilities above η = 1/n, and its Lemma 1 allows no more than η = 1/(2|Y|).
         """
         senses = np.asarray(n, dtype=np.float64)
         proved = np.maximum(senses, 2 * self.n_outputs)
@@ -105,17 +99,15 @@ class Rate:
     def required_senses(self, epsilon: float, alpha: float) -> int:
         """Senses after which Ĉ errs by more than ε nats with probability at most α.
 
-        n = ⌈max{c₁ g/ε² log²(t̃ g/ε²), 2g/ε}⌉ [EBWGW24, Lemma 3]. `smallest_senses` makes
-        the same promise with about 30 times fewer.
+        n = ⌈max{c₁ g/ε² log²(t̃ g/ε²), 2g/ε}⌉ [EBWGW24, Lemma 3]. `smallest_senses` makes the same promise with about
+        30 times fewer.
         """
-        accuracy, level = _accuracy(epsilon), _level(alpha)
-        with _digits_for(accuracy):
+        with _exactly(epsilon, alpha) as (accuracy, level):
             return math.ceil(max(self._lemma_3(accuracy, level, 2), 2 * self.g(level) / accuracy))
 
     def smallest_senses(self, epsilon: float, alpha: float) -> int:
         """The smallest n >= 2|Y| with ε(m, α) <= ε (nats) for m = n and every m > n [EBWGW24, Prop. 1]."""
-        accuracy, level = _accuracy(epsilon), _level(alpha)
-        with _digits_for(accuracy):
+        with _exactly(epsilon, alpha) as (accuracy, level):
             g, t = self.g(level), self.t(level)
             low = high = 2 * self.n_outputs
             # ε(n, α) falls for all n > 0: in s = n^(-1/2) its slope is least at s = 5/(4√g), where it has the
@@ -130,12 +122,10 @@ class Rate:
     def round_senses(self, epsilon: float, alpha: float, *, log_power: int = 2) -> int:
         """Senses of each channel when two estimates share the accuracy ε, half each (nats).
 
-        N(ε, α, p) = ⌈4c₁ g/ε² logᵖ(4 t̃ g/ε²)⌉, p = `log_power` [EBWGW24, Sec. IV]. Every algorithm
-        of the paper takes its n_r from this formula; p is 2 in the text, 1 in parts of the
-        published figures.
+        N(ε, α, p) = ⌈4c₁ g/ε² logᵖ(4 t̃ g/ε²)⌉, p = `log_power` [EBWGW24, Sec. IV]. Every algorithm of the paper takes
+        its n_r from this formula; p is 2 in the text, 1 in parts of the published figures.
         """
-        accuracy, level = _accuracy(epsilon), _level(alpha)
-        with _digits_for(accuracy):
+        with _exactly(epsilon, alpha) as (accuracy, level):
             return math.ceil(self._lemma_3(accuracy / 2, level, log_power))
 
     def _lemma_3(self, epsilon: Decimal, alpha: Decimal, log_power: int) -> Decimal:
@@ -147,9 +137,8 @@ class Rate:
 def tv_radius(n: float | Floats, alpha: float | Floats, n_outputs: int) -> Floats:
     """How far n draws leave the empirical distribution from the true one, with probability 1-α.
 
-    Σ_y |P̂(y) - P(y)| ≤ √((|Y|-1)/n) + √(2 log(1/α)/n). The first term bounds the mean, the
-    second is McDiarmid's: one of n draws moves the sum by 2/n, twice what the empirical
-    total variation lemma of [EBWGW24, App. B] allows for.
+    Σ_y |P̂(y) - P(y)| ≤ √((|Y|-1)/n) + √(2 log(1/α)/n). The first term bounds the mean, the second is McDiarmid's: one
+    of n draws moves the sum by 2/n, twice what the empirical total variation lemma of [EBWGW24, App. B] allows for.
     """
     draws = np.asarray(n, dtype=np.float64)
     return np.sqrt((n_outputs - 1) / draws) + np.sqrt(2 * np.log(1 / np.asarray(alpha, dtype=np.float64)) / draws)
@@ -173,12 +162,11 @@ def best_chan_id_senses(round_number: int, delta: float, rate: Rate) -> int:
 def naive_senses(epsilon: float, delta: float, n_channels: int, rate: Rate) -> int:
     """Senses of each of k channels in NaiveChanSel (ε in nats).
 
-    n = max{N(α), ⌈2g(α)/ε⌉} with N(α) = N(ε, α, 2) and α = δ/(2k) [EBWGW24, Sec. V].
-    An error of ε/2 requires 4g/ε for the second argument; the first exceeds both.
+    n = max{N(α), ⌈2g(α)/ε⌉} with N(α) = N(ε, α, 2) and α = δ/(2k) [EBWGW24, Sec. V]. An error of ε/2 requires 4g/ε for
+    the second argument; the first exceeds both.
     """
     alpha = delta / (2 * n_channels)
-    accuracy, level = _accuracy(epsilon), _level(alpha)
-    with _digits_for(accuracy):
+    with _exactly(epsilon, alpha) as (accuracy, level):
         linear = math.ceil(2 * rate.g(level) / accuracy)
     return max(rate.round_senses(epsilon, alpha), linear)
 
@@ -186,13 +174,11 @@ def naive_senses(epsilon: float, delta: float, n_channels: int, rate: Rate) -> i
 def median_senses(epsilon_r: float, delta_r: float, rate: Rate) -> int:
     """Senses of each candidate in a round of MedianChanEl (ε_r in nats).
 
-    n_r = max{N(ε_r, α, 2), ⌈2g(α)/ε_r²⌉} with α = δ_r/3 [EBWGW24, Sec. V].
-    The second argument is the printed one; an error of ε_r/2 requires 4g/ε_r, and the first
-    argument exceeds both.
+    n_r = max{N(ε_r, α, 2), ⌈2g(α)/ε_r²⌉} with α = δ_r/3 [EBWGW24, Sec. V]. The second argument is the printed one; an
+    error of ε_r/2 requires 4g/ε_r, and the first argument exceeds both.
     """
     alpha = delta_r / 3
-    accuracy, level = _accuracy(epsilon_r), _level(alpha)
-    with _digits_for(accuracy):
+    with _exactly(epsilon_r, alpha) as (accuracy, level):
         quadratic = math.ceil(2 * rate.g(level) / accuracy**2)
     return max(rate.round_senses(epsilon_r, alpha), quadratic)
 
@@ -202,35 +188,22 @@ def _deviation(n: Number, g: Number, t: Number) -> Number:
     return 5 * _sqrt(g) * _log(n * t) / (4 * _sqrt(n)) + g / n
 
 
-def _accuracy(epsilon: float) -> Decimal:
-    return Decimal(number_in(epsilon, "epsilon (nats)", low=0.0, high=sys.float_info.max))
-
-
-def _level(alpha: float) -> Decimal:
-    return Decimal(number_in(alpha, "the error probability", low=0.0, high=1.0))
-
-
-def _digits_for(epsilon: Decimal) -> AbstractContextManager[Context]:
-    """Decimal arithmetic with 60 digits more than 1/ε² has, so that a count of that size keeps its fraction."""
-    return localcontext(Context(prec=60 + 2 * max(0, -epsilon.adjusted())))
+@contextmanager
+def _exactly(epsilon: float, alpha: float) -> Iterator[tuple[Decimal, Decimal]]:
+    """Both as decimals, with 60 digits more than 1/ε² has, so that a count of that size keeps its fraction."""
+    accuracy = Decimal(number_in(epsilon, "epsilon (nats)", low=0.0, high=sys.float_info.max))
+    level = Decimal(number_in(alpha, "the error probability", low=0.0, high=1.0))
+    with localcontext(Context(prec=60 + 2 * max(0, -accuracy.adjusted()))):
+        yield accuracy, level
 
 
 def _log(value: Number) -> Number:
-    if isinstance(value, Decimal):
-        return value.ln()
-    logarithm: Number = np.log(value)
-    return logarithm
+    return value.ln() if isinstance(value, Decimal) else np.log(value)
 
 
 def _exp(value: Number) -> Number:
-    if isinstance(value, Decimal):
-        return value.exp()
-    power: Number = np.exp(value)
-    return power
+    return value.exp() if isinstance(value, Decimal) else np.exp(value)
 
 
 def _sqrt(value: Number) -> Number:
-    if isinstance(value, Decimal):
-        return value.sqrt()
-    root: Number = np.sqrt(value)
-    return root
+    return value.sqrt() if isinstance(value, Decimal) else np.sqrt(value)

@@ -1,7 +1,7 @@
 """From counts to an estimate of the value of a channel: the plug-in estimator of [EBWGW24, Sec. III].
 
-What is estimated is a functional of the channel: its capacity, or its mutual information at one
-fixed input distribution (Remark 1). A policy is given the functional and does not ask which.
+What is estimated is a functional of the channel: its capacity, or its mutual information at one fixed input
+distribution (Remark 1). A policy is given the functional and does not ask which.
 
 Ĉ is too large, the more so the more letters there are for the senses. `approximate_interval` finds out by how much, and
 how far Ĉ scatters, from simulated counts of channels like the one at hand: measured to be right, and **not proved**.
@@ -11,10 +11,9 @@ docs/theory/intervals.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,56 +37,63 @@ class Interval:
     upper: float
 
 
-class Functional(Protocol):
-    """The value of a channel, in bits, and how fast its plug-in estimate settles."""
+@dataclass(frozen=True)
+class ChannelCapacity:
+    """C(W) = max_P I(P; W), in bits, and how fast its plug-in estimate settles."""
 
     def rate(self, n_inputs: int, n_outputs: int) -> Rate:
         """The constants of [EBWGW24, Prop. 1] for this functional and alphabet."""
-
-    def values(self, stack: Floats) -> list[Interval]:
-        """Certified values at every channel of stack[c, x, y]."""
-
-    def best_inputs(self, stack: Floats) -> Floats:
-        """The input distribution [c, x] at which each channel reaches its value, nearly."""
-
-
-@dataclass(frozen=True)
-class ChannelCapacity:
-    """C(W) = max_P I(P; W)."""
-
-    def rate(self, n_inputs: int, n_outputs: int) -> Rate:
-        """See `Functional`."""
         return Rate(n_inputs, n_outputs)
 
     def values(self, stack: Floats) -> list[Interval]:
-        """See `Functional`."""
-        answer = capacities(stack, tol=PLUG_IN_TOLERANCE, workers=1)
-        return [Interval(low, high) for low, high in zip(answer.lower.tolist(), answer.upper.tolist(), strict=True)]
+        """Certified values at every channel of stack[c, x, y]."""
+        return _solved(stack)[0]
 
     def best_inputs(self, stack: Floats) -> Floats:
-        """See `Functional`."""
+        """The input distribution [c, x] at which each channel reaches its value, nearly."""
         return best_inputs(stack, 1e-6)
 
 
 @dataclass(frozen=True)
 class InformationAt:
-    """I(P; W) at a fixed input distribution P [EBWGW24, Remark 1]."""
+    """I(P; W) at a fixed input distribution P [EBWGW24, Remark 1], with the methods of `ChannelCapacity`."""
 
     P: tuple[float, ...]
 
     def rate(self, n_inputs: int, n_outputs: int) -> Rate:
-        """See `Functional`. Refuses an alphabet that P is no distribution of."""
+        """The constants g̃; an alphabet that P is no distribution of is refused."""
         distribution(self.P, n_inputs, "the fixed input distribution")
         return Rate(n_inputs, n_outputs, fixed_input=True)
 
     def values(self, stack: Floats) -> list[Interval]:
-        """See `Functional`."""
-        information = [mutual_information(self.P, W) for W in stack]
-        return [Interval(value, value) for value in information]
+        """I(P; W) of every channel."""
+        return [Interval(value, value) for value in (mutual_information(self.P, W) for W in stack)]
 
     def best_inputs(self, stack: Floats) -> Floats:
-        """See `Functional`."""
+        """P of every channel."""
         return np.tile(self.P, (len(stack), 1))
+
+
+Functional = ChannelCapacity | InformationAt
+
+
+def functional_for(input_distribution: Sequence[float] | None) -> Functional:
+    """Capacity, or mutual information at the given input distribution."""
+    if input_distribution is None:
+        return ChannelCapacity()
+    try:
+        is_list = np.ndim(input_distribution) == 1
+    except ValueError:  # lists of different lengths in it
+        is_list = False
+    if not is_list:
+        raise InputError(f"the fixed input distribution must be a list of probabilities; it is {input_distribution!r}")
+    return InformationAt(tuple(input_distribution))
+
+
+def _solved(stack: Floats) -> tuple[list[Interval], Floats]:
+    """The certified capacity, in bits, of every channel of stack[c, x, y], and the input [c, x] that reaches it."""
+    answer = capacities(stack, tol=PLUG_IN_TOLERANCE, workers=1)
+    return [Interval(*ends) for ends in zip(answer.lower.tolist(), answer.upper.tolist(), strict=True)], answer.input
 
 
 def empirical(counts: Integers | Floats) -> Floats:
@@ -99,8 +105,7 @@ def empirical(counts: Integers | Floats) -> Floats:
 def plug_in(counts: Mapping[int, Integers], functional: Functional) -> dict[int, Interval]:
     """The functional at the empirical channels: Ĉ = C(Ŵ), with its certified ends, in bits.
 
-    Channels of one size are evaluated together. A channel with a single input or output has
-    value 0 whatever was counted.
+    Channels of one size are evaluated together. A channel with a single input or output has value 0 in any case.
     """
     values = dict.fromkeys(counts, Interval(0.0, 0.0))
     for channels, stack in _stacks(counts):
@@ -118,24 +123,18 @@ def _stacks(counts: Mapping[int, Integers]) -> Iterator[tuple[list[int], Floats]
             yield channels, empirical(np.stack([counts[channel] for channel in channels]))
 
 
-def proposition_1(counts: Integers, alpha: float, functional: Functional) -> Interval:
-    """Where C(W) lies with probability 1 - alpha, in bits: Ĉ ± ε(n, α) [EBWGW24, Prop. 1]."""
-    if counts.sum(axis=1).min() == 0:
-        return Interval(0.0, math.log2(min(counts.shape)))
-    return deviation_interval(plug_in({0: counts}, functional)[0], counts, alpha, functional)
+def proposition_1(counts: Integers, alpha: float, functional: Functional, value: Interval | None = None) -> Interval:
+    """Where C(W) lies with probability 1 - alpha, in bits: Ĉ ± ε(n, α) [EBWGW24, Prop. 1]; `value` is Ĉ, if known.
 
-
-def deviation_interval(value: Interval, counts: Integers, alpha: float, functional: Functional) -> Interval:
-    """Ĉ ± ε(n, α) around a plug-in value that is known, between 0 and log min(n_inputs, n_outputs), in bits.
-
-    The proof requires as many senses of each input; n is |X| times the smallest number, as if the
-    others had not been sensed more often, which only widens the interval.
+    The proof requires as many senses of each input; n is |X| times the smallest number, as if the others had not been
+    sensed more often, which only widens the interval.
     """
     n_inputs, n_outputs = counts.shape
-    ceiling = float(np.log2(min(n_inputs, n_outputs)))
+    ceiling = float(np.log2(min(counts.shape)))
     fewest = int(counts.sum(axis=1).min())
     if ceiling == 0.0 or fewest == 0:
         return Interval(0.0, ceiling)
+    value = value or plug_in({0: counts}, functional)[0]
     margin = float(functional.rate(n_inputs, n_outputs).clipped_deviation(n_inputs * fewest, alpha)) / NATS_PER_BIT
     return Interval(max(value.lower - margin, 0.0), min(value.upper + margin, ceiling))
 
@@ -144,7 +143,7 @@ def deviation_interval(value: Interval, counts: Integers, alpha: float, function
 class CapacityAtCounts:
     """Ĉ = C(Ŵ) of one channel, from the inputs that were sensed: its certified ends in bits, and the input P there.
 
-    `n` are the counts [x, y] of these inputs; `complete` says that they are all. With `fixed_input` all is about
+    `n` are the counts [x, y] of these inputs, and `complete` says that they are all. With `fixed_input` all is about
     I(P; W), which is at least the mass of the sensed inputs times the information at P of these alone.
     """
 
@@ -168,11 +167,8 @@ def capacities_at_counts(tables: Sequence[Integers], fixed: Floats | None = None
     values = dict.fromkeys(sensed, Interval(0.0, 0.0))
     inputs = {i: np.full(len(n), 1.0 / len(n)) for i, n in sensed.items()}
     for channels, stack in _stacks(sensed):
-        answer = capacities(stack, tol=PLUG_IN_TOLERANCE, workers=1)
-        for i, lower, upper, P in zip(
-            channels, answer.lower.tolist(), answer.upper.tolist(), answer.input, strict=True
-        ):
-            values[i], inputs[i] = Interval(lower, upper), P / P.sum()
+        for i, value, P in zip(channels, *_solved(stack), strict=True):
+            values[i], inputs[i] = value, P / P.sum()
     return [
         CapacityAtCounts(n.astype(np.float64), values[i], inputs[i], len(n) == len(tables[i]))
         for i, n in sensed.items()
@@ -189,8 +185,6 @@ def _information_at_counts(table: Integers, P: Floats) -> CapacityAtCounts:
 SENSES_OF_AN_INPUT, LETTERS = 20, 16
 """From how many senses of each input on, and up to how many inputs and outputs, `approximate_interval` was measured."""
 
-AT_FIXED_INPUT = "not measured at a fixed input distribution"
-
 STRENGTHS = np.array([2.0, 1.85, 1.7, 1.5, 1.25, 1.0, 0.67, 0.33, 0.0, -0.25, -0.5, -1.0, -2.5, -6.0, -16.0, -64.0])
 """Places on the path of `_channels_like`, from useless over the counts themselves (0) to as strong as can be."""
 
@@ -198,37 +192,40 @@ SIMULATIONS = 64
 
 
 @dataclass(frozen=True)
-class Approximation:
-    """The estimate less its bias and the ends of its interval, in bits; not proved, and trivial where withheld."""
+class Asymptotic:
+    """The estimate less its bias, and the ends of its approximate interval, in bits; not proved."""
 
-    value: float
+    capacity: float
     lower: float
     upper: float
-    withheld: str | None = None
 
 
-def approximate_interval(found: CapacityAtCounts, alpha: float) -> Approximation:
+def approximate_interval(at_counts: CapacityAtCounts, alpha: float) -> Asymptotic:
     """Which capacities would give a plug-in value like this one, but for a share alpha of the times.
 
     Along a path of channels from useless to strong, simulated counts say what Ĉ is expected to be, E, and how it
     scatters, S. The estimate is the capacity where E = Ĉ, the ends are those where E ± zS = Ĉ, z of Student. Where
     nothing ever came but what did come, the lower end is also below what a rate of log(2/α) unseen events would leave.
     """
-    ceiling = math.log2(min(found.n.shape)) if min(found.n.shape) > 1 else 0.0
-    if ceiling == 0.0 and found.complete:
-        return Approximation(0.0, 0.0, 0.0)
-    if reason := AT_FIXED_INPUT if found.fixed_input else _why_withheld(found.n):
-        return Approximation(found.capacity, 0.0, ceiling, reason)
-    if ceiling == 0.0:
-        return Approximation(0.0, 0.0, 0.0)
-    matched = _Matched.to(found.n, found.P, found.capacity)
-    z = _student(alpha)
-    value = min(max(matched.capacity_at(0.0), 0.0), ceiling)
-    lower = min(matched.capacity_at(z), _capacity_with_unseen(found, alpha), value)
-    return Approximation(value, max(lower, 0.0), min(max(matched.capacity_at(-z), value), ceiling))
+    if min(at_counts.n.shape) < 2:
+        return Asymptotic(0.0, 0.0, 0.0)
+    ceiling = math.log2(min(at_counts.n.shape))
+    capacity_at = _matched(at_counts)
+    z = -NormalDist().inv_cdf(max(alpha / 2.0, 1e-300))
+    # Student's quantile for a mean and a deviation from so many simulations, to first order beyond the normal
+    z = (z + z * (z * z + 1.0) / (4.0 * (SIMULATIONS - 1))) * math.sqrt(1.0 + 1.0 / SIMULATIONS)
+    value = min(max(capacity_at(0.0), 0.0), ceiling)
+    lower = min(capacity_at(z), _capacity_with_unseen(at_counts, alpha), value)
+    return Asymptotic(value, max(lower, 0.0), min(max(capacity_at(-z), value), ceiling))
 
 
-def _why_withheld(n: Floats) -> str | None:
+def why_withheld(at_counts: CapacityAtCounts) -> str | None:
+    """Why there is no approximate interval, where it was never measured how often such a one is right."""
+    n = at_counts.n
+    if min(n.shape) < 2 and at_counts.complete:
+        return None
+    if at_counts.fixed_input:
+        return "not measured at a fixed input distribution"
     if max(n.shape) > LETTERS:
         return f"not measured for more than {LETTERS} inputs or outputs"
     if n.shape[0] > n.shape[1]:
@@ -238,45 +235,33 @@ def _why_withheld(n: Floats) -> str | None:
     return None
 
 
-def _student(alpha: float) -> float:
-    """The two-sided quantile for a mean and a deviation from so many simulations, to first order beyond the normal."""
-    z = -NormalDist().inv_cdf(max(alpha / 2.0, 1e-300))
-    return (z + z * (z * z + 1.0) / (4.0 * (SIMULATIONS - 1))) * math.sqrt(1.0 + 1.0 / SIMULATIONS)
+def _matched(at_counts: CapacityAtCounts) -> Callable[[float], float]:
+    """The capacity, in bits, at which mean + z deviation of Ĉ is what was observed; 0 or infinite beyond the path.
 
+    Simulated with the senses of each input; the draws are fixed, so that equal counts are answered alike.
+    """
+    N, observed = at_counts.n.sum(axis=1).astype(np.int64), at_counts.capacity
+    V = _channels_like(at_counts.n, at_counts.P)
+    at = capacities(V, tol=1e-6, workers=1)
+    draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
+    values = capacities(draws, tol=1e-5, workers=1).value
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
+    # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
+    linear = np.einsum("sx,isxy,sxy->is", at.input, draws - V, density)
+    bias = (values - linear).mean(axis=0) - at.value
+    mean, deviation = at.value + bias, values.std(axis=0, ddof=1)
 
-@dataclass(frozen=True, eq=False)
-class _Matched:
-    """The plug-in value that was observed, and at every place of the path its mean, deviation and bias, in bits."""
-
-    observed: float
-    mean: Floats
-    deviation: Floats
-    bias: Floats
-
-    @staticmethod
-    def to(n: Floats, P: Floats, observed: float) -> _Matched:
-        """Simulated with the senses of each input; the draws are fixed, so that equal counts are answered alike."""
-        N = n.sum(axis=1).astype(np.int64)
-        V = _channels_like(n, P)
-        at = capacities(V, tol=1e-6, workers=1)
-        draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
-        values = capacities(draws, tol=1e-5, workers=1).value
-        with np.errstate(divide="ignore", invalid="ignore"):
-            density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
-        # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
-        linear = np.einsum("sx,isxy,sxy->is", at.input, draws - V, density)
-        bias = (values - linear).mean(axis=0) - at.value
-        return _Matched(observed, at.value + bias, values.std(axis=0, ddof=1), bias)
-
-    def capacity_at(self, z: float) -> float:
-        """The capacity at which mean + z deviation is what was observed; 0 or infinite beyond the path."""
-        heights = np.maximum.accumulate(self.mean + z * self.deviation)
-        if self.observed <= heights[0]:
+    def capacity_at(z: float) -> float:
+        heights = np.maximum.accumulate(mean + z * deviation)
+        if observed <= heights[0]:
             return 0.0
-        if self.observed > heights[-1]:
+        if observed > heights[-1]:
             return math.inf
-        deviation, bias = (float(np.interp(self.observed, heights, v)) for v in (self.deviation, self.bias))
-        return self.observed - z * deviation - bias
+        scatter, too_much = (float(np.interp(observed, heights, v)) for v in (deviation, bias))
+        return observed - z * scatter - too_much
+
+    return capacity_at
 
 
 def _channels_like(n: Floats, P: Floats) -> Floats:
@@ -295,8 +280,7 @@ def _channels_like(n: Floats, P: Floats) -> Floats:
     t = STRENGTHS[:, None, None]
     V = np.where(t > 1.0, (2.0 - t) * smoothed + (t - 1.0) * Q, (1.0 - t) * W + t * smoothed)
     V = np.where(t < 0.0, np.maximum(W - t * (W - Q), 0.0), V)
-    scaled: Floats = V / V.sum(axis=2, keepdims=True)
-    return scaled
+    return V / V.sum(axis=2, keepdims=True)
 
 
 def _unseen_outputs(n: Floats, Q: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -306,23 +290,10 @@ def _unseen_outputs(n: Floats, Q: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return weight / np.where(total > 0.0, total, 1.0), total > 0.0
 
 
-def _capacity_with_unseen(found: CapacityAtCounts, alpha: float) -> float:
+def _capacity_with_unseen(at_counts: CapacityAtCounts, alpha: float) -> float:
     """The capacity of Ŵ with as much of what was never seen as would stay unseen with probability alpha/2."""
-    W = empirical(found.n)
-    share, missing = _unseen_outputs(found.n, found.P @ W)
-    rate = math.log(2.0 / alpha) / found.n.sum()
+    W = empirical(at_counts.n)
+    share, missing = _unseen_outputs(at_counts.n, at_counts.P @ W)
+    rate = math.log(2.0 / alpha) / at_counts.n.sum()
     mixed = np.where(missing, (W + rate * share) / (1.0 + rate), W)
     return float(capacities(mixed[None], tol=1e-6, workers=1).value[0])
-
-
-def functional_for(input_distribution: Sequence[float] | None) -> Functional:
-    """Capacity, or mutual information at the given input distribution."""
-    if input_distribution is None:
-        return ChannelCapacity()
-    try:
-        is_list = np.ndim(input_distribution) == 1
-    except ValueError:  # lists of different lengths in it
-        is_list = False
-    if not is_list:
-        raise InputError(f"the fixed input distribution must be a list of probabilities; it is {input_distribution!r}")
-    return InformationAt(tuple(input_distribution))

@@ -1,9 +1,8 @@
 """Where the capacity can be while the rows stay in an anytime-valid region: everything here in **nats**.
 
-For counts n(x, y) of any adaptive sensing, the rows W leave the region
-sum_x N_x D(Ŵ_x || W_x) < log(1/α) + sum_x R_x at any time, ever, with probability at most α, where
-R_x is the redundancy of the KT mixture. `lower_end` and `upper_end` bound the capacity over such regions by
-inequalities that hold for every W, so no optimum has to be found for them to be valid.
+For counts n(x, y) of any adaptive sensing, the rows W leave the region sum_x N_x D(Ŵ_x || W_x) < log(1/α) + sum_x R_x
+at any time, ever, with probability at most α, where R_x is the redundancy of the KT mixture. Both ends here bound the
+capacity over such regions by inequalities that hold for every W, so no optimum has to be found.
 
 From above, C(W) <= max_x D(W_x || Q) for every Q, so what is left is one row: the largest D(w || Q) with
 D(ŵ || w) <= r. That is a convex function over a convex set, and its maximum is bounded by Lagrange duality: for every
@@ -11,15 +10,16 @@ D(ŵ || w) <= r. That is a convex function over a convex set, and its maximum is
 
     D(w || Q) <= μ r + λ + sum_y max_{low_y <= w <= high_y} (w log(w/Q_y) + μ ŵ_y log(w/ŵ_y) - λ w),
 
-where [low_y, high_y] are the values that the letter y can have. Good Q, μ and λ make the bound tight, and
-any make it valid. With P > 0 given, all of it holds of I(P; W) in place of C(W), and sum_x P_x D(W_x || Q) bounds it
-from above. docs/theory/intervals.md has the statements and proofs.
+where [low_y, high_y] are the values that the letter y can have. Good Q, μ and λ make the bound tight, and any make it
+valid. With P > 0 given, all of it holds of I(P; W) in place of C(W), and sum_x P_x D(W_x || Q) bounds it from above.
+docs/theory/intervals.md has the statements and proofs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,10 +28,9 @@ from bestchannel.capacity import capacities
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 
-SMOOTHING = (0.5, 0.1)
-"""Counts added to each cell of the rows on which the bets of the lower end are placed; the better is taken."""
-
-WEIGHTS_OF_A_GRID = 25
+SMOOTHING, WEIGHTS = (0.5, 0.1), 25
+"""Counts added to each cell of the rows on which the bets of the lower end are placed, and weights of bets; the best
+of all is taken."""
 
 CUTS, MOST_IDLE = 16, 3
 """How often the output distribution is changed, at most, and how often in a row for next to nothing."""
@@ -49,6 +48,9 @@ BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19
 ROUNDING = 1e-12
 """Relative room that is left for rounding errors."""
 
+LOG_GAMMA = np.array([math.inf, *(math.lgamma(k / 2) for k in range(1, 80))])
+"""log Γ(k/2) for small k."""
+
 
 def redundancy(counts: Integers) -> Floats:
     """R_x = sum_y n log(n/N) - log KT(n) of every row, from above; shape (n_inputs,).
@@ -56,13 +58,24 @@ def redundancy(counts: Integers) -> Floats:
     KT(n) = Γ(m/2) / Γ(N + m/2) · prod_y Γ(n_y + ½) / Γ(½), the probability of the senses under the mixture of
     all rows over m outputs with Dirichlet(½, ..., ½) weights [KT81]. About (m-1)/2 · log N.
     """
-    from scipy.special import gammaln  # deferred: slow to import, and only estimates need it
-
     n = counts.astype(np.float64)
     N, m = n.sum(axis=1), counts.shape[1]
     best = (n * np.log(np.maximum(n, 1.0))).sum(axis=1) - N * np.log(np.maximum(N, 1.0))
-    log_kt = (gammaln(n + 0.5) - gammaln(0.5)).sum(axis=1) + gammaln(m / 2) - gammaln(N + m / 2)
+    log_kt = (_log_gamma(2 * n + 1) - LOG_GAMMA[1]).sum(axis=1) + _log_gamma(np.array(m)) - _log_gamma(2 * N + m)
     return np.maximum(best - log_kt, 0.0) + ROUNDING / 100 * N * np.log(N + m)
+
+
+def _log_gamma(k: Floats) -> Floats:
+    """log Γ(k/2) of whole numbers k ≥ 1, to a few units of its last digit: from a table, or by Stirling's series.
+
+    log Γ(x) = (x - ½) log x - x + ½ log 2π + 1/12x - 1/360x³ + 1/1260x⁵ - 1/1680x⁷ + …, whose rest is less than its
+    next term, 1/1188x⁹ [DLMF, 5.11.1]. scipy.special has it as well, and takes a quarter of a second to import.
+    """
+    x = np.maximum(k, len(LOG_GAMMA)) / 2.0
+    y = 1.0 / x**2
+    series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x
+    large = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2.0 * math.pi) + series
+    return np.where(k < len(LOG_GAMMA), LOG_GAMMA[np.minimum(k, len(LOG_GAMMA) - 1).astype(np.int64)], large)
 
 
 def joint_threshold(counts: Integers, alpha: float) -> float:
@@ -91,32 +104,29 @@ def excludes_zero(counts: Integers, threshold: float) -> bool:
 def lower_end(counts: Integers, threshold: float, P: Floats | None = None) -> float:
     """A lower bound of C(W), or of I(P; W), for all W with sum_x N_x D(Ŵ_x || W_x) < threshold.
 
-    C(W) >= (sum n(x, y) pays(x, y) - price - threshold) / s for the bets of every weight s > 0, placed
-    on any rows at any input distribution; the largest that is found. Inputs without a count are left
-    out, which only lowers the capacity; I(P; W) is at least their mass times the information at P of these alone.
+    C(W) >= (sum n(x, y) pays(x, y) - price - threshold) / s for the bets of every weight s > 0, placed on any rows at
+    any input distribution; the largest of those tried. Inputs without a count are left out, which only lowers the
+    capacity; I(P; W) is at least the mass of the others times the information at P of these alone.
     """
     sensed = counts.sum(axis=1) > 0
     n = counts[sensed].astype(np.float64)
     if min(n.shape) < 2:
         return 0.0
-    if P is None:
-        return max(0.0, *(_best_bet(n, threshold, smoothing, None) for smoothing in SMOOTHING))
-    mass = float(P[sensed].sum())
-    return mass * max(0.0, *(_best_bet(n, threshold, smoothing, P[sensed] / mass) for smoothing in SMOOTHING))
+    mass = 1.0 if P is None else float(P[sensed].sum())
+    fixed = None if P is None else P[sensed] / mass
+    return mass * max(0.0, *(_best_bet(n, threshold, smoothing, fixed) for smoothing in SMOOTHING))
 
 
 def _best_bet(n: Floats, threshold: float, smoothing: float, fixed: Floats | None) -> float:
     """The best bound that bets on rows smoothed by so much give, over weights and two input distributions or one."""
-    N = n.sum(axis=1)
     W = (n + smoothing) / (n + smoothing).sum(axis=1, keepdims=True)
     P = _best_input(W) if fixed is None else fixed
     # near Ĉ the bound is Ĉ - s v/2 - threshold/s with v the variance of Ĉ, best at this weight
-    center = math.sqrt(2.0 * threshold / max(float(P**2 @ (_spreads(W, P) / N)), 1e-300))
-    best, weight, hardest = _best_weight(n, W, P, threshold, np.geomspace(center / 30, center * 30, WEIGHTS_OF_A_GRID))
+    center = math.sqrt(2.0 * threshold / max(float(P**2 @ (_variances(W, P @ W) / n.sum(axis=1))), 1e-300))
+    best, weight, hardest = _best_weight(n, W, P, threshold, np.geomspace(center / 30, center * 30, WEIGHTS))
     # the rows that the bets are hardest to tell from W have an optimal input of their own
     P = _best_input(hardest) if fixed is None else fixed
-    again, _, _ = _best_weight(n, W, P, threshold, np.geomspace(weight / 2, weight * 2, WEIGHTS_OF_A_GRID))
-    return max(best, again)
+    return max(best, _best_weight(n, W, P, threshold, np.geomspace(weight / 2, weight * 2, WEIGHTS))[0])
 
 
 def _best_input(W: Floats) -> Floats:
@@ -137,9 +147,9 @@ def _best_weight(n: Floats, W: Floats, P: Floats, threshold: float, weights: Flo
     return best
 
 
-def _spreads(W: Floats, P: Floats) -> Floats:
-    """V_x = Var_{W_x} log(W_x / PW); shape (n_inputs,)."""
-    g = np.log(W / (P @ W))
+def _variances(W: Floats, Q: Floats) -> Floats:
+    """V_x = Var_{W_x} log(W_x / Q); shape (n_inputs,)."""
+    g = np.log(W / Q)
     return (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
 
 
@@ -163,33 +173,25 @@ def upper_end(counts: Integers, thresholds: Floats, P: Floats | None = None) -> 
 def cell_intervals(W: Floats, radius: Floats) -> tuple[Floats, Floats]:
     """The ends [x, y] between which d(W(y|x), w) <= radius[x], d the binary divergence.
 
-    D(W_x || w) is at least that of "y or not y" (data processing), so all rows w within the radius
-    have their cells in these intervals. By bisection, the ends on the outer side.
+    D(W_x || w) is at least that of "y or not y" (data processing), so all rows w within the radius have their cells in
+    these intervals. By bisection, the ends on the outer side.
     """
-    ends = []
-    for outer in (np.zeros_like(W), np.ones_like(W)):
-        inner = W.copy()
-        for _ in range(60):
-            middle = 0.5 * (inner + outer)
-            inside = _binary_divergence(W, middle) <= radius[:, None]
-            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-        ends.append(outer)
-    return ends[0], ends[1]
-
-
-def _binary_divergence(p: Floats, q: Floats) -> Floats:
-    """d(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q))."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        yes = np.where(p > 0.0, p * np.log(p / q), 0.0)
-        no = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
-    return yes + no
+    inner, outer = np.stack([W, W]), np.stack([np.zeros_like(W), np.ones_like(W)])
+    for _ in range(60):
+        w = 0.5 * (inner + outer)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            yes = np.where(W > 0.0, W * np.log(W / w), 0.0)
+            no = np.where(W < 1.0, (1.0 - W) * np.log((1.0 - W) / (1.0 - w)), 0.0)
+        inside = yes + no <= radius[:, None]
+        inner, outer = np.where(inside, w, inner), np.where(inside, outer, w)
+    return outer[0], outer[1]
 
 
 def _of_two_outputs(low: Floats, high: Floats) -> float:
     """The largest capacity with W(1|x) in [low[x], high[x]]: C is convex, so at a corner of the box.
 
-    Of several inputs the two whose rows are furthest apart reach it, and it grows with their
-    distance: one at its low end, another at its high end.
+    Of several inputs the two whose rows are furthest apart reach it, and it grows with their distance: one at its low
+    end, another at its high end.
     """
     lowest, highest = np.argsort(low)[:2], np.argsort(-high)[:2]
     ends = [(low[i], high[j]) for i in lowest for j in highest if i != j]
@@ -197,8 +199,7 @@ def _of_two_outputs(low: Floats, high: Floats) -> float:
     return float(capacities(corners, tol=1e-9, workers=1).upper.max()) * NATS_PER_BIT
 
 
-@dataclass(frozen=True)
-class RowRegions:
+class RowRegions(NamedTuple):
     """Empirical rows, the intervals of their cells, and how far in divergence the true rows may be."""
 
     W: Floats
@@ -206,34 +207,27 @@ class RowRegions:
     high: Floats
     radius: Floats
 
-    def some(self, first: int, last: int) -> RowRegions:
-        """The rows from first to last - 1."""
-        return RowRegions(self.W[first:last], self.low[first:last], self.high[first:last], self.radius[first:last])
-
 
 def _of_rows(rows: RowRegions, P: Floats | None) -> float:
     """The smallest bound over the Q that are tried.
 
-    The Q tried next is the best against the worst rows of all before it: the optimal output of the
-    channel that has those rows, or with P given their output. Where that brings nothing, it is half way from the best Q
-    so far.
+    The Q tried next is the best against the worst rows of all before it: the optimal output of the channel that has
+    those rows, or with P given their output. Where that brings nothing, it is half way from the best Q so far.
     """
     n_outputs = rows.W.shape[1]
-    found = rows.W + rows.radius[:, None] / n_outputs
-    found = found / found.sum(axis=1, keepdims=True)
+    near = rows.W + rows.radius[:, None] / n_outputs
+    near = near / near.sum(axis=1, keepdims=True)
     worst = np.empty((0, n_outputs))
     best, best_Q, idle = math.inf, np.full(n_outputs, 1.0 / n_outputs), 0
     for _ in range(CUTS):
         if P is None:
-            answer = capacities(np.concatenate([worst, found])[None], tol=1e-6, workers=1)
-            Q = answer.output[0]
-            if math.isfinite(best):
-                worst = np.concatenate([worst, found])[answer.input[0] > 1e-9]
-        else:
-            Q = P @ found
+            against = np.concatenate([worst, near])
+            answer = capacities(against[None], tol=1e-6, workers=1)
+            worst = against[answer.input[0] > 1e-9] if math.isfinite(best) else worst
+        Q = answer.output[0] if P is None else P @ near
         Q = Q + 1e-6 / n_outputs
         Q = Q / Q.sum() if idle == 0 else 0.5 * best_Q + 0.5 * Q / Q.sum()
-        bounds, found = worst_rows(rows, Q)
+        bounds, near = worst_rows(rows, Q)
         value = float(bounds.max() if P is None else P @ bounds)
         idle = idle + 1 if value > best * (1.0 - 1e-3) else 0
         if value < best:
@@ -246,93 +240,68 @@ def _of_rows(rows: RowRegions, P: Floats | None) -> float:
 def worst_rows(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
     """For every x a bound of the largest D(w || Q) within the radius, and a row near it."""
     step = max(1, LETTERS_AT_ONCE // (len(MULTIPLIERS) * len(Q)))
-    parts = [_worst_of_some(rows.some(x, x + step), Q) for x in range(0, len(rows.W), step)]
-    return np.concatenate([bounds for bounds, _ in parts]), np.concatenate([found for _, found in parts])
+    some = [RowRegions(*(part[x : x + step] for part in rows)) for x in range(0, len(rows.W), step)]
+    bounds, near = zip(*(_worst_of_some(part, Q) for part in some), strict=True)
+    return np.concatenate(bounds), np.concatenate(near)
 
 
 def _worst_of_some(rows: RowRegions, Q: Floats) -> tuple[Floats, Floats]:
-    x = np.arange(len(rows.W))
-    coarse = MULTIPLIERS[:, None] * _typical_multiplier(rows, Q)
+    x, W = np.arange(len(rows.W)), rows.W + 1e-3 * Q
+    V = _variances(W / W.sum(axis=1, keepdims=True), Q)
+    # √(V_x / 2r) is the best μ where D(w || Q) is linear in w with variance V_x
+    coarse = MULTIPLIERS[:, None] * np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
     first = _dual(rows, Q, coarse)[0]
     finer = FINER[:, None] * coarse[first.argmin(axis=0), x]
-    second, found = _dual(rows, Q, finer)
+    second, near = _dual(rows, Q, finer)
     best = second.argmin(axis=0)
-    row = np.maximum(found[best, x], 1e-12)
+    row = np.maximum(near[best, x], 1e-12)
     return np.minimum(first.min(axis=0), second[best, x]), row / row.sum(axis=1, keepdims=True)
-
-
-def _typical_multiplier(rows: RowRegions, Q: Floats) -> Floats:
-    """√(V_x / 2r), the best μ where D(w || Q) is linear in w with variance V_x; shape (n_inputs,)."""
-    W = rows.W + 1e-3 * Q
-    W = W / W.sum(axis=1, keepdims=True)
-    g = np.log(W / Q)
-    V = (W * g * g).sum(axis=1) - (W * g).sum(axis=1) ** 2
-    return np.sqrt(np.maximum(V, 1e-12) / (2.0 * rows.radius))
 
 
 def _dual(rows: RowRegions, Q: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """The bound for every mu[i, x] at nearly the best λ, and the letters [i, x, y] that reach the maxima.
 
-    The sum of these letters falls with λ, and the bound is smallest where it passes 1: between the λ
-    at which no letter is below ŵ, and that at which none is above.
+    The sum of these letters falls with λ, and the bound is smallest where it passes 1: between the λ at which no letter
+    is below ŵ, and that at which none is above.
     """
-    letters = Letters.of(rows, Q, mu[..., None])
+    best_letters = _letters(rows, Q, mu[..., None])
     lowest = np.log(np.where(rows.W > 0.0, np.maximum(rows.low, 1e-300), 1.0) / Q).min(axis=1)
     below, above = 1.0 + mu + lowest, 1.0 + mu + np.log(rows.high / Q).max(axis=1)
     for _ in range(HALVINGS):
         level = 0.5 * (below + above)
-        _, w = letters.best(level[..., None], steps=2)
+        _, w = best_letters(level[..., None], 2)
         too_much = w.sum(axis=2) > 1.0
         below, above = np.where(too_much, level, below), np.where(too_much, above, level)
-    gains, w = letters.best(above[..., None], steps=4)
+    gains, w = best_letters(above[..., None], 4)
     return mu * rows.radius + above + gains.sum(axis=2) + ROUNDING * (1.0 + mu + np.abs(above)), w
 
 
-@dataclass(frozen=True)
-class Letters:
-    """f(w) = w log(w/Q) + μ ŵ log(w/ŵ) - λ w of every cell between its ends, for several μ at once."""
+def _letters(rows: RowRegions, Q: Floats, mu: Floats) -> Callable[[Floats, int], tuple[Floats, Floats]]:
+    """The largest f(w) = w log(w/Q) + μ ŵ log(w/ŵ) - λ w of every cell [i, x, y] between its ends, and where it is.
 
-    low: Floats  # [x, y] one end, and f there but for λ
-    high: Floats
-    at_low: Floats  # [i, x, y]
-    at_high: Floats
-    weight: Floats  # [i, x, y] μ ŵ
-    log_Q: Floats  # [y]
-    log_W: Floats  # [x, y] log ŵ, 0 where nothing was counted
-    turn: Floats  # [i, x, y] log(μ ŵ / Q)
+    For several mu[i, x, 1] at once, as a function of λ[i, x, 1] and a number of Newton's steps. f is concave up to
+    w = μŵ and convex from there on, so the maximum is at an end or where f' = 0 in the concave part: w = μŵ/u with
+    u > 1 and u - log u = λ - 1 - log(μŵ/Q).
+    """
+    weight, log_Q = mu * rows.W, np.log(Q)
+    log_W = np.where(rows.W > 0.0, np.log(np.maximum(rows.W, 1e-300)), 0.0)
+    turn = np.log(np.maximum(weight, 1e-300)) - log_Q
+    log_low, log_high = np.log(np.maximum(rows.low, 1e-300)), np.log(np.maximum(rows.high, 1e-300))
+    at_low = rows.low * (log_low - log_Q) + weight * (log_low - log_W)
+    at_high = rows.high * (log_high - log_Q) + weight * (log_high - log_W)
 
-    @classmethod
-    def of(cls, rows: RowRegions, Q: Floats, mu: Floats) -> Letters:
-        """The letters of the rows at mu[i, x, 1]."""
-        weight = mu * rows.W
-        log_Q, log_W = np.log(Q), np.where(rows.W > 0.0, np.log(np.maximum(rows.W, 1e-300)), 0.0)
-        log_low, log_high = np.log(np.maximum(rows.low, 1e-300)), np.log(np.maximum(rows.high, 1e-300))
-        return cls(
-            low=rows.low,
-            high=rows.high,
-            at_low=rows.low * (log_low - log_Q) + weight * (log_low - log_W),
-            at_high=rows.high * (log_high - log_Q) + weight * (log_high - log_W),
-            weight=weight,
-            log_Q=log_Q,
-            log_W=log_W,
-            turn=np.log(np.maximum(weight, 1e-300)) - log_Q,
-        )
-
-    def best(self, level: Floats, *, steps: int) -> tuple[Floats, Floats]:
-        """The largest f at λ = level[i, x, 1], and where it is.
-
-        f is concave up to w = μŵ and convex from there on, so the maximum is at an end or where
-        f' = 0 in the concave part: w = μŵ/u with u > 1 and u - log u = λ - 1 - log(μŵ/Q).
-        """
-        u = _root(np.maximum(level - 2.0 - self.turn, 0.0), steps)
-        inner = np.maximum(np.clip(self.weight / u, self.low, self.high), 1e-300)
+    def best_letters(level: Floats, steps: int) -> tuple[Floats, Floats]:
+        u = _root(np.maximum(level - 2.0 - turn, 0.0), steps)
+        inner = np.maximum(np.clip(weight / u, rows.low, rows.high), 1e-300)
         log_inner = np.log(inner)
-        best, where = self.at_low - level * self.low, np.broadcast_to(self.low, u.shape)
-        at_inner = inner * (log_inner - self.log_Q - level) + self.weight * (log_inner - self.log_W)
-        for w, value in ((inner, at_inner), (self.high, self.at_high - level * self.high)):
+        best, where = at_low - level * rows.low, np.broadcast_to(rows.low, u.shape)
+        at_inner = inner * (log_inner - log_Q - level) + weight * (log_inner - log_W)
+        for w, value in ((inner, at_inner), (rows.high, at_high - level * rows.high)):
             where = np.where(value > best, w, where)
             best = np.maximum(best, value)
         return best, where
+
+    return best_letters
 
 
 def _root(t: Floats, steps: int) -> Floats:

@@ -1,14 +1,18 @@
 """The verdict on channels of which something is known: which is the best, which may be, and how many senses more.
 
-A verdict is drawn from proved lower ends of differences, the leader's capacity less each rival's.
+A verdict is drawn from proved lower ends of differences, the leader's capacity less each rival's; a proved order says
+which channels are better than which, all at once.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
+from bestchannel.intervals.fixed_design import RecordedSet
 from bestchannel.promises import rounded_up, several, wrong_at_most
 
 MOST_NAMED = 6
@@ -104,42 +108,35 @@ def leading(standings: Sequence[Standing]) -> Standing:
 
 
 def judge(
-    standings: Sequence[Standing], gaps: Sequence[Difference], epsilon: float, senses: int, bar: float = -math.inf
+    standings: Sequence[Standing], gaps: Sequence[Difference], epsilon: float, senses: int, *, together: bool = True
 ) -> Verdict:
     """Decided when every difference from the leader is above -ε, so that the leader is within ε of the best.
 
-    A rival is ruled out when its difference is, or when its upper end is below `bar`, the largest lower end of all,
-    where the intervals hold together with the differences. The leader's upper end never is, so that it alone is left
-    exactly when it is decided.
+    A rival is ruled out when its difference is, or where the intervals hold `together` with the differences, when its
+    upper end is below the largest lower end of all. The leader's upper end never is, so that it alone is left exactly
+    when it is decided.
     """
     leader = leading(standings)
+    bar = max(standing.lower for standing in standings) if together else -math.inf
     still_open = {gap.rival: gap for gap in gaps if not gap.lower > -epsilon}
     rivals = [(s, still_open[s.name]) for s in standings if s.name in still_open and not s.upper < bar]
     left = [leader, *(standing for standing, _ in rivals)]
     ceilings = {standing.name: standing.ceiling for standing in standings}
+    more, fewest, most = (_more_senses(leader, rivals, epsilon, senses, doubts) for doubts in (0.0, 1.0, -1.0))
     return Verdict(
         decided=not still_open,
         best=None if still_open else leader.name,
         candidates=tuple(standing.name for standing in sorted(left, key=lambda s: -s.capacity)),
-        more_senses=_more_senses(leader, rivals, epsilon, senses, 0.0),
+        more_senses=more,
         leader=leader.name,
-        more_senses_range=_range(leader, rivals, epsilon, senses),
+        more_senses_range=None if more is None else (fewest or 0, most),
         within_bits=max([0.0, *(min(-gap.lower, ceilings[gap.rival]) for gap in gaps)]),
     )
 
 
-Rivals = Sequence[tuple[Standing, Difference]]
-
-
-def _range(leader: Standing, rivals: Rivals, epsilon: float, senses: int) -> tuple[int, int | None] | None:
-    """The senses if every gap is as large as it may well be, and if it is as small; None where no gap is seen."""
-    if _more_senses(leader, rivals, epsilon, senses, 0.0) is None:
-        return None
-    low = _more_senses(leader, rivals, epsilon, senses, 1.0)
-    return low or 0, _more_senses(leader, rivals, epsilon, senses, -1.0)
-
-
-def _more_senses(leader: Standing, rivals: Rivals, epsilon: float, senses: int, doubts: float) -> int | None:
+def _more_senses(
+    leader: Standing, rivals: Sequence[tuple[Standing, Difference]], epsilon: float, senses: int, doubts: float
+) -> int | None:
     """senses · ((width / (gap + ε))² - 1) for the hardest rival, as widths shrink like 1/√senses.
 
     The width is what the proved lower end of a difference is below its estimate. Each gap is first widened by so many
@@ -165,3 +162,46 @@ def one_digit(number: int) -> int:
     (50000000, 7, 0)
     """
     return round(number, 1 - len(str(number))) if number else 0
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Between which places a channel is among all, 1 being the best.
+
+    `first` - 1 channels are proved to be better, and as many to be worse as come after `last`.
+    """
+
+    name: str
+    first: int
+    last: int
+
+    @property
+    def words(self) -> str:
+        """The places in short.
+
+        >>> Rank("q3", 2, 4).words, Rank("q0", 1, 1).words
+        ('2-4', '1')
+        """
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True)
+class ProvedOrder:
+    """The pairs (better, worse) that are settled, with all that follow from them, and the places that they leave.
+
+    `pairs` is how many pairs there are; `ranks` go from the largest estimate to the smallest.
+    """
+
+    settled: tuple[tuple[str, str], ...]
+    pairs: int
+    ranks: tuple[Rank, ...]
+
+
+def proved_order(standings: Sequence[Standing], recorded: RecordedSet | None, delta: float) -> ProvedOrder:
+    """From intervals that hold at once, or with more power from the e-values of recorded counts."""
+    apart = ((b.name, a.name) for b, a in permutations(standings, 2) if b.lower > a.upper)
+    settled = tuple(apart) if recorded is None else recorded.order(delta)
+    k, better, worse = len(standings), Counter(a for _, a in settled), Counter(b for b, _ in settled)
+    from_the_best = sorted(standings, key=lambda standing: -standing.capacity)
+    ranks = tuple(Rank(s.name, 1 + better[s.name], k - worse[s.name]) for s in from_the_best)
+    return ProvedOrder(settled, k * (k - 1) // 2, ranks)

@@ -17,7 +17,7 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
 from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels, small_gap_time
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 
 @dataclass(frozen=True, eq=False)

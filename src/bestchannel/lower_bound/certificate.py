@@ -20,8 +20,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.lower_bound.alternatives import LEAST_ENTRY, Position, alternative_at, cut_of
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.native.lower_bound import PROVED, VIOLATED, Curve, Side, certify
-from bestchannel.process import usable_cores
-from bestchannel.progress import Progress
+from bestchannel.process import Progress, usable_cores
 
 CURVE_RANGE = (1e-6, 1e2)
 CURVE_POINTS = 190  # prices of capacity at which the leader is solved, relative to its weight: a factor of 1.1 apart

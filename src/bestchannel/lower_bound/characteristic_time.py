@@ -25,7 +25,7 @@ from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.lower_bound.alternatives import Alternative, Position, alternative_at, cut_of, first_positions, respond
 from bestchannel.lower_bound.certificate import FIRST_LOOK, LONG_LOOK, Attempts, Claim, Proof
 from bestchannel.lower_bound.known_channels import KnownChannels, priced_deviations, small_gap_time
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 
 MOST_ROUNDS, MOST_STEPS = 12, 80
 CLOSE = 1.5  # alternatives up to this much dearer than a rival's cheapest one become cuts as well

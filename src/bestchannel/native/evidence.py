@@ -34,12 +34,20 @@ _bounded = function(
     FLOAT,
     FLOAT,
     INTEGER,
-    POINTER,
+    *[POINTER] * 5,
     returns=FLOAT,
 )
 _row_room = function("rival_row_room", *[INTEGER] * 2, returns=INTEGER)
 _row = function("rival_row", *[INTEGER] * 2, *[POINTER] * 4, FLOAT, *[POINTER] * 2, FLOAT, POINTER, returns=FLOAT)
 _epochs = function("rival_epochs", *[INTEGER] * 4, *[POINTER] * 4)
+
+
+class Cover(NamedTuple):
+    """Boxes that hold all input distributions, each cut off from one before, and what shows their bounds."""
+
+    cuts: Floats  # [box, 3] after the first: of which box it is the upper part, at which input, from where on
+    log_R: Floats  # [box, y]
+    log_w: Floats  # [box, side, x, y] the rows at both ends of every input
 
 
 @functools.cache
@@ -205,20 +213,22 @@ def climbed(
 def bounded(
     counts: Floats, charged: Floats, history: Floats, weight: float, groups: int, P: Floats, logW: Floats,
     logR: Floats, largest: float, target: float, boxes: int,
-) -> float:  # fmt: skip
-    """An upper bound of what one rival loses, at most the target where that can be shown by so many boxes.
+) -> tuple[float, Cover]:  # fmt: skip
+    """An upper bound of what one rival loses, at most the target where that can be shown by so many boxes; and those.
 
     The bets are those of `climbed`; where nothing can be shown, P, logW and logR move to the worst box.
     """
     (n, m), requests = counts.shape, len(history)
     require_positive(n, m, groups, boxes)
-    room = np.empty(int(_bound_room(requests, groups, n, m, boxes)))
-    return float(
-        _bounded(
-            requests, groups, n, m, floats(counts, n, m), floats(charged, n), floats(history, requests, 2 * n + m),
-            weight, floats(P, n), floats(logW, n, m), floats(logR, m), largest, target, boxes, floats(room, len(room)),
-        )
+    room, used = np.empty(int(_bound_room(requests, groups, n, m, boxes))), np.empty(1, np.int64)
+    cuts, log_R, log_w = np.empty((boxes, 3)), np.empty((boxes, m)), np.empty((boxes, 2, n, m))
+    bound = _bounded(
+        requests, groups, n, m, floats(counts, n, m), floats(charged, n), floats(history, requests, 2 * n + m),
+        weight, floats(P, n), floats(logW, n, m), floats(logR, m), largest, target, boxes, integers(used, 1),
+        floats(cuts, boxes, 3), floats(log_R, boxes, m), floats(log_w, boxes, 2, n, m), floats(room, len(room)),
     )  # fmt: skip
+    number = int(used[0])
+    return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
 
 
 def row_bound(

@@ -88,6 +88,11 @@ def _address(array: Any, kind: Any, shape: tuple[int, ...]) -> int:
             f"the kernel requires a C-contiguous array of {kind.name} of shape {shape}; it was given {array.dtype}"
             f" of shape {array.shape} with strides {array.strides}"
         )
+    return address(array)
+
+
+def address(array: Any) -> int:
+    """The address of an array that the caller has just made."""
     try:
         return _address_of(_octet_at(array))  # a third of the time that array.ctypes takes
     except (TypeError, ValueError):  # of what is read-only or empty

@@ -13,8 +13,8 @@ enum { BLOCK = 4, PARTS = 16, SPARSE = 16, STEPS = 80 };
 #define EPS 0x1p-52
 #define FIRST_RATE 0.5
 
-static double in_pairs(double *parts, int count) {
-    for (int width = count / 2; width > 0; width /= 2)
+static double in_pairs(double *parts) {
+    for (int width = PARTS / 2; width > 0; width /= 2)
         for (int k = 0; k < width; k++) parts[k] += parts[k + width];
     return parts[0];
 }
@@ -25,16 +25,13 @@ static double dot(const double *a, const double *b, Size count) {
     for (Size i = 0; i < whole; i += PARTS)
         for (int k = 0; k < PARTS; k++) parts[k] += a[i + k] * b[i + k];
     for (Size i = whole; i < count; i++) parts[i - whole] += a[i] * b[i];
-    return in_pairs(parts, PARTS);
+    return in_pairs(parts);
 }
 
 static double sum_of(const double *a, Size count) {
     double parts[PARTS] = {0.0};
-    Size whole = count - count % PARTS;
-    for (Size i = 0; i < whole; i += PARTS)
-        for (int k = 0; k < PARTS; k++) parts[k] += a[i + k];
-    for (Size i = whole; i < count; i++) parts[i - whole] += a[i];
-    return in_pairs(parts, PARTS);
+    for (Size i = 0; i < count; i++) parts[i % PARTS] += a[i];
+    return in_pairs(parts);
 }
 
 static double largest(const double *a, Size count) {
@@ -105,7 +102,7 @@ static Single laid_out(Space *space, Size n, Size m) {
     for (int i = 0; i < 3; i++) *of_outputs[i] = take(space, m);
     at.by_output = take(space, n * m);
     at.U = take(space, columns * width);
-    at.A = take(space, n * width);
+    at.A = take(space, width * width);
     at.F = take(space, BLOCK * n);
     at.starts = take(space, m + 1);
     at.inputs = at.U; /* listed entries take the place of U, which is then not used */
@@ -153,18 +150,32 @@ static void evaluate(const Single *at, double *low, double *high) {
     *high = largest(at->D, at->n);
 }
 
+/* A_ij = sum_y U_yi U_yj for four i and eight j: the sums stay in registers, over four outputs at a time. */
+static void add_up_tile(const Single *at, Size i, Size j) {
+    Size width = at->width;
+    Wide sums[BLOCK] = {{0.0}};
+    for (Size y = 0; y < at->m; y += BLOCK) {
+        const double *r = at->U + y * width, *s = r + width, *t = s + width, *u = t + width;
+        for (int k = 0; k < BLOCK; k++)
+            sums[k] += (r[i + k] * AS_WIDE(r + j) + s[i + k] * AS_WIDE(s + j)) +
+                       (t[i + k] * AS_WIDE(t + j) + u[i + k] * AS_WIDE(u + j));
+    }
+    for (int k = 0; k < BLOCK; k++) *(Wide *)(at->A + (i + k) * width + j) = sums[k];
+}
+
 /* A = K, or K + 11' where the non-zero entries are listed: one as good as the other, as 1' dp = 0. */
 static void add_products(const Single *at) {
     Size n = at->n, m = at->m, width = at->width;
-    for (Size i = 0; i < n * width; i++) at->A[i] = 0.0;
     if (!at->sparse) {
         for (Size y = 0; y < m; y++) {
             double q = at->q[y], root = 1.0 / sqrt(q);
             for (Size x = 0; x < n; x++) at->U[y * width + x] = (at->by_output[y * n + x] - q) * root;
         }
-        for (Size y = 0; y < m; y += BLOCK) add_block(at->A, at->U + y * width, width, at->U + y * width, 0, n, width);
+        for (Size i = 0; i < n; i += BLOCK)
+            for (Size j = i - i % WIDE; j < width; j += WIDE) add_up_tile(at, i, j);
         return;
     }
+    for (Size i = 0; i < n * width; i++) at->A[i] = 0.0;
     for (Size y = 0; y < m; y++) {
         Size last = (Size)at->starts[y + 1];
         for (Size i = (Size)at->starts[y]; i < last; i++) {
@@ -301,39 +312,112 @@ BC_EXPORT void BC(interior_point)(int64_t n, int64_t m, const double *W, const d
 }
 
 /* q = pW, D_x = D(W_x || q) in nats, each logarithm to 2 ulp and sums uncompensated: what steps go by, no certificate. */
-BC_EXPORT void BC(divergences)(int64_t n, int64_t m, const double *W, const double *neg_entropy, const double *p,
-                               double *q, double *log_q, double *D) {
+static void divergences(Size n, Size m, const double *W, const double *neg_entropy, const double *p, double *q,
+                        double *log_q, double *D) {
     for (Size y = 0; y < m; y++) q[y] = BC_TINY;
     add_rows(q, p, W, n, m, m);
     for (Size y = 0; y < m; y++) log_q[y] = bc_quick_log(q[y]);
     for (Size x = 0; x < n; x++) D[x] = neg_entropy[x] - dot(log_q, W + x * m, m);
 }
 
-/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D).
+/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats.
  *
  * Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises
  * [MD04]. `space` has 4 n + 2 m numbers.
  */
 BC_EXPORT void BC(climb)(int64_t n, int64_t m, const double *W, const double *neg_entropy, const double *p,
-                         int64_t steps, double *best, double *space) {
+                         int64_t steps, double *best, double *best_D, double *space) {
     double *at = space, *D = at + n, *tried = D + n, *tried_D = tried + n, *q = tried_D + n, *log_q = q + m;
-    copy(p, at, n);
-    copy(p, best, n);
-    BC(divergences)(n, m, W, neg_entropy, at, q, log_q, D);
-    double low = dot(at, D, n), high = largest(D, n), best_gap = high - low;
-    double rate = larger(FIRST_RATE / (best_gap + BC_TINY), 2.0);
-    for (Size step = 0; step < steps; step++) {
+    double low = -BC_INFINITY, high = 0.0, rate = 0.0, best_gap = BC_INFINITY;
+    copy(p, tried, n);
+    for (Size step = 0; step == 0 || step <= steps; step++) {
+        divergences(n, m, W, neg_entropy, tried, q, log_q, tried_D);
+        double tried_low = dot(tried, tried_D, n);
+        if (step == 0 || tried_low > low) {
+            copy(tried, at, n);
+            copy(tried_D, D, n);
+            low = tried_low, high = largest(D, n);
+            rate = step == 0 ? larger(FIRST_RATE / (high - low + BC_TINY), 2.0) : 1.5 * rate;
+            if (step == 0 || high - low < best_gap) copy(at, best, n), copy(D, best_D, n), best_gap = high - low;
+        } else {
+            rate /= 3.0;
+        }
         for (Size x = 0; x < n; x++) tried[x] = at[x] * bc_exp(rate * (D[x] - high));
         scale_to_one(tried, n);
-        BC(divergences)(n, m, W, neg_entropy, tried, q, log_q, tried_D);
-        double tried_low = dot(tried, tried_D, n);
-        if (!(tried_low > low)) {
-            rate /= 3.0;
-            continue;
+    }
+}
+
+/* What a certificate I(p; W) <= C <= max_x D(W_x || Q) is made of, with sums that lose nothing.
+ *
+ * Every sum is compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is
+ * wrong by half a unit in its last place and the square of that. `bracket.rounding_compensated` rests on this, on
+ * products that are rounded once, and on logarithms of W to 2 ulp and of Q to 0.6 ulp.
+ */
+
+/* total + lost += term, exactly but for what is lost of `lost` itself; of numbers, and of eight side by side. */
+#define ADD(total, lost, term)                                                                                         \
+    do {                                                                                                               \
+        __typeof__(total) term_ = (term), sum_ = (total) + term_, back_ = sum_ - (total);                              \
+        (lost) += ((total) - (sum_ - back_)) + (term_ - back_);                                                        \
+        (total) = sum_;                                                                                                \
+    } while (0)
+
+/* sum_i a_i b_i, and sum_i a_i where b is null. */
+static inline double compensated(const double *a, const double *b, Size count) {
+    Wide total = {0.0}, lost = {0.0};
+    double last[WIDE] = {0.0}, all = 0.0, rest = 0.0;
+    Size whole = count - count % WIDE;
+    for (Size i = 0; i < whole; i += WIDE) {
+        Wide term = AS_WIDE(a + i);
+        if (b) term *= AS_WIDE(b + i);
+        ADD(total, lost, term);
+    }
+    for (Size i = whole; i < count; i++) last[i - whole] = b ? a[i] * b[i] : a[i];
+    ADD(total, lost, AS_WIDE(last));
+    for (int k = 0; k < WIDE; k++) ADD(all, rest, total[k]);
+    for (int k = 0; k < WIDE; k++) rest += lost[k];
+    return all + rest;
+}
+
+/* neg_entropy[r] = sum_y W log W of every row W[r, y], in nats, and excess[r] = sum_y W - 1; `space` has m numbers. */
+BC_EXPORT void BC(neg_entropies)(int64_t rows, int64_t m, const double *W, double *neg_entropy, double *excess,
+                                 double *space) {
+    for (Size r = 0; r < rows; r++) {
+        const double *row = W + r * m;
+        for (Size y = 0; y < m; y++) space[y] = bc_quick_log(larger(row[y], BC_TINY));
+        neg_entropy[r] = compensated(row, space, m);
+        excess[r] = compensated(row, 0, m) - 1.0;
+    }
+}
+
+/* Q[c, y] = sum_x P[c, x] W[c, x, y]; `space` has m numbers. */
+BC_EXPORT void BC(outputs)(int64_t count, int64_t n, int64_t m, const double *W, const double *P, double *Q,
+                           double *space) {
+    for (Size c = 0; c < count; c++) {
+        double *restrict total = Q + c * m, *restrict lost = space;
+        for (Size y = 0; y < m; y++) total[y] = lost[y] = 0.0;
+        for (Size x = 0; x < n; x++) {
+            const double *restrict row = W + (c * n + x) * m, p = P[c * n + x];
+            if (p == 0.0) continue;
+            for (Size y = 0; y < m; y++) ADD(total[y], lost[y], p * row[y]);
         }
-        copy(tried, at, n);
-        copy(tried_D, D, n);
-        low = tried_low, high = largest(D, n), rate *= 1.5;
-        if (high - low < best_gap) copy(at, best, n), best_gap = high - low;
+        for (Size y = 0; y < m; y++) total[y] += lost[y];
+    }
+}
+
+/* D[c, x] = D(W_x || Q) in nats of every row, divided by its sum 1 + excess, for Q[c, y] >= 1e-300.
+ *
+ * sum_y W log W - sum_y W log Q, then D / (1 + excess) - log(1 + excess) to first order, as |excess| is some 1e-15.
+ * `space` has m numbers.
+ */
+BC_EXPORT void BC(certified_divergences)(int64_t count, int64_t n, int64_t m, const double *W,
+                                         const double *neg_entropy, const double *excess, const double *Q, double *D,
+                                         double *space) {
+    for (Size c = 0; c < count; c++) {
+        for (Size y = 0; y < m; y++) space[y] = bc_log(larger(Q[c * m + y], BC_TINY));
+        for (Size r = c * n; r < (c + 1) * n; r++) {
+            double divergence = neg_entropy[r] - compensated(W + r * m, space, m);
+            D[r] = divergence - excess[r] * (1.0 + divergence);
+        }
     }
 }

@@ -2,15 +2,14 @@
 
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
-from bestchannel.policies.best_chan_id import BestChanID
 from bestchannel.policies.catalogue import make_policy
 from bestchannel.policies.identify import OutOfSensesError, Sensor, identify
-from bestchannel.policies.median_chan_el import MedianChanEl
-from bestchannel.policies.naive_chan_sel import NaiveChanSel
+from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import Audit, Identification, NearlyBest, Status, Step
+from bestchannel.policies.transcript import Audit, Identification, Status, Step
+from bestchannel.questions import NearlyBest
 
 __all__ = [
     "Adaptive",

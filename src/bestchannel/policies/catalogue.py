@@ -10,9 +10,7 @@ from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
-from bestchannel.policies.best_chan_id import BestChanID
-from bestchannel.policies.median_chan_el import MedianChanEl
-from bestchannel.policies.naive_chan_sel import NaiveChanSel
+from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
 from bestchannel.policies.policy import Policy, keywords
 
 POLICIES: dict[str, type[Policy]] = {

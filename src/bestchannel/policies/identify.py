@@ -15,9 +15,10 @@ from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
 from bestchannel.policies.request import Observation, Request
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import MOST_NAMED, Audit, Identification, NearlyBest, Status
+from bestchannel.policies.transcript import Audit, Identification, Status
+from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several
-from bestchannel.release import VERSION
+from bestchannel.questions import NearlyBest
 
 Watch = Callable[[Status], None]
 """What is called after every answer."""
@@ -29,8 +30,8 @@ OneSense = Callable[[Any, Any], Any]
 Declared = Mapping[Any, tuple[int | Sequence[Any], int | Sequence[Any]]]
 """The inputs and outputs of every channel by name: how many, or what they are called."""
 
-BRIEF = 4
-"""Channels that a sensor shows of itself."""
+BRIEF, MOST_NAMED = 4, 12
+"""Channels that a sensor shows of itself, and channels or letters that a refusal names."""
 
 
 class OutOfSensesError(InputError):
@@ -253,7 +254,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         rounds=policy.rounds,
         policy=policy.reference(),
         delta=policy.delta,
-        epsilon=policy.epsilon,
+        question=policy.question,
         guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
         candidates=tuple(parties[channel].key for channel in policy.candidates),
         cost=policy.spent_cost,

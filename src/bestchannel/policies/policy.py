@@ -26,8 +26,9 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import Alphabet, NearlyBest, Stakes, Status, Step
-from bestchannel.promises import promise, several
+from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
+from bestchannel.promises import several
+from bestchannel.questions import AnyQuestion, Best, NearlyBest
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -96,6 +97,9 @@ class Policy(ABC):
     Records carry it: where a policy does not make the choices of a record again, another revision excuses it.
     """
 
+    checked_by: ClassVar[str | None] = None
+    """The name of the function that checks the evidence in a record for `verify`; docs/how-to/own-policy.md has how."""
+
     candidates: tuple[int, ...]
     """The channels that are not ruled out."""
 
@@ -136,7 +140,7 @@ class Policy(ABC):
     ) -> None:
         self.alphabets = checked_alphabets(alphabets)
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
-        self.epsilon = epsilon
+        self.question: AnyQuestion = Best(epsilon)
         self.functional: Functional = functional_for(input_distribution)
         if isinstance(self.functional, InformationAt):
             distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
@@ -196,6 +200,11 @@ class Policy(ABC):
         return tuple(keywords(cls))
 
     @property
+    def epsilon(self) -> float:
+        """Within how many bits of the best the named channel may be."""
+        return self.question.epsilon
+
+    @property
     def senses(self) -> int:
         """All senses that the policy was told."""
         return self.steps[-1].status.senses if self.steps else 0
@@ -248,13 +257,7 @@ class Policy(ABC):
     def _promise(self, proof: str) -> str:
         """The guarantee in one sentence, with what is compared and where the proof is."""
         P = self.functional.P if isinstance(self.functional, InformationAt) else None
-        return promise(self.delta, self.epsilon, P, proof)
-
-    def _paper_promise(self, theorem: str) -> str:
-        """The guarantee of a policy of the paper."""
-        if isinstance(self.functional, InformationAt):
-            theorem = "Remark 1, stated and not proved for inputs that are planned"
-        return self._promise(f"EBWGW24, {theorem}; bestchannel explain {self.name}")
+        return self.question.promise(self.delta, P, proof)
 
     def _worthless(self, channels: Iterable[int]) -> bool:
         """Whether every one of the channels has a single input or output, and so the same value 0."""

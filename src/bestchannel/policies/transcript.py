@@ -11,12 +11,10 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 from bestchannel.policies.supply import Supply
-from bestchannel.promises import amount, conditional, in_words, nearly, several
+from bestchannel.promises import amount, conditional, in_words, several
+from bestchannel.questions import AnyQuestion, NearlyBest
 
 Alphabet = tuple[int, int]
-
-MOST_NAMED = 12
-"""Candidates that are named where nothing was decided."""
 
 
 class Stakes(Protocol):
@@ -24,17 +22,6 @@ class Stakes(Protocol):
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """The stakes in lists, numbers and texts, as JSON holds them; channel j is called names[j]."""
-
-
-@dataclass(frozen=True)
-class NearlyBest:
-    """A channel that is the best or within so many bits of the best, proved at 1 - δ at every time of a run.
-
-    `channel` is its number in a policy, its key in an outcome.
-    """
-
-    channel: Any
-    within_bits: float
 
 
 @dataclass(frozen=True)
@@ -108,8 +95,10 @@ class Identification(Shown):
         How many rounds the policy finished.
     policy
         The name of the policy.
-    delta, epsilon
-        The error probability, and the accuracy in bits, that the policy was made with.
+    question
+        What was asked.
+    delta
+        The error probability that the policy was made with.
     guarantee
         What the name promises, and where the proof is, in one sentence.
     candidates
@@ -137,7 +126,7 @@ class Identification(Shown):
     rounds: int
     policy: str
     delta: float
-    epsilon: float
+    question: AnyQuestion
     guarantee: str
     candidates: tuple[Any, ...]
     audit: Audit = field(repr=False, compare=False)
@@ -145,13 +134,16 @@ class Identification(Shown):
     cost: float | None = None
 
     @property
+    def epsilon(self) -> float:
+        """Within how many bits of the best the named channel may be."""
+        return self.question.epsilon
+
+    @property
     def proved_so_far(self) -> str | None:
         """What is proved though nothing is decided, in one sentence; None where nothing is."""
-        if self.nearly_best is None or self.decided:
-            return None
-        P = self.audit.options.get("input_distribution")
-        said = nearly(str(self.nearly_best.channel), self.nearly_best.within_bits, self.delta, P)
-        return conditional(said, self.audit.inferred_outputs, (labels.condition for labels in self.audit.channels))
+        said = self.question.proved_so_far(self, self.delta, self.audit.options.get("input_distribution"))
+        conditions = (labels.condition for labels in self.audit.channels)
+        return said and conditional(said, self.audit.inferred_outputs, conditions)
 
     def to_frame(self) -> Frame:
         """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
@@ -176,10 +168,8 @@ class Identification(Shown):
         return frame_of(self)
 
     def __str__(self) -> str:
-        few, rest = self.candidates[:MOST_NAMED], len(self.candidates) - MOST_NAMED
-        others = f" and {several(rest, 'other')}" if rest > 0 else ""
-        found = f"best: {self.best}" if self.decided else f"undecided between {', '.join(map(str, few))}{others}"
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
         cost = f"after {several(self.senses, 'sense')}{paid} in {several(self.rounds, 'round')} of {self.policy}"
         proved = self.guarantee if self.decided else self.proved_so_far
-        return "\n".join(on_one_line(line) for line in (found, cost, proved and in_words(proved)) if line)
+        lines = (self.question.answer(self), cost, proved and in_words(proved))
+        return "\n".join(on_one_line(line) for line in lines if line)

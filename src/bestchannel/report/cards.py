@@ -1,29 +1,29 @@
-"""Results as notebooks show them: a sentence, a figure, a table, in a frame."""
+"""Results as notebooks show them, a sentence, a figure, a table, in a frame; and as pandas data frames."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from bestchannel.capacity import Capacities, Capacity
 from bestchannel.channels import Channel
+from bestchannel.display import Frame
+from bestchannel.errors import MissingExtraError
 from bestchannel.intervals import Estimate
 from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
-from bestchannel.policies import Identification
+from bestchannel.policies import Identification, Status
 from bestchannel.promises import in_words
+from bestchannel.report.channel_rows import Row, interval_cells, interval_figure, legend, order_figure
 from bestchannel.report.heat_maps import matrix_map
-from bestchannel.report.interval_figure import Row, interval_figure, legend
-from bestchannel.report.markup import Html, joined, tag
-from bestchannel.report.numerals import bits, several
-from bestchannel.report.order_figure import order_figure
+from bestchannel.report.markup import Html, joined, table, tag
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise, values_of
-from bestchannel.report.tables import interval_cells, table
-from bestchannel.report.wording import brief, named, promise, spent, verdict
+from bestchannel.report.wording import bits, brief, named, several
 
 MOST_ROWS = 8
 MOST_CELLS = 4096
@@ -44,21 +44,21 @@ def identification_card(result: Identification) -> str:
     summary = summarise(result)
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     return framed(
-        tag("h2", verdict(summary)),
-        tag("p", f"{promise(summary)} {spent(summary)}"),
+        tag("h2", summary.verdict),
+        tag("p", f"{summary.promise} {summary.spent}"),
         *_intervals(rows, map(str, result.candidates), summary.values),
     )
 
 
 def estimate_card(result: Estimate) -> str:
     """The verdict and its guarantee; the best capacities with their intervals."""
-    found = sorted(result.channels, key=lambda channel: -channel.capacity)
+    channels = sorted(result.channels, key=lambda channel: -channel.capacity)
     return framed(
         tag("h2", _sentence(result)),
         *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
         tag("p", in_words(result.guarantee)),
-        *_intervals([(channel.name, channel) for channel in found], result.verdict.candidates, values_of(result)),
-        *([order_figure(result.order.ranks[:MOST_ROWS], len(found), "Places, all at once")] if result.order else []),
+        *_intervals([(channel.name, channel) for channel in channels], result.verdict.candidates, values_of(result)),
+        *([order_figure(result.order.ranks[:MOST_ROWS], len(channels), "Places, all at once")] if result.order else []),
     )
 
 
@@ -66,28 +66,25 @@ def capacity_card(answer: Capacity) -> str:
     """The bracket, and the input distribution that achieves its lower end."""
     P = answer.input.tolist()
     shown = [[str(x), f"{p:.6f}"] for x, p in enumerate(P)][: 2 * MOST_ROWS]
-    rest = tag("p", several(len(P) - len(shown), "more input"), class_="note") if len(P) > len(shown) else ""
     met = "" if answer.converged else "; wider than asked"
     return framed(
         tag("h2", f"{bits(answer.value)} bits per channel use"),
         tag("p", f"{answer.lower:.12g} ≤ C ≤ {answer.upper:.12g}{met}."),
         table("An input distribution that achieves the lower end", ["input", "probability"], shown),
-        rest,
+        tag("p", several(len(P) - len(shown), "more input"), class_="note") if len(P) > len(shown) else "",
     )
 
 
 def capacities_card(answer: Capacities) -> str:
     """The range of the capacities, and the first brackets."""
     answer = answer.on_host()
-    places = list(islice(np.ndindex(answer.lower.shape), 2 * MOST_ROWS))
-    found = [(place, answer.at(place)) for place in places]
-    rows = [[", ".join(map(str, place)), *(f"{v:.9f}" for v in (C.value, C.lower, C.upper))] for place, C in found]
-    rest = answer.lower.size - len(rows)
+    first = ((place, answer.at(place)) for place in islice(np.ndindex(answer.lower.shape), 2 * MOST_ROWS))
+    rows = [[", ".join(map(str, place)), *(f"{v:.9f}" for v in (C.value, C.lower, C.upper))] for place, C in first]
     return framed(
         tag("h2", several(answer.lower.size, "channel")),
         tag("p", f"{answer}."),
         table("Bits per channel use", ["channel", "capacity", "lower", "upper"], rows),
-        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else "",
+        _and_more(answer.lower.size - len(rows)),
     )
 
 
@@ -95,21 +92,20 @@ def bound_card(answer: LowerBound) -> str:
     """The bound, and the smallest gaps with what an oracle would sense."""
     best, *lines = str(answer).splitlines()
     names = sorted(answer.gaps, key=lambda name: answer.gaps[name])
-    shown = names[: 2 * MOST_ROWS]
-    rows = [[brief(str(n)), f"{answer.gaps[n]:.6g}", f"{answer.allocation[n].sum():.1%}"] for n in shown]
-    rest = len(names) - len(shown)
+    shares = {name: f"{answer.allocation[name].sum():.1%}" for name in names[: 2 * MOST_ROWS]}
+    rows = [[brief(str(name)), f"{answer.gaps[name]:.6g}", share] for name, share in shares.items()]
     return framed(
         tag("h2", brief(best)),
         *(tag("p", line) for line in lines),
         table("The smallest gaps", ["channel", "gap, bits", "share of an oracle's senses"], rows),
-        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else "",
+        _and_more(len(names) - len(rows)),
     )
 
 
 def channel_card(channel: Channel) -> str:
     """The matrix, shaded."""
-    words = f"{several(channel.n_inputs, 'input')}, {several(channel.n_outputs, 'output')}"
-    heading = tag("h2", brief(channel.name) or "Channel", tag("small", words))
+    size = f"{several(channel.n_inputs, 'input')}, {several(channel.n_outputs, 'output')}"
+    heading = tag("h2", brief(channel.name) or "Channel", tag("small", size))
     if channel.W.size > MOST_CELLS:
         return framed(heading)
     compact = channel.W.size > MOST_CELLS // 16
@@ -118,24 +114,85 @@ def channel_card(channel: Channel) -> str:
 
 
 def _sentence(result: Estimate) -> str:
-    found = result.verdict
+    leader = brief(result.verdict.leader)
     if len(result.channels) == 1:
-        return f"{brief(found.leader)}: {bits(result.channels[0].capacity)} bits per channel use."
-    if found.decided and result.epsilon:
-        return f"{brief(found.leader)} is within {result.epsilon:g} bit of the largest {result.quantity}."
-    if found.decided:
-        return f"{brief(found.leader)} has the largest {result.quantity}."
-    return f"Undecided between {named(found.candidates)}; {forecast(found)}."
+        return f"{leader}: {bits(result.channels[0].capacity)} bits per channel use."
+    if result.decided and result.epsilon:
+        return f"{leader} is within {result.epsilon:g} bit of the largest {result.quantity}."
+    if result.decided:
+        return f"{leader} has the largest {result.quantity}."
+    return f"Undecided between {named(result.verdict.candidates)}; {forecast(result.verdict)}."
 
 
 def _intervals(rows: Sequence[Row], marked: Iterable[str], values: str) -> list[Html]:
     """Figure and table of the first few channels, and how many there are besides."""
     shown = rows[:MOST_ROWS]
-    numbers = [[brief(name), *interval_cells(found)] for name, found in shown]
-    rest = len(rows) - len(shown)
+    cells = [[brief(name), *interval_cells(estimate)] for name, estimate in shown]
     return [
         legend(),
         interval_figure(shown, frozenset(marked), f"{values} with their intervals"),
-        table("Bits per channel use", ["channel", "estimate", "proved", "approximate, not proved"], numbers),
-        tag("p", f"and {several(rest, 'more channel')}", class_="note") if rest else joined([]),
+        table("Bits per channel use", ["channel", "estimate", "proved", "approximate, not proved"], cells),
+        _and_more(len(rows) - len(shown)),
     ]
+
+
+def _and_more(channels: int) -> Html:
+    return tag("p", f"and {several(channels, 'more channel')}", class_="note") if channels else joined([])
+
+
+def _frame(content: Mapping[str, Any] | list[dict[str, Any]], index: Iterable[Any], name: str) -> Frame:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("a data frame", "frames") from None
+    return pandas.DataFrame(content, index=pandas.Index(list(index), name=name, tupleize_cols=False))
+
+
+def capacities_frame(result: Capacities) -> Frame:
+    """One row per channel of the stack, in its order."""
+    result = result.on_host()
+    columns = {name: getattr(result, name).ravel() for name in ("value", "lower", "upper", "converged")}
+    frame, shape = _frame(columns, range(result.lower.size), "channel"), result.lower.shape
+    return frame if len(shape) < 2 else frame.set_index([*np.indices(shape).reshape(len(shape), -1)])
+
+
+def estimate_frame(result: Estimate) -> Frame:
+    """One row per channel, in the order of the counts."""
+    rows = [
+        {
+            "senses": c.senses,
+            "capacity": c.capacity,
+            "lower": c.lower,
+            "upper": c.upper,
+            "asymptotic_lower": c.asymptotic.lower if c.asymptotic else math.nan,
+            "asymptotic_upper": c.asymptotic.upper if c.asymptotic else math.nan,
+        }
+        for c in result.channels
+    ]
+    return _frame(rows, [c.name for c in result.channels], "channel")
+
+
+def bound_frame(result: LowerBound) -> Frame:
+    """One row per channel, in the order in which they were given."""
+    rows = [{"gap": gap, "share": float(result.allocation[name].sum())} for name, gap in result.gaps.items()]
+    return _frame(rows, result.gaps, "channel")
+
+
+def identification_frame(result: Identification) -> Frame:
+    """One row per answered request."""
+    keys = [labels.key for labels in result.audit.channels]
+    rows = [_course_row(step.status, keys) for step in result.audit.steps]
+    return _frame(rows, [step.request.number for step in result.audit.steps], "request")
+
+
+def _course_row(status: Status, keys: list[Any]) -> dict[str, Any]:
+    """Where the step left the policy; the evidence is that against the rival which lacks most of its threshold."""
+    rival = min(status.evidence_nats, key=lambda j: status.evidence_nats[j] - status.threshold_nats[j], default=None)
+    return {
+        "senses": status.senses,
+        "channels_left": len(status.candidates),
+        "leader": None if status.leader is None else keys[status.leader],
+        "rival": None if rival is None else keys[rival],
+        "evidence_nats": None if rival is None else status.evidence_nats[rival],
+        "threshold_nats": None if rival is None else status.threshold_nats[rival],
+    }

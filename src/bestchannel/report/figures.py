@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.drawing import UNDATED, Form, axes, picture, require_matplotlib
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Identification
-from bestchannel.report.counts_summary import counts_summary
 from bestchannel.report.course_figures import lasting, least_evidence, rival_tracks
-from bestchannel.report.drawing import Form, axes, picture, require_matplotlib
 from bestchannel.report.markup import shown
 from bestchannel.report.summary import Measured, Summary, summarise
 from bestchannel.report.wording import brief
@@ -31,8 +30,6 @@ Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
 
 OF_A_COURSE = ("candidates", "evidence")
 """What is drawn over senses, request by request."""
-
-FORMS: dict[str, Form] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 
 ACCENT, MUTED = "#1d5bd6", "#59606d"
 MOST_ROWS, MOST_MATRICES = 30, 12
@@ -48,13 +45,11 @@ def draw(result: Identification | Estimate, kind: Kind = "capacities") -> Figure
     if kind not in KINDS:
         raise InputError(f"the kind of a figure must be one of {', '.join(KINDS)}; it is {kind!r}")
     require_matplotlib()
-    if isinstance(result, Estimate):
-        if kind in OF_A_COURSE:
-            raise InputError(f"an estimate has no course, so there are no {kind} to draw; draw capacities of it")
-        return KINDS[kind](counts_summary(result))
-    if not isinstance(result, Identification):
+    if not isinstance(result, Identification | Estimate):
         raise InputError(f"figures are drawn of an Identification or an Estimate; this is a {type(result).__name__}")
-    if not result.audit.steps:
+    if isinstance(result, Estimate) and kind in OF_A_COURSE:
+        raise InputError(f"an estimate has no course, so there are no {kind} to draw; draw capacities of it")
+    if isinstance(result, Identification) and not result.audit.steps:
         raise InputError("nothing has been sensed yet, so there is nothing to draw")
     return KINDS[kind](summarise(result))
 
@@ -63,22 +58,23 @@ def save(result: Identification | Estimate, kind: Kind, path: str | os.PathLike[
     """Write the figure to a .png, .svg or .pdf file; the same result gives the same bytes."""
     target = Path(path)
     with errors_naming(target):
-        if (form := FORMS.get(target.suffix.lower())) is None:
+        forms: dict[str, Form] = {f".{form}": form for form in UNDATED}
+        if target.suffix.lower() not in forms:
             raise InputError("a figure is written as .png, .svg or .pdf, and this name ends otherwise")
-        write_bytes(target, picture(draw(result, kind), form))
+        write_bytes(target, picture(draw(result, kind), forms[target.suffix.lower()]))
 
 
 def _capacities(summary: Summary) -> Figure:
     channels = [channel for channel in summary.channels if channel.estimate][:MOST_ROWS]
     figure, ax = axes(height=1.0 + 0.26 * len(channels))
     for row, channel in enumerate(channels):
-        found, colour = channel.estimate, ACCENT if channel.ruled_out_after is None else MUTED
-        assert found  # filtered above
-        ax.plot([found.lower, found.upper], [row, row], "|-", color=colour, linewidth=1.2, markersize=8)
-        if normal := found.asymptotic:
-            ends = [normal.lower, normal.upper]
+        known, colour = channel.estimate, ACCENT if channel.ruled_out_after is None else MUTED
+        assert known  # filtered above
+        ax.plot([known.lower, known.upper], [row, row], "|-", color=colour, linewidth=1.2, markersize=8)
+        if rough := known.asymptotic:
+            ends = [rough.lower, rough.upper]
             ax.plot(ends, [row, row], color=colour, alpha=0.3, linewidth=7, solid_capstyle="butt")
-        ax.plot(found.capacity, row, "o", color=colour, markersize=5)
+        ax.plot(known.capacity, row, "o", color=colour, markersize=5)
     ax.set_yticks(range(len(channels)), [_label(channel) for channel in channels])
     ax.invert_yaxis()
     ax.set_xlabel(f"{summary.quantity}, bits per channel use (line: proved; bar: approximate, not proved)")
@@ -98,7 +94,7 @@ def _candidates(summary: Summary) -> Figure:
 def _evidence(summary: Summary) -> Figure:
     least = least_evidence(summary.course)
     if not least:
-        raise InputError(f"the policy {summary.result.policy} weighs no evidence, so there is none to draw")
+        raise InputError(f"the policy {summary.policy} weighs no evidence, so there is none to draw")
     figure, ax = axes()
     for track in lasting(rival_tracks(summary.course)):
         ax.plot([w.senses for w in track], [w.evidence for w in track], color=MUTED, alpha=0.4, linewidth=0.8)

@@ -9,14 +9,14 @@ from itertools import groupby
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.report.interval_figure import LONGEST_LABEL, label_width
-from bestchannel.report.markup import Html, lone, tag
-from bestchannel.report.numerals import percent, several, short
+from bestchannel.report.channel_rows import label, label_width
+from bestchannel.report.markup import Html, Sortable, lone, table, tag
 from bestchannel.report.plot import letters, picture
 from bestchannel.report.summary import Measured
-from bestchannel.report.wording import brief
+from bestchannel.report.wording import brief, percent, several, short, whole
 
 ROW, CELL = 24, 26
+LEFT_OF_A_ROW = {"dy": "0.34em", "class_": "tick end"}
 MOST_LETTERED = 8
 """Inputs and outputs up to which a cell has room for its number."""
 
@@ -32,46 +32,46 @@ def shade(share: float) -> float:
 def senses_map(channels: Sequence[Measured], most: float, total: float) -> Html:
     """One row per channel and one column per input, shaded by its senses; `most` is the darkest of the whole report."""
     n_inputs = max(len(channel.inputs) for channel in channels)
-    rows = [_senses_row(channel, i, n_inputs, most, total) for i, channel in enumerate(channels)]
-    heads = [
-        letters(brief(head, 6), x=_centre(x, n_inputs), y=-7, class_="tick middle")
-        for x, head in enumerate(input_heads(channels, n_inputs))
-    ]
+    alphabets = {channel.inputs for channel in channels}
+    heads = alphabets.pop() if len(alphabets) == 1 else [str(x) for x in range(n_inputs)]
+    columns = [letters(brief(x, 6), x=_centre(i, n_inputs), y=-7, class_="tick middle") for i, x in enumerate(heads)]
+    left = label_width([channel.name for channel in channels])
     figure = picture(
-        *(heads if n_inputs <= 2 * MOST_LETTERED else []),
-        *rows,
+        *(columns if n_inputs <= 2 * MOST_LETTERED else []),
+        *(_senses_row(channel, i, n_inputs, most, total) for i, channel in enumerate(channels)),
         height=ROW * len(channels),
         title=f"Senses of each input: {brief(channels[0].name)} to {brief(channels[-1].name)}",
         description="One row per channel, one column per input, darker for more senses; the table has the numbers.",
-        left=label_width([channel.name for channel in channels]),
+        left=left,
         right=52,
     )
-    width = label_width([channel.name for channel in channels]) + 52 + max(54 * min(n_inputs, 8), 30 * n_inputs)
+    width = left + 52 + max(54 * min(n_inputs, 8), 30 * n_inputs)
     return tag("div", figure, class_="senses", style=f"max-width:{width}px")
 
 
-def input_heads(channels: Sequence[Measured], n_inputs: int) -> Sequence[str]:
-    """The letters that all channels share, or their positions."""
-    alphabets = {channel.inputs for channel in channels}
-    return alphabets.pop() if len(alphabets) == 1 else [str(x) for x in range(n_inputs)]
-
-
 def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, total: float) -> Html:
+    """A row whose cells have hints and numbers, or where there are many inputs one hint: few bytes, for the many."""
     top, middle = ROW * number, ROW * number + ROW // 2
-    label = letters(brief(channel.name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")
+    by_input, hint = channel.by_input.tolist(), ""
+    cells = [_box(x, top, n_inputs, senses / most) for x, senses in enumerate(by_input)]
+    if n_inputs > MOST_LETTERED:
+        hint = tag("title", f"{channel.name}: {_senses_of_all(channel.senses, total)}")
+    else:
+        cells = [
+            tag(
+                "g",
+                tag("title", f"{channel.name}, input {channel.inputs[x]}: {_senses_of_all(senses, total)}"),
+                cells[x],
+                _number(short(senses), x=_centre(x, n_inputs), y=middle),
+            )
+            for x, senses in enumerate(by_input)
+        ]
     sum_ = letters(short(channel.senses), x="100%", dx=8, y=middle, dy="0.34em", class_="value")
-    if n_inputs > MOST_LETTERED:  # few bytes, for the many
-        words = f"{channel.name}: {several(channel.senses, 'sense')}, {percent(channel.senses / total)} of all"
-        boxes = [_box(x, top, n_inputs, senses / most) for x, senses in enumerate(channel.by_input.tolist())]
-        return tag("g", tag("title", words), label, *boxes, sum_, data_name=channel.name)
-    cells = []
-    for x, senses in enumerate(channel.by_input.tolist()):
-        words = (
-            f"{channel.name}, input {channel.inputs[x]}: {several(senses, 'sense')}, {percent(senses / total)} of all"
-        )
-        figure = _number(short(senses), x=_centre(x, n_inputs), y=top + ROW // 2)
-        cells.append(tag("g", tag("title", words), _box(x, top, n_inputs, senses / most), figure))
-    return tag("g", label, *cells, sum_, data_name=channel.name)
+    return tag("g", hint, label(channel.name, middle), *cells, sum_, data_name=channel.name)
+
+
+def _senses_of_all(senses: float, total: float) -> str:
+    return f"{several(senses, 'sense')}, {percent(senses / total)} of all"
 
 
 def _box(x: int, top: int, n_inputs: int, share: float) -> Html:
@@ -85,6 +85,19 @@ def _centre(x: int, n_inputs: int) -> str:
 
 def _number(content: str, **place: object) -> Html:
     return letters(content, dy="0.34em", class_="in-cell", **place)
+
+
+def senses_table(channels: Sequence[Measured]) -> Html:
+    """The senses of every input, listed in one cell where channels have many."""
+    rows = [
+        [
+            c.name,
+            Sortable(whole(c.senses), float(c.senses)),
+            ", ".join(f"{letter}: {whole(n)}" for letter, n in zip(c.inputs, c.by_input, strict=True)),
+        ]
+        for c in channels
+    ]
+    return table("Senses by channel and input", ["channel", "senses", "by input"], rows, by_name=True)
 
 
 def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: str, *, compact: bool) -> Html:
@@ -102,9 +115,7 @@ def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: 
         "svg",
         tag("title", title),
         tag("desc", f"{several(len(inputs), 'input')} by {several(len(outputs), 'output')}, darker for more probable."),
-        *_edge(
-            inputs, sparse, lambda x: {"x": -8, "y": height * x + height // 2, "dy": "0.34em", "class_": "tick end"}
-        ),
+        *_edge(inputs, sparse, lambda x: {"x": -8, "y": height * x + height // 2, **LEFT_OF_A_ROW}),
         *_edge(outputs, sparse, lambda y: {"x": width * y + width // 2, "y": -7, "class_": "tick middle"}),
         *cells,
         role="img",
@@ -118,15 +129,15 @@ def matrix_map(W: Floats, inputs: Sequence[str], outputs: Sequence[str], title: 
 def _for_hints(W: Floats, inputs: Sequence[str], outputs: Sequence[str]) -> dict[str, object]:
     """What the script of the page reads where cells have no titles: W in thousandths, nothing where it is unknown."""
     rows = (",".join("" if share != share else f"{1000.0 * share:.0f}" for share in row) for row in W.tolist())
-    letters = {"data_inputs": list(inputs), "data_outputs": list(outputs)}
-    words = {key: json.dumps(side, separators=(",", ":"), ensure_ascii=False) for key, side in letters.items()}
+    sides = {"data_inputs": list(inputs), "data_outputs": list(outputs)}
+    words = {key: json.dumps(side, separators=(",", ":"), ensure_ascii=False) for key, side in sides.items()}
     return {"data_w": ";".join(rows), "data_cell": CELL, **words}
 
 
 def _edge(alphabet: Sequence[str], sparse: bool, place: Callable[[int], dict[str, object]]) -> list[Html]:
     """The letters along an edge; `sparse` names the first and the last only."""
-    named = list(enumerate(alphabet))
-    kept = named[:1] + named[1:][-1:] if sparse else named
+    numbered = list(enumerate(alphabet))
+    kept = numbered[:1] + numbered[1:][-1:] if sparse else numbered
     return [letters(brief(letter, 4), **place(number)) for number, letter in kept]
 
 

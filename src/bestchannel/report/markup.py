@@ -1,10 +1,13 @@
-"""HTML and SVG as values: whatever is not markup already is escaped on its way in."""
+"""HTML and SVG as values, and tables of them: whatever is not markup already is escaped on its way in."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+
+from bestchannel.report.wording import brief
 
 
 class Html(str):
@@ -73,3 +76,37 @@ def _attributes(attributes: dict[str, object]) -> str:
         for key, value in attributes.items()
         if value is not None
     )
+
+
+def folded(words: object, *content: object) -> Html:
+    """Content that shows when asked for."""
+    return tag("details", tag("summary", words), *content)
+
+
+@dataclass(frozen=True)
+class Sortable:
+    """A cell that shows one thing, and is sorted by a number."""
+
+    shown: object
+    value: float
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, by_name: bool = False) -> Html:
+    """A table whose first column names the rows; wider than the page, it scrolls by itself.
+
+    `by_name` lets the script of the page find rows by their first column, and sort them.
+    """
+    head = tag("tr", *(tag("th", word, scope="col") for word in heads))
+    body = [
+        tag("tr", tag("th", brief(str(name)), scope="row"), *map(_cell, cells), data_name=name if by_name else None)
+        for name, *cells in rows
+    ]
+    sortable = "sortable" if by_name else None
+    whole_table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_=sortable)
+    return tag("div", whole_table, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _cell(cell: object) -> Html:
+    if isinstance(cell, Sortable):
+        return tag("td", cell.shown, data_value=f"{cell.value:.10g}")
+    return tag("td", cell)

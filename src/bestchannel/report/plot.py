@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bestchannel.report.markup import Html, joined, lone, tag
-from bestchannel.report.numerals import ticks
+from bestchannel.report.wording import ticks
 
 SIDE = 4000
 
@@ -47,14 +47,14 @@ def curve(
     points: Iterable[tuple[float, float]], x: Axis, y: Axis, class_: str, *, closed_at: float | None = None
 ) -> Html:
     """A line through the points, or the area between it and the height `closed_at`."""
-    corners = [_corner(x.share(a), y.share(b)) for a, b in points]
+    corners = [(f"{SIDE * x.share(a):.0f}", f"{SIDE * (1.0 - y.share(b)):.0f}") for a, b in points]
     if not corners:
         return joined([])
-    path = "M" + "L".join(corners)
     if closed_at is not None:
-        floor = y.share(closed_at)
-        path += f"L{corners[-1].split()[0]} {_units(1.0 - floor)}L{corners[0].split()[0]} {_units(1.0 - floor)}Z"
-    return lone("path", d=path, class_=class_)
+        floor = f"{SIDE * (1.0 - y.share(closed_at)):.0f}"
+        corners += [(corners[-1][0], floor), (corners[0][0], floor)]
+    path = "M" + "L".join(map(" ".join, corners))
+    return lone("path", d=path if closed_at is None else f"{path}Z", class_=class_)
 
 
 def stairs(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -74,21 +74,14 @@ def stretched(*curves: Html) -> Html:
 
 def picture(*content: object, height: int, title: str, description: str, left: int, right: int, below: int = 0) -> Html:
     """An SVG with room for letters on its sides, and a name and a description for those who do not see it."""
-    svg = tag(
-        "svg",
-        tag("title", title),
-        tag("desc", description),
-        *content,
-        role="img",
-        width="100%",
-        height=height,
-    )
+    words = tag("title", title), tag("desc", description)
+    svg = tag("svg", *words, *content, role="img", width="100%", height=height)
     return tag("div", svg, class_="plot", style=f"padding:4px {right}px {below}px {left}px")
 
 
 def framed(*content: object, x: Axis, y: Axis, title: str, description: str, height: int = 220) -> Html:
     """A plot over senses or the like: grid, numbers on both axes, content in between."""
-    left = 12 + 7 * max(len(y.written(mark)) for mark in y.marks)
+    sides = {"left": 12 + 7 * max(len(y.written(mark)) for mark in y.marks), "right": 14, "below": 26}
     return picture(
         *(lone("line", x1="0", x2="100%", y1=y.height(m), y2=y.height(m), class_="grid") for m in y.marks),
         *(letters(y.written(m), x=-8, y=y.height(m), dy="0.32em", class_="tick end") for m in y.marks),
@@ -97,9 +90,7 @@ def framed(*content: object, x: Axis, y: Axis, title: str, description: str, hei
         height=height,
         title=title,
         description=description,
-        left=left,
-        right=14,
-        below=26,
+        **sides,
     )
 
 
@@ -117,13 +108,10 @@ def bands(hints: Sequence[tuple[float, str]], x: Axis) -> list[Html]:
     """Hints along a curve: what holds from a point to the next, wherever in between the pointer is."""
     ends = [*(senses for senses, _ in hints[1:]), x.high]
     widths = [100.0 * max(x.share(end) - x.share(start), 0.0) for (start, _), end in zip(hints, ends, strict=True)]
+    size = {"height": "100%", "class_": "area"}
     return [
-        tag(
-            "g",
-            tag("title", words),
-            lone("rect", x=x.place(start), width=f"{width:.2f}%", height="100%", class_="area"),
-        )
-        for (start, words), width in zip(hints, widths, strict=True)
+        tag("g", tag("title", hint), lone("rect", x=x.place(start), width=f"{width:.2f}%", **size))
+        for (start, hint), width in zip(hints, widths, strict=True)
         if width >= 0.2
     ]
 
@@ -131,11 +119,3 @@ def bands(hints: Sequence[tuple[float, str]], x: Axis) -> list[Html]:
 def letters(content: str, **attributes: object) -> Html:
     """Text at a place of the plot."""
     return tag("text", content, **attributes)
-
-
-def _corner(across: float, up: float) -> str:
-    return f"{_units(across)} {_units(1.0 - up)}"
-
-
-def _units(share: float) -> str:
-    return f"{SIDE * share:.0f}"

@@ -1,13 +1,28 @@
-"""Where a report comes from: what people call it, when it was measured, and the files that lead there again."""
+"""Where a report comes from: what people call it, when it was measured, and the commands that lead there again."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bestchannel.policies.catalogue import POLICIES
+from bestchannel.report.summary import Summary
 from bestchannel.runs import Run
+
+SOURCES = {
+    "simulation": ("identify", "--simulate", "CHANNELS"),
+    "recording": ("identify", "--replay", "TRIALS"),
+    "laboratory": ("run", "new", "RUN.db", "--alphabets", "FILE"),
+    "counts": ("estimate", "COUNTS"),
+}
+"""How identifications begin, by who answers."""
+
+FLAGS = ("subroutine", "sampling", "threshold", "input_distribution")
+"""The options of policies that the command line has words of its own for."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +47,40 @@ class Provenance:
     amended: tuple[int, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
-    has_record: bool = False
-
-    def with_record(self) -> Provenance:
-        """The same of a page that holds its record."""
-        return replace(self, has_record=True)
 
     @property
     def duration(self) -> timedelta | None:
         """From the first request to the last answer."""
         return None if self.began is None or self.ended is None else self.ended - self.began
+
+    def command(self, summary: Summary) -> str:
+        """The command that asks the same question again; what is not known of it stands in capitals."""
+        if self.source in ("laboratory", "sensor") and self.run:
+            return shlex.join(["bestchannel", "run", "resume", self.run])
+        *verb, placeholder = SOURCES.get(self.source, SOURCES["simulation"])
+        words = ["bestchannel", *verb, self.data or placeholder]
+        words += ["--policy", summary.policy] if summary.policy else []
+        words += ["--delta", f"{summary.delta:g}"]
+        words += ["--epsilon", f"{summary.epsilon:g}"] if summary.epsilon else []
+        for name, value in summary.options.items():
+            words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
+        if summary.estimate is not None:
+            words += ["--design", "adaptive"] if summary.estimate.design == "adaptive" else []
+            words += ["--rank"] if summary.estimate.order else []
+        words += [] if self.seed is None else ["--seed", str(self.seed)]
+        return shlex.join(words)
+
+    def check(self, summary: Summary, *, has_record: bool) -> str:
+        """The command that checks the record again, where there is something to check and a file that holds it."""
+        if not summary.decided or summary.policy not in POLICIES:
+            return ""
+        holder = self.run or (self.report if has_record else "") or "RESULT.json"
+        return shlex.join(["bestchannel", "verify", holder])
+
+
+def _flag(name: str, value: object) -> list[str]:
+    plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [f"--{name.replace('_', '-')}", plain]
 
 
 def origin_of(run: Run, path: Path) -> Provenance:
@@ -65,9 +104,9 @@ def origin_of(run: Run, path: Path) -> Provenance:
 
 
 def warnings_in(checks: object) -> tuple[str, ...]:
-    """What the checks of a recording found, as a result or the source of a run holds it."""
-    found = checks.get("warnings") if isinstance(checks, Mapping) else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    """What the checks of a recording say, as a result or the source of a run holds it."""
+    warnings = checks.get("warnings") if isinstance(checks, Mapping) else None
+    return tuple(map(str, warnings)) if isinstance(warnings, list) else ()
 
 
 def moment(time: datetime) -> str:
@@ -85,13 +124,10 @@ def lasting(duration: timedelta) -> str:
     >>> lasting(timedelta(seconds=0.4)), lasting(timedelta(minutes=3, seconds=5)), lasting(timedelta(days=2, hours=1))
     ('less than 1 s', '3 min 5 s', '2 d 1 h')
     """
-    seconds = max(int(duration.total_seconds()), 0)
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-    parts = [
-        (word, seconds // size % (10**9 if word == "d" else 86400 // size if word == "h" else 60))
-        for word, size in units
-    ]
-    first = next((i for i, (_, n) in enumerate(parts) if n), None)
+    minutes, seconds = divmod(max(int(duration.total_seconds()), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours // 24, "d"), (hours % 24, "h"), (minutes, "min"), (seconds, "s")]
+    first = next((i for i, (n, _) in enumerate(parts) if n), None)
     if first is None:
         return "less than 1 s"
-    return " ".join(f"{n} {word}" for word, n in parts[first : first + 2] if n)
+    return " ".join(f"{n} {unit}" for n, unit in parts[first : first + 2] if n)

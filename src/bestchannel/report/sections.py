@@ -3,217 +3,260 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
+
+from bestchannel.channels import Channel
+from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.promises import amount, confidence, criterion, in_words
+from bestchannel.report.channel_rows import capacity_table, interval_figure, legend, order_figure
 from bestchannel.report.course_figures import (
     MOST_RIVALS,
     candidates_figure,
+    course_table,
     evidence_figure,
     leaders,
     moments,
     rival_tracks,
 )
-from bestchannel.report.heat_maps import matrix_map, senses_map
-from bestchannel.report.interval_figure import interval_figure, legend
-from bestchannel.report.least_senses import LeastSenses
-from bestchannel.report.markup import Html, joined, lone, tag
-from bestchannel.report.numerals import bits, percent, several, whole
-from bestchannel.report.order_figure import order_figure
+from bestchannel.report.heat_maps import matrix_map, senses_map, senses_table
+from bestchannel.report.markup import Html, folded, lone, tag
 from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary
-from bestchannel.report.tables import capacity_table, course_table, folded, senses_table
-from bestchannel.report.wording import brief, checking, command, promise, spent, verdict
+from bestchannel.report.wording import bits, brief, percent, several, whole
 
 OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
 OPEN_MATRICES, MOST_CELLS = 6, 60_000
 """Matrices that show at once, and cells of all matrices that a page holds."""
 
+NOTHING = Html()
+T = TypeVar("T")
+
+
+def section(title: str, words: str, *content: object) -> Html:
+    """A heading, a sentence or two, and what they are about."""
+    return tag("section", tag("h2", title), tag("p", words), *content)
+
 
 def header(summary: Summary, about: Provenance) -> Html:
     """The verdict, its guarantee, and a few numbers; above them the title, below a note."""
-    facts = [tag("div", tag("dt", word), tag("dd", *value)) for word, *value in _facts(summary, about)]
+    first, known = summary.channels[0], summary.channels[0].estimate
+    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
+    facts: dict[str, tuple[str, str | None]] = {"senses": (whole(summary.senses), requests)}
+    if summary.cost is not None:
+        facts["cost"] = (amount(summary.cost), None)
+    facts["channels"] = (whole(len(summary.channels)), f"{len(summary.candidates)} left")
+    if known:
+        ends = f"bits, {known.lower:.3f} … {known.upper:.3f}"
+        facts[f"{summary.quantity} of {brief(first.name, 18)}"] = (bits(known.capacity), ends)
+    facts["confidence"] = (confidence(summary.delta), f"δ = {summary.delta:g}")
+    if about.duration is not None and about.began is not None:
+        facts["time"] = (lasting(about.duration), f"from {moment(about.began)}")
     return tag(
         "header",
-        tag("p", about.title, class_="title") if about.title else joined([]),
-        tag("p", "decided" if summary.result.decided else "undecided", class_="state"),
-        tag("h1", verdict(summary)),
-        tag("p", promise(summary), class_="lead"),
+        tag("p", about.title, class_="title") if about.title else NOTHING,
+        tag("p", "decided" if summary.decided else "undecided", class_="state"),
+        tag("h1", summary.verdict),
+        tag("p", summary.promise, class_="lead"),
         *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
-        tag("dl", *facts, class_="facts"),
+        tag("dl", *(_fact(word, *value) for word, value in facts.items()), class_="facts"),
     )
 
 
-def _facts(summary: Summary, about: Provenance) -> list[tuple[object, ...]]:
-    result, first = summary.result, summary.channels[0]
-    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
-    facts: list[tuple[object, ...]] = [
-        ("senses", whole(result.senses), _aside(requests)),
-        *([("cost", amount(result.cost))] if result.cost is not None else []),
-        ("channels", whole(len(summary.channels)), _aside(f"{len(result.candidates)} left")),
-    ]
-    if first.estimate:
-        found = first.estimate
-        words = f"{summary.quantity} of {brief(first.name, 18)}"
-        facts.append((words, bits(found.capacity), _aside(f"bits, {found.lower:.3f} … {found.upper:.3f}")))
-    facts.append(("confidence", confidence(result.delta), _aside(f"δ = {result.delta:g}")))
-    if about.duration is not None and about.began is not None:
-        facts.append(("time", lasting(about.duration), _aside(f"from {moment(about.began)}")))
-    return facts
+def _fact(word: str, value: str, aside: str | None) -> Html:
+    return tag("div", tag("dt", word), tag("dd", value, NOTHING if aside is None else tag("small", f" {aside}")))
 
 
-def _aside(words: str) -> Html:
-    return tag("small", f" {words}")
+def warnings(about: Provenance) -> Html:
+    """What speaks against the data being as supposed, if anything does."""
+    if not about.warnings:
+        return NOTHING
+    return section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in about.warnings))
 
 
 def capacities(summary: Summary) -> Html:
     """The intervals, best channel first."""
-    marked = frozenset(map(str, summary.result.candidates))
+    marked, values = frozenset(summary.candidates), summary.values
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    P = summary.input_distribution
+    compared = f"The policy compared {criterion(P)}, and not the capacities shown here"
+    if summary.estimate is not None:
+        compared = f"All are {criterion(P)}"
+    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
+    search = tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")  # shown by the page's script
     return section(
-        summary.values,
-        f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
-        f" holds, {_supposed(summary)}.{_pairs(summary)}",
-        _other_value(summary),
-        _search(summary),
+        values,
+        f"Bits per channel use. With probability at least {confidence(summary.delta)} every proved interval"
+        f" holds, {_supposed(summary)}.",
+        NOTHING if P is None else tag("p", f"{compared}."),
+        search if rest else NOTHING,
         legend(),
-        interval_figure(shown, marked, f"{summary.values} with their intervals"),
-        _more(rest, "channel", lambda: interval_figure(rest, marked, f"{summary.values} of the other channels")),
-        folded(
-            f"Table of {summary.values[0].lower()}{summary.values[1:]}",
-            capacity_table(summary.channels, summary.values),
-        ),
+        interval_figure(shown, marked, f"{values} with their intervals"),
+        _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels")),
+        folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary.channels, values)),
     )
 
 
 def _supposed(summary: Summary) -> str:
-    """What the proof of the intervals supposes."""
-    if summary.found is None or summary.found.shuffles is None:
-        return "however the senses were chosen"
-    return "if senses are independent and nobody chose their numbers by looking at outputs"
+    """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
+    recorded = summary.estimate is not None and summary.estimate.design == "fixed"
+    words = "however the senses were chosen"
+    if summary.estimate is not None and summary.estimate.shuffles is not None:
+        words = "if senses are independent and nobody chose their numbers by looking at outputs"
+    weighed = recorded or any(status.evidence_nats for status in summary.course)
+    if not (weighed and summary.decided and len(summary.channels) > 1):
+        return words
+    return (
+        f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
+    )
 
 
-def order(summary: Summary) -> tuple[Html, ...]:
+def _more(rest: Sequence[T], drawn: Callable[[Sequence[T]], Html]) -> Html:
+    """The channels that do not show at once, drawn where there are any."""
+    return folded(several(len(rest), "more channel"), drawn(rest)) if rest else NOTHING
+
+
+def order(summary: Summary) -> Html:
     """Between which places every channel is, where that was asked for."""
-    if summary.found is None or summary.found.order is None:
-        return ()
-    proved = summary.found.order
+    if summary.estimate is None or summary.estimate.order is None:
+        return NOTHING
+    proved = summary.estimate.order
     shown, rest, k = proved.ranks[:OPEN_ROWS], proved.ranks[OPEN_ROWS:], len(proved.ranks)
-    found = section(
+    return section(
         "Order",
         f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
-        f" {confidence(summary.result.delta)} all of them at once. 1 is the best place.",
+        f" {confidence(summary.delta)} all of them at once. 1 is the best place.",
         order_figure(shown, k, "The places that channels can have"),
-        _more(rest, "channel", lambda: order_figure(rest, k, "The places of the other channels")),
+        _more(rest, lambda ranks: order_figure(ranks, k, "The places of the other channels")),
     )
-    return (found,)
-
-
-def _search(summary: Summary) -> Html:
-    """A field that the script of the page shows, where there are many channels."""
-    if len(summary.channels) <= OPEN_ROWS:
-        return joined([])
-    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
-    return tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")
-
-
-def _pairs(summary: Summary) -> str:
-    """Why a verdict can stand while intervals overlap."""
-    recorded = summary.found is not None and summary.found.design == "fixed"
-    weighed = recorded or any(status.evidence_nats for status in summary.course)
-    if not (weighed and summary.result.decided and len(summary.channels) > 1):
-        return ""
-    return " They may overlap though the best is proved: comparing two channels proves more than two intervals do."
-
-
-def _other_value(summary: Summary) -> Html:
-    P = summary.input_distribution
-    if P is None:
-        return joined([])
-    if summary.found is not None:
-        return tag("p", f"All are {criterion(P)}.")
-    return tag("p", f"The policy compared {criterion(P)}, and not the capacities shown here.")
-
-
-def _more(rest: Sequence[object], what: str, content: Callable[[], Html]) -> Html:
-    return folded(several(len(rest), f"more {what}"), content()) if rest else joined([])
 
 
 def course(summary: Summary) -> Html:
-    """How candidates fell, and how the evidence grew."""
+    """How candidates fell, and how the evidence grew, where there were steps."""
+    if not summary.course:
+        return NOTHING
     led = leaders(summary)
     words = f"In the lead, one after the other: {' → '.join(led[-8:])}." if led else ""
-    evidence = evidence_figure(summary)
-    figures = [_figure("Channels left, over senses", candidates_figure(summary))]
-    if evidence is not None:
-        figures.append(_figure("Evidence against rivals in bits, over senses", evidence, _evidence_note(summary)))
+    figures = [tag("figure", tag("figcaption", "Channels left, over senses"), candidates_figure(summary))]
+    if (evidence := evidence_figure(summary)) is not None:
+        caption = tag("figcaption", "Evidence against rivals in bits, over senses")
+        k = len(rival_tracks(moments(summary.course)))
+        rivals = f"the {MOST_RIVALS} longest-lived of {k} rivals" if k > MOST_RIVALS else "the rivals"
+        note = f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {rivals}."
+        figures.append(tag("figure", caption, evidence, tag("p", note, class_="note")))
     return section(
         "Course",
-        f"{spent(summary)} {words}",
+        f"{summary.spent} {words}",
         tag("div", *figures, class_="pair" if len(figures) > 1 else None),
         folded("Table of the course", course_table(summary)),
     )
 
 
-def _evidence_note(summary: Summary) -> str:
-    tracks = rival_tracks(moments(summary.course))
-    shown = min(len(tracks), MOST_RIVALS)
-    few = f"the {shown} longest-lived of {len(tracks)} rivals" if shown < len(tracks) else "the rivals"
-    return f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {few}."
-
-
-def _figure(words: str, drawing: Html, note: str = "") -> Html:
-    return tag("figure", tag("figcaption", words), drawing, tag("p", note, class_="note") if note else "")
-
-
 def senses(summary: Summary) -> Html:
     """Where the senses went, channel by input."""
-    channels, total = summary.channels, float(max(summary.result.senses, 1))
+    channels, total = summary.channels, float(max(summary.senses, 1))
     most = max([1.0, *(float(channel.by_input.max()) for channel in channels)])
-    blocks = [channels[i : i + BLOCK] for i in range(0, len(channels), BLOCK)]
-    maps = [senses_map(block, most, total) for block in blocks]
-    first = channels[0]
-    rest = sum(map(len, blocks[OPEN_BLOCKS:]))
+    maps = [senses_map(channels[i : i + BLOCK], most, total) for i in range(0, len(channels), BLOCK)]
+    first, rest = channels[0], channels[OPEN_BLOCKS * BLOCK :]
     return section(
         "Where the senses went",
         f"One row per channel, one column per input, the sum on the right; {brief(first.name, 30)} took"
         f" {percent(first.senses / total)} of all senses.",
         tag("div", *maps[:OPEN_BLOCKS], class_="blocks"),
-        folded(several(rest, "more channel"), tag("div", *maps[OPEN_BLOCKS:], class_="blocks")) if rest else joined([]),
+        _more(rest, lambda _: tag("div", *maps[OPEN_BLOCKS:], class_="blocks")),
         folded("Table of senses", senses_table(channels)),
     )
 
 
 def matrices(summary: Summary) -> Html:
     """What each channel does, best first; the first few with numbers, the rest folded, very many left out."""
-    held, cells = [], 0
-    for channel in summary.channels:
-        cells += channel.counts.size
-        if cells <= MOST_CELLS:
-            held.append(channel)
-    shown, rest = held[:OPEN_MATRICES], held[OPEN_MATRICES:]
-    left_out = len(summary.channels) - len(held)
+    cells = np.cumsum([channel.counts.size for channel in summary.channels])
+    kept = [channel for channel, so_far in zip(summary.channels, cells, strict=True) if so_far <= MOST_CELLS]
+    shown, rest = kept[:OPEN_MATRICES], kept[OPEN_MATRICES:]
+    left_out = len(summary.channels) - len(kept)
     return section(
         "The channels",
         "Relative frequencies: one row per input, one column per output, darker for more frequent.",
-        tag("div", *(_matrix(channel, False) for channel in shown), class_="matrices"),
-        _more(rest, "channel", lambda: tag("div", *(_matrix(channel, True) for channel in rest), class_="matrices")),
-        tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else joined([]),
+        _matrices(shown, compact=False),
+        _more(rest, lambda channels: _matrices(channels, compact=True)),
+        tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else NOTHING,
     )
 
 
-def _matrix(channel: Measured, compact: bool) -> Html:
-    found = channel.estimate
-    words = f"{bits(found.capacity)} bits" if found else "not estimated"
-    drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
-    caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
-    return tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name)
+def _matrices(channels: Sequence[Measured], *, compact: bool) -> Html:
+    figures = []
+    for channel in channels:
+        words = f"{bits(channel.estimate.capacity)} bits" if channel.estimate else "not estimated"
+        drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
+        caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
+        figures.append(tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name))
+    return tag("div", *figures, class_="matrices")
 
 
-def bound(summary: Summary, least: LeastSenses) -> Html:
-    """The lower bound beside the senses that were used."""
-    used = summary.result.senses
+@dataclass(frozen=True)
+class LeastSenses:
+    """`senses` is T*·kl(δ, 1-δ), or None where there is no such number; `remark` says what it is, or why it is not.
+
+    `proved` tells the certified bound from the approximation for small gaps.
+    """
+
+    senses: float | None
+    proved: bool
+    remark: str
+
+
+def least_senses(summary: Summary) -> LeastSenses:
+    """The lower bound at the estimated channels, approximated where the certified one would take minutes."""
+    worth_sensing = [channel for channel in summary.channels if min(channel.counts.shape) > 1]  # others have capacity 0
+    if reason := _why_no_bound(summary, worth_sensing):
+        return LeastSenses(None, False, reason)
+    bound = quick_bound([Channel.from_rows(c.W_hat, normalize=True) for c in worth_sensing], summary.delta)
+    low, high = bound.lower_time, bound.upper_time
+    if bound.proved and not math.isfinite(bound.senses):
+        remark = "The estimates of the largest capacities tie, and telling them apart has no bound."
+        return LeastSenses(None, True, remark)
+    if bound.proved:
+        ends = f"{whole(low)} … {whole(high)}" if math.isfinite(high) else f"at least {whole(low)}"
+        remark = (
+            "If the channels were exactly as estimated, no policy with this guarantee would get by with fewer senses on"
+            f" average: T*·kl(δ, 1−δ), with a characteristic time T* of {ends} senses per nat."
+        )
+        return LeastSenses(bound.senses, True, remark)
+    if not 0.0 < low < math.inf:
+        return LeastSenses(None, False, "The approximation for small gaps says nothing about these estimates.")
+    remark = (
+        "An approximation for small gaps at the estimated channels, not a proof: for so many channels, or channels of"
+        " this size, the certified bound takes longer than a report should (`bestchannel bound` computes it)."
+    )
+    return LeastSenses(bound.senses, False, remark)
+
+
+def _why_no_bound(summary: Summary, worth_sensing: Sequence[Measured]) -> str:
+    if len(worth_sensing) < 2:
+        return "Nothing to tell apart: no other channel has more than one input and one output."
+    if summary.epsilon > 0.0:
+        return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
+    if summary.input_distribution is not None:
+        return "The bound is for capacities, and here I(P;W) at a fixed input distribution was compared."
+    if summary.cost is not None:
+        return (
+            "Senses had costs, and the least cost was looked for, not the fewest senses: see bestchannel bound --cost."
+        )
+    if any(np.isnan(channel.W_hat).any() for channel in worth_sensing):
+        return "Some input was never sensed, so there is no estimate of its channel to evaluate the bound at."
+    return ""
+
+
+def bound(summary: Summary) -> Html:
+    """The lower bound beside the senses that were used, where a policy was to use few."""
+    if not summary.course:
+        return NOTHING
+    used, least = summary.senses, least_senses(summary)
     if least.senses is None or not used:
         return section("The lower bound", least.remark)
     most = max(least.senses, used)
@@ -231,43 +274,23 @@ def _bar(word: str, value: str, share: float, class_: str) -> Html:
     return tag("div", tag("p", tag("b", word), f" {value}"), svg)
 
 
-def reproduction(summary: Summary, version: str, about: Provenance) -> Html:
+def reproduction(summary: Summary, about: Provenance, version: str, *, has_record: bool) -> Html:
     """What it takes to get here again."""
-    result = summary.result
-    options = json.dumps(dict(result.audit.options), ensure_ascii=False, default=str)
+    times = {"began": about.began, "last answer": about.ended, "drawn": about.drawn}
+    amended = ", ".join(map(str, about.amended))
+    check = about.check(summary, has_record=has_record)
     rows: list[tuple[str, object]] = [
-        *([("policy", result.policy)] if result.policy else []),
-        ("δ, ε", f"{result.delta:g}, {result.epsilon:g} bits"),
-        *([("options", options)] if result.audit.options else []),
-        ("guarantee", in_words(result.guarantee)),
-        *_times(about),
+        ("policy", summary.policy),
+        ("δ, ε", f"{summary.delta:g}, {summary.epsilon:g} bits"),
+        ("options", summary.options and json.dumps(dict(summary.options), ensure_ascii=False, default=str)),
+        ("guarantee", in_words(summary.guarantee)),
+        *((word, time and moment(time)) for word, time in times.items()),
+        ("amended", amended and f"the answer to request {amended}, after it was told"),
         *about.more,
         ("data", tag("code", f"sha256:{summary.fingerprint}")),
-        *([("check", tag("code", check))] if (check := checking(summary, about)) else []),
+        ("check", check and tag("code", check)),
         ("made by", f"bestchannel {version}"),
     ]
-    listed = tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in rows), class_="listed")
-    again = tag("pre", tag("code", command(summary, about)), tabindex="0")
-    return section("Reproduce it", "The same question again:", again, listed)
-
-
-def _times(about: Provenance) -> list[tuple[str, object]]:
-    """When it was measured and drawn, and which answers were corrected."""
-    known = [("began", about.began), ("last answer", about.ended), ("drawn", about.drawn)]
-    amended = ", ".join(map(str, about.amended))
-    return [
-        *((word, moment(time)) for word, time in known if time is not None),
-        *([("amended", f"the answer to request {amended}, after it was told")] if amended else []),
-    ]
-
-
-def warnings(about: Provenance) -> tuple[Html, ...]:
-    """What speaks against the data being as supposed, if anything does."""
-    if not about.warnings:
-        return ()
-    return (section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in about.warnings)),)
-
-
-def section(title: str, words: str, *content: object) -> Html:
-    """A heading, a sentence or two, and what they are about."""
-    return tag("section", tag("h2", title), tag("p", words), *content)
+    listed = [tag("div", tag("dt", word), tag("dd", value)) for word, value in rows if value]
+    again = tag("pre", tag("code", about.command(summary)), tabindex="0")
+    return section("Reproduce it", "The same question again:", again, tag("dl", *listed, class_="listed"))

@@ -1,20 +1,25 @@
-"""What a report shows, computed once from the record of an identification: no drawing here."""
+"""What a page shows of a result, computed once: of an identification, or of an estimate. No drawing here."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
+from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
-from bestchannel.policies import Identification, Status
-from bestchannel.report.sound_record import require_sound
-from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
+from bestchannel.intervals.verdict import one_digit
+from bestchannel.policies import ChannelLabels, Identification, Status, Step
+from bestchannel.promises import amount, in_words
+from bestchannel.report.wording import brief, named, several
+from bestchannel.runs.results import anytime_estimates, told_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class Measured:
     counts: Integers
     senses: int
     estimate: ChannelEstimate | None
-    ruled_out_after: int | None
+    ruled_out_after: int | None = None
 
     @property
     def by_input(self) -> Floats:
@@ -46,82 +51,204 @@ class Measured:
         return rows
 
 
-def values_of(found: Estimate | None) -> str:
-    """What an estimate has found, of all channels."""
-    return "Capacities" if found is None or found.input_distribution is None else "Values of I(P;W)"
-
-
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """An identification with its channels, best first, and where it stood after each step.
+    """The verdict, the channels, best first, and how it came to that: step by step, or from counts at once.
 
-    `found` is the estimate of counts that came without a course.
+    `labels` are the channels in the order of the record, by which `told`, the counts of every step, and a `Status`
+    number them. `course` is where a policy stood after each step; an `estimate` has none, and is told once.
     """
 
-    result: Identification
+    best: str | None
+    candidates: tuple[str, ...]
+    delta: float
+    epsilon: float
+    guarantee: str
     channels: tuple[Measured, ...]
-    course: tuple[Status, ...]
-    found: Estimate | None = None
+    labels: tuple[ChannelLabels, ...]
+    told: tuple[Mapping[int, Integers], ...]
+    options: Mapping[str, Any]
+    course: tuple[Status, ...] = ()
+    policy: str | None = None
+    cost: float | None = None
+    proved_so_far: str | None = None
+    estimate: Estimate | None = field(default=None, repr=False)
+
+    @property
+    def decided(self) -> bool:
+        """Whether a channel is named."""
+        return self.best is not None
+
+    @property
+    def senses(self) -> int:
+        """Those of all channels."""
+        return sum(channel.senses for channel in self.channels)
 
     @property
     def names(self) -> list[str]:
-        """The names in the order of the record, by which a `Status` numbers the channels."""
-        return [str(labels.key) for labels in self.result.audit.channels]
-
-    @property
-    def best(self) -> Measured | None:
-        """The channel that the verdict names."""
-        return self.channels[0] if self.result.decided else None
-
-    @property
-    def more_senses(self) -> int | None:
-        """About how many senses more would decide, by the last forecast."""
-        if self.found is not None:
-            return self.found.verdict.more_senses
-        return self.course[-1].more_senses if self.course else None
+        """The names in the order of the record."""
+        return [str(labels.key) for labels in self.labels]
 
     @property
     def input_distribution(self) -> list[float] | None:
         """The P at which I(P;W) was compared, None where capacities were."""
-        return self.result.audit.options.get("input_distribution")
+        return self.options.get("input_distribution")
 
     @property
     def values(self) -> str:
         """What the intervals are of: capacities, unless counts were estimated at one input distribution."""
-        return values_of(self.found)
+        return values_of(self.estimate)
 
     @property
     def quantity(self) -> str:
         """The same of one channel."""
-        return "capacity" if self.found is None else self.found.quantity
+        return "capacity" if self.estimate is None else self.estimate.quantity
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the channels, their letters and all counts in their order: the data, however they are stored."""
-        parties = [[str(p.key), p.inputs, p.outputs] for p in self.result.audit.channels]
-        told: list[object] = [
-            [[channel, step.counts[channel].tolist()] for channel in sorted(step.counts)]
-            for step in self.result.audit.steps
-        ]
-        if self.found is not None:
-            tables = {channel.name: channel.counts.tolist() for channel in self.channels}
-            told = [[[j, tables[name]] for j, name in enumerate(self.names)]]
-        return hashlib.sha256(json.dumps([parties, told], separators=(",", ":")).encode()).hexdigest()
+        letters = [[str(labels.key), labels.inputs, labels.outputs] for labels in self.labels]
+        told = [[[channel, step[channel].tolist()] for channel in sorted(step)] for step in self.told]
+        return hashlib.sha256(json.dumps([letters, told], separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in one sentence."""
+        value = "capacity" if self.input_distribution is None else "I(P;W)"
+        if self.best is None:
+            left = set(self.candidates)
+            names = [channel.name for channel in self.channels if channel.name in left]
+            return f"Undecided between {named(names)}." if names else "Undecided."
+        if len(self.channels) == 1:
+            return f"{brief(self.best)} is the only channel."
+        if self.epsilon:
+            return f"{brief(self.best)} is within {self.epsilon:g} bit of the largest {value}."
+        return f"{brief(self.best)} has the largest {value}."
+
+    @property
+    def promise(self) -> str:
+        """The guarantee of the verdict, or what is missing to one."""
+        if self.decided:
+            return in_words(self.guarantee)
+        if not self.told:
+            return "Nothing has been sensed yet."
+        more = self.course[-1].more_senses if self.estimate is None else self.estimate.verdict.more_senses
+        forecast = "There is no forecast of the senses that it would still take."
+        if more is not None:
+            forecast = f"Some {several(one_digit(more), 'more sense')} would decide, if the estimates are right."
+        return f"{in_words(self.proved_so_far)} {forecast}" if self.proved_so_far else forecast
+
+    @property
+    def spent(self) -> str:
+        """How much was sensed."""
+        paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
+        sensed = f"{several(self.senses, 'sense')} of {several(len(self.channels), 'channel')}"
+        return f"{sensed}{paid} in {several(len(self.course), 'request')}."
 
 
-def summarise(result: Identification) -> Summary:
-    """The summary of a finished or unfinished identification; a record that contradicts itself is refused."""
-    require_sound(result)
-    parties = result.audit.channels
-    tables = told_counts(result)
+def values_of(estimate: Estimate | None) -> str:
+    """What an estimate says of all channels."""
+    return "Capacities" if estimate is None or estimate.input_distribution is None else "Values of I(P;W)"
+
+
+def summarise(result: Identification | Estimate) -> Summary:
+    """The summary of counts, or of an identification, finished or not; a record that contradicts itself is refused."""
+    return _of_counts(result) if isinstance(result, Estimate) else _of_record(result)
+
+
+def _of_record(result: Identification) -> Summary:
+    require_consistent(result)
+    steps, tables = result.audit.steps, told_counts(result)
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
     estimates = anytime_estimates(result, tables)
-    course = tuple(step.status for step in result.audit.steps)
+    course = tuple(step.status for step in steps)
     channels = [
-        Measured(str(p.key), p.inputs, p.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
-        for j, p in enumerate(parties)
+        Measured(str(c.key), c.inputs, c.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
+        for j, c in enumerate(result.audit.channels)
     ]
-    return Summary(result, tuple(best_first(channels, result)), course)
+    best, candidates = str(result.best) if result.decided else None, tuple(map(str, result.candidates))
+    return Summary(
+        best=best,
+        candidates=candidates,
+        delta=result.delta,
+        epsilon=result.epsilon,
+        guarantee=result.guarantee,
+        channels=_best_first(channels, best, candidates),
+        labels=result.audit.channels,
+        told=tuple(step.counts for step in steps),
+        options=result.audit.options,
+        course=course,
+        policy=result.policy,
+        cost=result.cost,
+        proved_so_far=result.proved_so_far,
+    )
+
+
+MOST = 10**30
+"""More senses than any record that 64-bit counts can hold."""
+
+
+def require_consistent(result: Identification) -> None:
+    """Raise `InputError` where a record contradicts itself or has numbers that cannot be; the schema has the rest."""
+    nearly, steps = result.nearly_best, result.audit.steps
+    right = {
+        "decided": result.decided == (result.best is not None),
+        "senses": 0 <= result.senses <= MOST,
+        "rounds": 0 <= result.rounds <= MOST,
+        "delta": 0.0 < result.delta < 1.0,
+        "epsilon": result.epsilon >= 0.0,
+        "cost": result.cost is None or result.cost >= 0.0,
+        "nearly_best": nearly is None or nearly.within_bits >= 0.0,
+    }
+    if wrong := [key for key, is_right in right.items() if not is_right]:
+        raise InputError(f"{wrong[0]} of the record cannot be right; it is {str(getattr(result, wrong[0]))[:80]!r}")
+    names = {str(labels.key) for labels in result.audit.channels}
+    if len(names) < len(result.audit.channels):
+        raise InputError("the record must have channels whose names differ")
+    named = {*map(str, result.candidates), *([str(result.best)] if result.decided else [])}
+    if (named | ({str(nearly.channel)} if nearly else set())) - names:
+        raise InputError("the record names a best channel, or a candidate, that is none of its channels")
+    for step in steps:
+        _require_consistent_step(step, result.audit.channels)
+    told = sum(int(row) for step in steps for table in step.counts.values() for row in table.sum(axis=1))
+    if told != result.senses:
+        raise InputError(
+            f"the record contradicts itself: its senses are said to be {result.senses}, and its counts add up to {told}"
+        )
+    totals = [0, *(step.status.senses for step in steps), result.senses]
+    if any(later < earlier for earlier, later in pairwise(totals)):
+        raise InputError("the record contradicts itself: its senses must grow from step to step")
+
+
+def _require_consistent_step(step: Step, channels: Sequence[ChannelLabels]) -> None:
+    where, status = f"step {str(step.request.number)[:20]} of the record", step.status
+    for channel, table in step.counts.items():
+        if table.shape != channels[channel].alphabet or table.min() < 0:
+            size = " x ".join(map(str, channels[channel].alphabet))
+            raise InputError(f"{where} must have {size} counts >= 0 of channel {str(channels[channel].key)!r}")
+    numbers = (step.request.number, status.senses, status.requests, status.rounds, status.next_senses)
+    if not all(0 <= number <= MOST for number in (*numbers, status.more_senses or 0)):
+        raise InputError(f"{where} has a status that cannot be right")
+
+
+def _of_counts(estimate: Estimate) -> Summary:
+    channels = [
+        Measured(c.name, c.inputs, c.outputs, np.array(c.counts, dtype=np.int64), c.senses, c)
+        for c in estimate.channels
+    ]
+    best, candidates, P = estimate.best, estimate.verdict.candidates, estimate.input_distribution
+    return Summary(
+        best=best,
+        candidates=candidates,
+        delta=estimate.delta,
+        epsilon=estimate.epsilon,
+        guarantee=estimate.guarantee,
+        channels=_best_first(channels, best, candidates),
+        labels=tuple(ChannelLabels(c.name, c.inputs, c.outputs) for c in channels),
+        told=({j: channel.counts for j, channel in enumerate(channels)},),
+        options={} if P is None else {"input_distribution": list(P)},
+        estimate=estimate,
+    )
 
 
 def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
@@ -131,13 +258,12 @@ def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
     return course[0].senses if course else None
 
 
-def best_first(channels: Sequence[Measured], result: Identification) -> list[Measured]:
+def _best_first(channels: Sequence[Measured], best: str | None, candidates: Sequence[str]) -> tuple[Measured, ...]:
     """The named channel, then the candidates, then the others, each by their estimates."""
-    left = {str(key) for key in result.candidates}
+    left = set(candidates)
 
     def rank(channel: Measured) -> tuple[bool, bool, float]:
-        named = result.decided and channel.name == str(result.best)
         capacity = channel.estimate.capacity if channel.estimate else -1.0
-        return (not named, channel.name not in left, -capacity)
+        return (channel.name != best, channel.name not in left, -capacity)
 
-    return sorted(channels, key=rank)
+    return tuple(sorted(channels, key=rank))

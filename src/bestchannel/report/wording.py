@@ -1,31 +1,74 @@
-"""The verdict and what surrounds it, in sentences."""
+"""Numbers and names as people read them: 34,586, 3.5·10¹¹, 12.3k, 0.9124 bits, "a, b and 2 others", and round ticks."""
 
 from __future__ import annotations
 
-import json
-import shlex
+import math
 from collections.abc import Sequence
 
-from bestchannel.intervals.verdict import one_digit
-from bestchannel.policies.catalogue import POLICIES
-from bestchannel.promises import amount, in_words
-from bestchannel.report.numerals import several
-from bestchannel.report.provenance import Provenance
-from bestchannel.report.summary import Summary
+from bestchannel.promises import plural
 
-MOST_NAMED = 4
-LONGEST_NAME = 60
+EXPONENTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+LARGEST_IN_FULL = 10**9
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+MOST_NAMED, LONGEST_NAME = 4, 60
 
-SOURCES = {
-    "simulation": ("identify", "--simulate", "CHANNELS"),
-    "recording": ("identify", "--replay", "TRIALS"),
-    "laboratory": ("run", "new", "RUN.db", "--alphabets", "FILE"),
-    "counts": ("estimate", "COUNTS"),
-}
-"""How identifications begin, by who answers."""
 
-FLAGS = ("subroutine", "sampling", "threshold", "input_distribution")
-"""The options of policies that the command line has words of its own for."""
+def whole(value: float) -> str:
+    """A count in full up to 10⁹, and by its power of ten from there.
+
+    >>> whole(34586), whole(3.52e11)
+    ('34,586', '3.52·10¹¹')
+    """
+    if not math.isfinite(value):
+        return "infinitely many"
+    return f"{value:,.0f}" if value < LARGEST_IN_FULL else _scientific(value, 2)
+
+
+def several(number: float, thing: str) -> str:
+    """1 request, 2 requests."""
+    return f"{whole(number)} {plural(number, thing)}"
+
+
+def short(value: float) -> str:
+    """A count in at most some five signs.
+
+    >>> short(812), short(12345), short(4200000), short(3e11)
+    ('812', '12.3k', '4.2M', '3·10¹¹')
+    """
+    for limit, divisor, letter in ((1e3, 1.0, ""), (1e6, 1e3, "k"), (1e9, 1e6, "M")):
+        if value < limit * 0.9995:
+            return f"{value / divisor:.3g}{letter}"
+    return _scientific(value, 1)
+
+
+def bits(value: float) -> str:
+    """A capacity, or the end of an interval."""
+    return f"{value:.4f}"
+
+
+def percent(share: float) -> str:
+    """A share of a whole, with one digit more where it is small."""
+    return f"{share:.0%}" if share >= 0.1 or share == 0.0 else f"{share:.1%}"
+
+
+def _scientific(value: float, digits: int) -> str:
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}·10{str(int(exponent)).translate(EXPONENTS)}"
+
+
+def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers from low to high, about as many as asked for.
+
+    >>> ticks(0, 34586)
+    [0.0, 5000.0, 10000.0, 15000.0, 20000.0, 25000.0, 30000.0]
+    """
+    if not high - low > 1e-9 * max(abs(low), abs(high)):  # nothing lies between that could be told apart
+        return [low]
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = min((power * s for s in STEPS), key=lambda s: abs(math.log(s / rough)))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [i * step for i in range(first, last + 1)]
 
 
 def brief(name: str, longest: int = LONGEST_NAME) -> str:
@@ -47,72 +90,3 @@ def named(names: Sequence[str]) -> str:
     if rest:
         first.append(several(rest, "other"))
     return first[0] if len(first) == 1 else f"{', '.join(first[:-1])} and {first[-1]}"
-
-
-def verdict(summary: Summary) -> str:
-    """What was found, in one sentence."""
-    result, value = summary.result, "capacity" if summary.input_distribution is None else "I(P;W)"
-    if result.decided and len(summary.channels) == 1:
-        return f"{brief(str(result.best))} is the only channel."
-    if result.decided and result.epsilon:
-        return f"{brief(str(result.best))} is within {result.epsilon:g} bit of the largest {value}."
-    if result.decided:
-        return f"{brief(str(result.best))} has the largest {value}."
-    names = [channel.name for channel in summary.channels if channel.name in set(map(str, result.candidates))]
-    return f"Undecided between {named(names)}." if names else "Undecided."
-
-
-def promise(summary: Summary) -> str:
-    """The guarantee of the verdict, or what is missing to one."""
-    if summary.result.decided:
-        return in_words(summary.result.guarantee)
-    if not summary.course and summary.found is None:
-        return "Nothing has been sensed yet."
-    proved = summary.result.proved_so_far
-    return f"{in_words(proved)} {_forecast(summary)}" if proved else _forecast(summary)
-
-
-def _forecast(summary: Summary) -> str:
-    if summary.more_senses is None:
-        return "There is no forecast of the senses that it would still take."
-    return f"Some {several(one_digit(summary.more_senses), 'more sense')} would decide, if the estimates are right."
-
-
-def spent(summary: Summary) -> str:
-    """How much was sensed."""
-    senses, channels = several(summary.result.senses, "sense"), several(len(summary.channels), "channel")
-    paid = "" if summary.result.cost is None else f", which cost {amount(summary.result.cost)},"
-    return f"{senses} of {channels}{paid} in {several(len(summary.course), 'request')}."
-
-
-def command(summary: Summary, about: Provenance) -> str:
-    """The command that asks the same question again; what is not known of it stands in capitals."""
-    if about.source in ("laboratory", "sensor") and about.run:
-        return shlex.join(["bestchannel", "run", "resume", about.run])
-    result, options = summary.result, summary.result.audit.options
-    *verb, placeholder = SOURCES.get(about.source, SOURCES["simulation"])
-    words = ["bestchannel", *verb, about.data or placeholder]
-    words += ["--policy", result.policy] if result.policy else []
-    words += ["--delta", f"{result.delta:g}"]
-    if result.epsilon:
-        words += ["--epsilon", f"{result.epsilon:g}"]
-    for name, value in options.items():
-        words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
-    if summary.found is not None:
-        words += ["--design", "adaptive"] if summary.found.design == "adaptive" else []
-        words += ["--rank"] if summary.found.order else []
-    words += [] if about.seed is None else ["--seed", str(about.seed)]
-    return shlex.join(words)
-
-
-def checking(summary: Summary, about: Provenance) -> str:
-    """The command that checks the record again, where there is something to check and a file that holds it."""
-    if not summary.result.decided or summary.result.policy not in POLICIES:
-        return ""
-    held = about.run or (about.report if about.has_record else "") or "RESULT.json"
-    return shlex.join(["bestchannel", "verify", held])
-
-
-def _flag(name: str, value: object) -> list[str]:
-    plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return [f"--{name.replace('_', '-')}", plain]

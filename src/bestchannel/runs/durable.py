@@ -20,7 +20,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, identify
 from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 from bestchannel.runs import sources, store
 from bestchannel.runs.history import History, asked_record, limit_record, told_record
 from bestchannel.runs.settings import RECORDED, Settings

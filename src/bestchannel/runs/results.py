@@ -1,12 +1,4 @@
-"""The outcome of an identification as JSON, with the record that `verify` checks and `report` draws.
-
-{"best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee", "candidates",
- "nearly_best": {"channel", "within_bits"}, "cost", "channels": [{"name", "senses", "capacity", "lower", "upper"}],
- "audit": {"revision", "version", "channels": [{"name", "inputs", "outputs"}], "inferred_outputs", "options",
- "limits": [{"request", "max_senses", "recorded"}], "steps": [{"request", "senses", "stakes", "counts", "status"}],
- "seal"}}: whatever belongs to a channel stands under its name; a limit holds from its request on. The seal is the
-SHA-256 of the channels, the limits and all answers in their order.
-"""
+"""The outcome of an identification and its record, each made of the other, and what the answers say of channels."""
 
 from __future__ import annotations
 
@@ -18,18 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from bestchannel.arrays import Integers
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
+from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
-from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
+from bestchannel.questions import Best
+from bestchannel.record import (
+    AuditRecord,
+    ChannelRecord,
+    Limit,
+    MeasuredRecord,
+    NearlyBestRecord,
+    Result,
+    StatusRecord,
+    StepRecord,
+    result_of,
+)
 
-Document = dict[str, Any]
-
-OUTCOME = ("best", "decided", "senses", "rounds", "policy", "delta", "epsilon", "guarantee")
+MOST_COUNTS = 2**53
+"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
 
 
 @dataclass(frozen=True)
@@ -43,67 +48,131 @@ class RecordedStakes:
         return self.content
 
 
-def as_document(result: Identification) -> Document:
-    """The result in lists, numbers and texts."""
-    names = [str(labels.key) for labels in result.audit.channels]
-    channels = [{"name": name, **labels.letters()} for name, labels in zip(names, result.audit.channels, strict=True)]
-    limits = [_limit_document(request, supply, names) for request, supply in result.audit.limits]
-    steps = [_step_document(step, names) for step in result.audit.steps]
-    return {
-        **{key: getattr(result, key) for key in OUTCOME},
-        "best": None if result.best is None else str(result.best),
-        "candidates": [str(key) for key in result.candidates],
-        "nearly_best": nearly_best_document(result),
-        "cost": result.cost,
-        "channels": channel_documents(result),
-        "audit": {
-            "revision": result.audit.revision,
-            "version": result.audit.version,
-            "channels": channels,
-            "inferred_outputs": result.audit.inferred_outputs,
-            "options": dict(result.audit.options),
-            "limits": limits,
-            "steps": steps,
-            "seal": _seal(channels, limits, steps),
-        },
-    }
+def as_document(result: Identification) -> dict[str, Any]:
+    """The record in lists, numbers and texts, as JSON holds it."""
+    document: dict[str, Any] = msgspec.to_builtins(record_of(result))
+    return document
 
 
-def nearly_best_document(result: Identification) -> Document | None:
-    """The channel that is proved to be the best or nearly that; None where nothing is."""
-    nearly = result.nearly_best
-    return None if nearly is None else {"channel": str(nearly.channel), "within_bits": nearly.within_bits}
+def record_of(result: Identification) -> Result:
+    """The record of a result."""
+    nearly, names = result.nearly_best, [str(labels.key) for labels in result.audit.channels]
+    return Result(
+        best=None if result.best is None else str(result.best),
+        decided=result.decided,
+        senses=result.senses,
+        rounds=result.rounds,
+        policy=result.policy,
+        delta=result.delta,
+        epsilon=result.epsilon,
+        guarantee=result.guarantee,
+        candidates=tuple(map(str, result.candidates)),
+        nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
+        cost=result.cost,
+        channels=tuple(_measured(result)),
+        audit=_audit_record(result.audit, names),
+    )
 
 
-def channel_documents(result: Identification) -> list[Document]:
+def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
+    channels = tuple(
+        ChannelRecord(name=name, inputs=party.inputs, outputs=party.outputs, condition=party.condition)
+        for name, party in zip(names, audit.channels, strict=True)
+    )
+    limits = tuple(_limit_record(request, supply, names) for request, supply in audit.limits)
+    steps = tuple(_step_record(step, names) for step in audit.steps)
+    told = msgspec.to_builtins([channels, limits, [[step.senses, step.counts] for step in steps]])
+    return AuditRecord(
+        revision=audit.revision,
+        version=audit.version,
+        channels=channels,
+        inferred_outputs=audit.inferred_outputs,
+        options=dict(audit.options),
+        limits=limits,
+        steps=steps,
+        seal=hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest(),
+    )
+
+
+def _measured(result: Identification) -> list[MeasuredRecord]:
     """Every channel with its capacity in bits, between ends that hold at any time, for all at once at 1 - δ."""
     tables = told_counts(result)
     return [
-        {
-            "name": str(labels.key),
-            "senses": sum(map(int, table.sum(axis=1))),
-            "capacity": found and found.capacity,
-            "lower": found and found.lower,
-            "upper": found and found.upper,
-        }
+        MeasuredRecord(
+            name=str(labels.key),
+            senses=sum(map(int, table.sum(axis=1))),
+            capacity=found.capacity if found else None,
+            lower=found.lower if found else None,
+            upper=found.upper if found else None,
+        )
         for labels, table, found in zip(result.audit.channels, tables, anytime_estimates(result, tables), strict=True)
     ]
 
 
-def _seal(channels: list[Document], limits: list[Document], steps: list[Document]) -> str:
-    answers = [[step["senses"], step["counts"]] for step in steps]
-    return hashlib.sha256(json.dumps([channels, limits, answers], sort_keys=True).encode()).hexdigest()
+def _limit_record(request: int, supply: Supply, names: Sequence[str]) -> Limit:
+    return Limit(request, supply.total, None if supply.each is None else dict(zip(names, supply.each, strict=True)))
+
+
+def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
+    status = step.status
+    return StepRecord(
+        request=step.request.number,
+        senses={names[c]: senses for c, senses in step.request.senses.items()},
+        stakes=None if step.stakes is None else step.stakes.record(names),
+        counts={names[c]: table.tolist() for c, table in step.counts.items()},
+        status=StatusRecord(
+            senses=status.senses,
+            rounds=status.rounds,
+            candidates=tuple(names[c] for c in status.candidates),
+            next_senses=status.next_senses,
+            leader=None if status.leader is None else names[status.leader],
+            evidence_nats={names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
+            threshold_nats={names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
+            more_senses=status.more_senses,
+        ),
+    )
 
 
 def from_document(document: object) -> Identification:
     """The result that `as_document` wrote, or an `InputError` that says that it is none."""
+    record = result_of(document)
     try:
         json.dumps(document, allow_nan=False)  # a report holds it, and numbers that are infinite or none have no JSON
-        return _parsed(document)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        return identification_of(record)
+    except (KeyError, ValueError, OverflowError) as error:
         raise InputError(
             f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error!r})"
         ) from None
+
+
+def identification_of(record: Result) -> Identification:
+    """The result that a record is of."""
+    audit = record.audit
+    channels = tuple(ChannelLabels(c.name, c.inputs, c.outputs, c.condition) for c in audit.channels)
+    number = {labels.key: j for j, labels in enumerate(channels)}
+    nearly = record.nearly_best
+    return Identification(
+        best=record.best,
+        decided=record.decided,
+        senses=record.senses,
+        rounds=record.rounds,
+        policy=record.policy,
+        delta=record.delta,
+        question=record.question or Best(record.epsilon),
+        guarantee=record.guarantee,
+        candidates=record.candidates,
+        audit=Audit(
+            channels=channels,
+            options=audit.options,
+            steps=tuple(_step(step, i, number) for i, step in enumerate(audit.steps, start=1)),
+            limits=tuple((limit.request, _supply(limit, channels)) for limit in audit.limits),
+            revision=audit.revision,
+            version=audit.version,
+            inferred_outputs=audit.inferred_outputs,
+        ),
+        nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
+        cost=record.cost,
+    )
 
 
 def read_result(path: Path) -> Identification:
@@ -112,83 +181,54 @@ def read_result(path: Path) -> Identification:
         return from_document(json_of(read_bytes(path)))
 
 
-def _limit_document(request: int, supply: Supply, names: list[str]) -> Document:
-    recorded = None if supply.each is None else dict(zip(names, map(list, supply.each), strict=True))
-    return {"request": request, "max_senses": supply.total, "recorded": recorded}
+def _supply(limit: Limit, channels: Sequence[ChannelLabels]) -> Supply:
+    recorded = limit.recorded
+    return Supply(limit.max_senses, None if recorded is None else tuple(recorded[labels.key] for labels in channels))
 
 
-def _step_document(step: Step, names: list[str]) -> Document:
+def _step(step: StepRecord, count: int, number: Mapping[str, int]) -> Step:
     status = step.status
-    return {
-        "request": step.request.number,
-        "senses": {names[c]: list(senses) for c, senses in step.request.senses.items()},
-        "stakes": None if step.stakes is None else step.stakes.record(names),
-        "counts": {names[c]: table.tolist() for c, table in step.counts.items()},
-        "status": {
-            "senses": status.senses,
-            "rounds": status.rounds,
-            "candidates": [names[c] for c in status.candidates],
-            "next_senses": status.next_senses,
-            "leader": None if status.leader is None else names[status.leader],
-            "evidence_nats": {names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
-            "threshold_nats": {names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
-            "more_senses": status.more_senses,
-        },
-    }
-
-
-def _parsed(document: Any) -> Identification:
-    audit = document["audit"]
-    parties = tuple(ChannelLabels.with_letters(p["name"], p) for p in audit["channels"])
-    number = {labels.key: j for j, labels in enumerate(parties)}
-    steps = tuple(_parsed_step(step, i, number) for i, step in enumerate(audit["steps"], start=1))
-    return Identification(
-        **{key: document[key] for key in OUTCOME},
-        candidates=tuple(document["candidates"]),
-        audit=Audit(
-            channels=parties,
-            options=dict(audit["options"]),
-            steps=steps,
-            limits=tuple(_parsed_limit(limit, parties) for limit in audit.get("limits", ())),
-            revision=audit.get("revision"),
-            version=audit.get("version"),
-            inferred_outputs=audit.get("inferred_outputs", False),
-        ),
-        nearly_best=_parsed_nearly_best(document.get("nearly_best")),
-        cost=document.get("cost"),
-    )
-
-
-def _parsed_nearly_best(nearly: Any) -> NearlyBest | None:
-    return None if nearly is None else NearlyBest(nearly["channel"], nearly["within_bits"])
-
-
-def _parsed_limit(limit: Any, parties: Sequence[ChannelLabels]) -> tuple[int, Supply]:
-    recorded = limit["recorded"]
-    each = None if recorded is None else tuple(tuple(recorded[labels.key]) for labels in parties)
-    return limit["request"], Supply(limit["max_senses"], each)
-
-
-def _parsed_step(step: Any, count: int, number: Mapping[str, int]) -> Step:
-    status, stakes = step["status"], step["stakes"]
-    leader = status["leader"]
     return Step(
-        Request(step["request"], {number[name]: tuple(senses) for name, senses in step["senses"].items()}),
-        None if stakes is None else RecordedStakes(dict(stakes)),
-        {number[name]: np.array(table, dtype=np.int64) for name, table in step["counts"].items()},
+        Request(step.request, {number[name]: senses for name, senses in step.senses.items()}),
+        None if step.stakes is None else RecordedStakes(step.stakes),
+        {number[name]: np.array(table, dtype=np.int64) for name, table in step.counts.items()},
         Status(
-            senses=status["senses"],
+            senses=status.senses,
             requests=count,
-            rounds=status["rounds"],
-            candidates=tuple(number[name] for name in status["candidates"]),
-            next_senses=status["next_senses"],
-            leader=None if leader is None else number[leader],
-            evidence_nats=_by_number(status["evidence_nats"], number),
-            threshold_nats=_by_number(status["threshold_nats"], number),
-            more_senses=status["more_senses"],
+            rounds=status.rounds,
+            candidates=tuple(number[name] for name in status.candidates),
+            next_senses=status.next_senses,
+            leader=None if status.leader is None else number[status.leader],
+            evidence_nats=_by_number(status.evidence_nats, number),
+            threshold_nats=_by_number(status.threshold_nats, number),
+            more_senses=status.more_senses,
         ),
     )
 
 
 def _by_number(nats: Mapping[str, float | None], number: Mapping[str, int]) -> dict[int, float]:
-    return {number[name]: math.nan if value is None else float(value) for name, value in nats.items()}
+    return {number[name]: math.nan if value is None else value for name, value in nats.items()}
+
+
+def told_counts(result: Identification) -> list[Integers]:
+    """All counts of every channel; beyond 64 bits as Python's integers."""
+    kind = object if result.senses > np.iinfo(np.int64).max else np.int64
+    totals = [np.zeros(labels.alphabet, dtype=kind) for labels in result.audit.channels]
+    for step in result.audit.steps:
+        for channel, table in step.counts.items():
+            totals[channel] += table
+    return totals
+
+
+def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> list[ChannelEstimate | None]:
+    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ, at any time.
+
+    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
+    """
+    senses = [sum(map(int, table.sum(axis=1))) for table in tables]
+    usable = {str(j): table.astype(np.int64) for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
+    if not usable:
+        return [None] * len(tables)
+    answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
+    found = {channel.name: channel for channel in answer.channels}
+    return [found.get(str(j)) for j in range(len(tables))]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
@@ -249,7 +251,7 @@ def begin(
     refuse_wishes(title, note, largest_request)
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     settings = Settings.of(policy, parties or unnamed, LABORATORY)
-    wishes = replace(settings, title=title, note=note, largest_request=largest_request)
+    wishes = structs.replace(settings, title=title, note=note, largest_request=largest_request)
     with store.begun(path, wishes) as run:
         set_limit(run, max_senses)
         yield LaboratoryRun(run)

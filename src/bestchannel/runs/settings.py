@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from msgspec import to_builtins
+from msgspec.json import decode
 
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.promises import several
+from bestchannel.record import RunChannel, RunRecord
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
 """The source of a run whose requests people answer."""
@@ -20,43 +23,11 @@ RECORDED = "recorded"
 """Under which a source says how many senses of each input of each channel it has, where they are limited."""
 
 
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "channels": (list,),
-    "policy": (str,),
-    "delta": (float, int),
-    "epsilon": (float, int),
-    "options": (dict,),
-    "source": (dict,),
-    "inferred_outputs": (bool,),
-}
-"""What the settings of a run are in its file."""
-
-WISHES: Mapping[str, type] = {"title": str, "note": str, "largest_request": int}
-"""What may be there too."""
-
 LONGEST_TITLE, LONGEST_NOTE = 200, 4000
 
 
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """The channels that take part, the policy that asks, and the source of the answers.
-
-    `policy` is what `Policy.reference` says, and `options` are those of the policy beyond delta and epsilon;
-    `source["kind"]` is laboratory, simulation, recording or sensor; `inferred_outputs` says that the outputs are only
-    those that a recording happened to have. People call a run by its `title`, and are asked for at most
-    `largest_request` senses at once.
-    """
-
-    parties: tuple[ChannelLabels, ...]
-    policy: str
-    delta: float
-    epsilon: float
-    options: Mapping[str, Any]
-    source: Mapping[str, Any]
-    inferred_outputs: bool = False
-    title: str = ""
-    note: str = ""
-    largest_request: int | None = None
+class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
+    """What a run is about, and the policy that follows from it."""
 
     @staticmethod
     def of(
@@ -73,7 +44,13 @@ class Settings:
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
         settings = Settings(
-            tuple(parties), name, policy.delta, policy.epsilon, policy.options, source, inferred_outputs
+            channels=run_channels(parties),
+            policy=name,
+            delta=policy.delta,
+            epsilon=policy.epsilon,
+            options=policy.options,
+            source=dict(source),
+            inferred_outputs=inferred_outputs,
         )
         again = settings.new_policy()
         if type(again) is not type(policy) or again.ask() != first:
@@ -81,9 +58,14 @@ class Settings:
         return settings
 
     @property
+    def parties(self) -> tuple[ChannelLabels, ...]:
+        """The channels, as policies and sensors know them."""
+        return tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in self.channels)
+
+    @property
     def alphabets(self) -> list[tuple[int, int]]:
         """(n_inputs, n_outputs) of every channel."""
-        return [labels.alphabet for labels in self.parties]
+        return [(len(channel.inputs), len(channel.outputs)) for channel in self.channels]
 
     @property
     def supply(self) -> Supply:
@@ -102,32 +84,21 @@ class Settings:
 
     def text(self) -> str:
         """The settings as JSON."""
-        channels = [{"key": _key(labels), **labels.letters()} for labels in self.parties]
-        content = {
-            "channels": channels,
-            "policy": self.policy,
-            "delta": self.delta,
-            "epsilon": self.epsilon,
-            "options": dict(self.options),
-            "source": dict(self.source),
-            "inferred_outputs": self.inferred_outputs,
-        }
-        wishes = {key: getattr(self, key) for key in WISHES if getattr(self, key)}
-        return json.dumps(content | wishes, allow_nan=False)
+        return json.dumps(to_builtins(self), allow_nan=False)
 
     @staticmethod
     def parse(text: str) -> Settings:
         """The settings that `text` wrote, or an `InputError`."""
         try:
-            content = json.loads(text)
-            _require_types(content)
-            return Settings(
-                tuple(_labels(channel) for channel in content["channels"]),
-                *(content[key] for key in TYPES if key != "channels"),
-                **{key: content[key] for key in WISHES if key in content},
-            )
+            settings = decode(text, type=Settings)
+            if not isinstance(settings.source["kind"], str):
+                raise ValueError("the kind of the source must be a text")
+            if len({channel.key for channel in settings.channels}) < len(settings.channels):
+                raise ValueError("no two channels may have the same name")
+            settings.supply.refuse_other(settings.alphabets)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"the settings of the run are damaged ({error!r}); restore the file from a copy") from None
+        return settings
 
     def refuse_other(self, other: Settings) -> None:
         """Refuse settings that are not these: a run answers one question."""
@@ -154,34 +125,17 @@ def _supply(source: Mapping[str, Any]) -> Supply:
     return Supply(each=None if recorded is None else tuple(map(tuple, recorded)))
 
 
-def _require_types(content: Any) -> None:
-    for key, types in TYPES.items():
-        if type(content[key]) not in types:
-            raise ValueError(f"{key} must be {' or '.join(kind.__name__ for kind in types)}")
-    for key, kind in WISHES.items():
-        if key in content and (type(content[key]) is not kind or not content[key]):
-            raise ValueError(f"{key} must be {kind.__name__}")
-    if not isinstance(content["source"]["kind"], str):
-        raise ValueError("the kind of the source must be a text")
-    names = [channel["key"] for channel in content["channels"]]
-    if not names or not {str, int}.issuperset(map(type, names)) or len(set(names)) < len(names):
-        raise ValueError("the channels must have names, each its own")
-    _supply(content["source"]).refuse_other(
-        [(len(each["inputs"]), len(each["outputs"])) for each in content["channels"]]
+def run_channels(parties: Iterable[ChannelLabels]) -> tuple[RunChannel, ...]:
+    """The channels by their names, or their positions."""
+    return tuple(
+        RunChannel(
+            key=labels.key if isinstance(labels.key, int | str) else str(labels.key),
+            inputs=labels.inputs,
+            outputs=labels.outputs,
+            condition=labels.condition,
+        )
+        for labels in parties
     )
-
-
-def _labels(channel: Mapping[str, Any]) -> ChannelLabels:
-    """A channel of the file, whose letters must be texts."""
-    for side in (channel["inputs"], channel["outputs"]):
-        if not isinstance(side, list) or not side or not all(isinstance(letter, str) for letter in side):
-            raise ValueError("a channel must have inputs and outputs, as texts")
-    return ChannelLabels.with_letters(channel["key"], channel)
-
-
-def _key(labels: ChannelLabels) -> int | str:
-    """The name of a channel, or its position."""
-    return labels.key if isinstance(labels.key, int | str) else str(labels.key)
 
 
 def _comparable(settings: Settings) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bestchannel.counts.labelled_counts import Columns
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError, MissingFileError
 from bestchannel.policies import ChannelLabels
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
 

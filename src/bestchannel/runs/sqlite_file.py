@@ -103,7 +103,7 @@ class Kind:
         return found
 
     @contextmanager
-    def speaking(self, path: Path) -> Iterator[None]:
+    def errors_naming(self, path: Path) -> Iterator[None]:
         """Say in a sentence that names the file what we, SQLite or the system object to."""
         try:
             yield

@@ -103,7 +103,7 @@ class Store:
         entries = self.history.next_entries(*records)
         rows = [(e.number, e.kind, e.request, e.content, e.seal) for e in entries]
         self._refuse_other_file()
-        with RUN.speaking(self.path), transaction(self._connection):
+        with RUN.errors_naming(self.path), transaction(self._connection):
             RUN.upgrade(self._connection)
             try:
                 self._connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
@@ -147,7 +147,7 @@ class Store:
 
     def _put_log_into_file(self) -> None:
         """Let SQLite empty its log into the file, unless somebody reads from the log just now."""
-        with self._filing, RUN.speaking(self.path):
+        with self._filing, RUN.errors_naming(self.path):
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000:.0f}")
@@ -171,7 +171,7 @@ def copied(path: str | os.PathLike[str]) -> bytes:
 def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A new run; a file that is there already is left alone."""
     with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
-        with RUN.speaking(Path(path)):
+        with RUN.errors_naming(Path(path)):
             if not is_empty(writer[0]):
                 raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
         with _guarded(_begin(Path(path), writer, settings)) as store:
@@ -189,10 +189,10 @@ def opened(path: str | os.PathLike[str], patience_s: float = BRIEFLY_S) -> Itera
 def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
     """A run with these settings: the one in the file, or else a new one."""
     with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
-        with RUN.speaking(Path(path)):
+        with RUN.errors_naming(Path(path)):
             empty = is_empty(writer[0])
         store = _begin(Path(path), writer, settings) if empty else _open(Path(path), writer)
-        with RUN.speaking(store.path):
+        with RUN.errors_naming(store.path):
             store.history.settings.refuse_other(settings)
         with _guarded(store):
             yield store
@@ -201,7 +201,7 @@ def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterato
 def _begin(path: Path, writer: Writer, settings: Settings) -> Store:
     """Write the settings: in one transaction, so that a crash leaves an empty file or a run."""
     connection, _ = writer
-    with RUN.speaking(path), transaction(connection):
+    with RUN.errors_naming(path), transaction(connection):
         RUN.create(connection)
         connection.execute("INSERT INTO run VALUES (?)", (settings.text(),))
     return _open(path, writer)
@@ -209,7 +209,7 @@ def _begin(path: Path, writer: Writer, settings: Settings) -> Store:
 
 def _open(path: Path, writer: Writer) -> Store:
     connection, _ = writer
-    with RUN.speaking(path):
+    with RUN.errors_naming(path):
         history = _history(connection)
         make_durable(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -219,7 +219,7 @@ def _open(path: Path, writer: Writer) -> Store:
 @contextmanager
 def _guarded(store: Store) -> Iterator[Store]:
     """The store, and a reader that is opened so that SQLite's log can be kept out of a file copied over this one."""
-    with RUN.speaking(store.path):
+    with RUN.errors_naming(store.path):
         reader = connected(store.path, "mode=ro", PATIENCE_S)
         reader.execute("SELECT count(*) FROM log").fetchall()
     try:
@@ -259,7 +259,7 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that sees one moment of the run."""
     try:
-        with RUN.speaking(path):
+        with RUN.errors_naming(path):
             os.stat(path)  # SQLite would only say that it cannot open a file that is missing
             with closing(_viewer(path)) as connection:
                 connection.execute("BEGIN")
@@ -291,7 +291,7 @@ def _settings(connection: sqlite3.Connection) -> Settings:
 @contextmanager
 def _writer(path: Path, flags: int, patience_s: float) -> Iterator[Writer]:
     with _lock(path, flags, patience_s) as file:
-        with RUN.speaking(path):
+        with RUN.errors_naming(path):
             connection = connected(path, "mode=rw", PATIENCE_S)
         with closing(connection):
             yield connection, file
@@ -300,7 +300,7 @@ def _writer(path: Path, flags: int, patience_s: float) -> Iterator[Writer]:
 @contextmanager
 def _lock(path: Path, flags: int, patience_s: float) -> Iterator[int]:
     """A descriptor of the file, which keeps other writers out until the end, or until this process dies."""
-    with RUN.speaking(path):
+    with RUN.errors_naming(path):
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     try:
         _wait_for(descriptor, path, patience_s)

@@ -17,7 +17,7 @@ from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.policies.identify import channels_in_brief
-from bestchannel.progress import Progress
+from bestchannel.process import Progress
 from bestchannel.promises import several
 
 

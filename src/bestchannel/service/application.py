@@ -1,4 +1,4 @@
-"""The service as an ASGI application: a call is matched with its endpoint, passes the rules, and is answered.
+"""The service as an ASGI application: the rules around Starlette's routes, and the description of what can be called.
 
 Every refusal is one sentence, is counted, and is logged with the rule that it broke; neither queries nor tokens are.
 """
@@ -9,25 +9,33 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from importlib.metadata import version
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match, Route, Router
+from starlette.types import Message, Receive, Scope, Send
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.record import RunStatus
 from bestchannel.runs import NotWrittenError
-from bestchannel.service.calls import HTML, NOBODY, Call, Reply, redirect, refusal
-from bestchannel.service.desk import ForbiddenError, GoneError
-from bestchannel.service.guard import Guard, read_body, require_json
-from bestchannel.service.limits import Hold, Limits, Turns
-from bestchannel.service.messages import RefusedError
-from bestchannel.service.metrics import Metrics
+from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
+from bestchannel.service.leases import ForbiddenError, GoneError
+from bestchannel.service.limits import Limits, Places, Turns
+from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
+from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
-from bestchannel.service.scopes import OWN, SENSE, VIEW, Scope
 
-ALL = "all"
-"""Open to calls without a token."""
-
-SECURITY = {
+JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
+FORM, EVENTS = "application/x-www-form-urlencoded", "text/event-stream"
+SECURITY = {  # headers of every answer, unless it has others
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
@@ -37,31 +45,21 @@ SECURITY = {
     b"cross-origin-resource-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
-"""Headers of every answer, unless it has others."""
-
 STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
 """Of what the library refuses, first match first."""
+ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
+NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # what paths name
+LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
+MOST_FIELDS = 20  # of a form
 
-WAITING = "/api/leases"
-"""Where calls wait for work: they are given up when the client leaves, and are no matter of latency."""
-
-LONGEST_S = 86_400.0
-"""Seconds after which a stream is cut, and begun anew by whoever still watches."""
-
-LINE = "bestchannel.line"
-"""In the state of a call, the place that its connection holds."""
-
-CLOSED = "bestchannel.closed"
-"""In the state of a call, what says whether its connection is closed, to which nothing can be written."""
+Handler = Callable[..., Coroutine[Any, Any, Response]]
 
 log = logging.getLogger(__name__)
-
-Handler = Callable[[Call], Coroutine[Any, Any, Reply]]
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One thing that can be called: `path` has names in braces, `takes` is the message in the body."""
+    """One thing that can be called: `takes` is the message in the body, `gives` that of the answer."""
 
     method: str
     path: str
@@ -70,26 +68,38 @@ class Endpoint:
     handler: Handler
     takes: Any = None
     gives: Any = None
-    kind: str = "application/json"
-    form: bool = False
+    kind: str = JSON
+    status: int = 200
     refusals: tuple[int, ...] = ()
 
-    def match(self, path: str) -> dict[str, str] | None:
-        """The names in a path that is like this one."""
-        ours, theirs = self.path.split("/"), path.split("/")
-        if len(ours) != len(theirs):
-            return None
-        names = {}
-        for mine, given in zip(ours, theirs, strict=True):
-            if mine.startswith("{") and given:
-                names[mine[1:-1]] = given
-            elif mine != given:
-                return None
-        return names
+
+class Stream(StreamingResponse):
+    """An answer in blocks that holds a place, until either side ends it; with its token or after a day it is cut."""
+
+    def __init__(self, request: Request, blocks: AsyncIterator[bytes], room: Places, headers: Mapping[str, str]):
+        super().__init__(blocks, headers=headers)
+        self._call, self._room = request.state, room
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        call, later = self._call, asyncio.get_running_loop().call_later
+        call.waits = True
+        hold = self._room.enter(call.client, call.line.evict)
+        cut = later(min(call.granted.expires - time.time(), LONGEST_S), call.line.evict)
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            cut.cancel()
+            hold.leave()
 
 
 class Application:
-    """What uvicorn calls."""
+    """What uvicorn calls.
+
+    The state of a request has its `line` (the place that its connection holds), `closed` (whether nothing can be
+    written to it), what its token has `granted`, the `client` that holds places, and whether it `waits` for something
+    that is no matter of latency.
+    """
 
     def __init__(
         self,
@@ -99,177 +109,167 @@ class Application:
         metrics: Metrics,
         without_paths: Callable[[str], str],
     ) -> None:
-        self._endpoints, self._guard, self._limits, self._metrics = endpoints, guard, limits, metrics
+        self._guard, self._limits, self._metrics = guard, limits, metrics
         self._without_paths, self._turns = without_paths, Turns()
-        self._exact = {(each.method, each.path): each for each in endpoints if "{" not in each.path}
+        self._routes = [Route(e.path, partial(self._answer, e), methods=[e.method]) for e in endpoints]
+        self._router = Router(self._routes, redirect_slashes=False)
 
-    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call; anything but HTTP is let go of."""
         if scope["type"] != "http":
             return
-        headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
-        query, peer = scope["query_string"].decode("latin-1"), scope["client"][0] if scope["client"] else "local"
-        call = Call(scope["method"], scope["path"], query, headers, peer, scope["scheme"] == "https")
-        line, started = scope["state"][LINE], time.perf_counter()
-        send = _unless(scope["state"][CLOSED], send)
-        call, reply, hold = await self._reply(call, receive, line)
-        self._metrics.responses[str(reply.status)] += 1
-        if isinstance(reply.body, bytes):
-            await _send(send, reply, reply.body)
-            if call.path != WAITING:
-                self._metrics.latency.add(time.perf_counter() - started)
-        else:
-            over = asyncio.get_running_loop().call_later(min(call.scope.expires - time.time(), LONGEST_S), line.evict)
-            try:
-                await _stream(send, receive, reply, reply.body)
-            finally:
-                over.cancel()
-                if hold:
-                    hold.leave()
-        log.debug("%s", "call", extra={"fields": {**_said(call), "status": reply.status}})
+        scope["app"] = self  # lets Starlette raise what it refuses
+        request, began, status = Request(scope, receive), time.perf_counter(), 0
+        call = request.state
+        call.granted, call.client, call.waits = NOBODY, address_of(request), False
 
-    async def _reply(self, call: Call, receive: Any, line: Hold) -> tuple[Call, Reply, Hold | None]:
-        """The call with what its token permits, its reply, and the place that a stream holds."""
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                self._metrics.responses[str(status)] += 1
+                message["headers"] = list((SECURITY | dict(message["headers"])).items())
+            if not call.closed():
+                await send(message)
+
         try:
-            self._guard.check_host(call.headers)
-            granted, by_cookie = self._guard.admit(call.headers, call.peer)
-            call = replace(call, scope=granted)
-            (self._limits.connections if granted.party else self._limits.strangers).receive(line, call.party)
-            self._guard.check_origin(call.method, call.headers, by_cookie)
-            await self._turns.take(call.party)
-            if line not in line.room:
-                raise RefusedError(400, "gone", "the client left before its turn came")
-            reply = await self._answered(call, receive)
-            return call, reply, reply.room.enter(call.party, line.evict) if reply.room else None
-        except RefusedError as error:
-            refused = error
-        except BestChannelError as error:
-            refused = RefusedError(_status(error), "input", self._without_paths(str(error)))
-        except asyncio.CancelledError:
-            raise
+            await self._admit(request)
+            await self._router(scope, receive, send_with_headers)
         except Exception as error:
-            log.exception("fault", extra={"fields": _said(call)})
-            refused = RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
-        self._metrics.refusals[refused.rule] += 1
-        log.warning("refused", extra={"fields": {**_said(call), "rule": refused.rule, "status": refused.status}})
-        return call, refusal(refused), None
+            refused = self._refused(request, error)
+            if status:  # a stream that has failed; uvicorn closes its connection
+                return
+            refusal = answer(Refusal(str(refused)), refused.status, refused.headers)
+            await refusal(scope, receive, send_with_headers)
+        if not call.waits:
+            self._metrics.latency.add(time.perf_counter() - began)
+        log.debug("%s", "call", extra={"fields": {**_fields(request), "status": status}})
 
-    async def _answered(self, call: Call, receive: Any) -> Reply:
-        endpoint, names = self._found(call)
-        if call.method == "GET" and endpoint.kind.startswith("text/html") and (token := call.query("token")):
-            return self._sign_in(token, call)
-        if not _permits(call.scope, endpoint.needs):
-            if call.wants_page and call.method == "GET" and not endpoint.path.startswith("/api"):
-                return _asked_from_here(call) if call.from_elsewhere else redirect("/login")
-            if call.scope is NOBODY:
-                raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
-            raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
-        body = b""
-        if endpoint.takes is not None:
-            if not endpoint.form:
-                require_json(call.headers)
-            body = await read_body(call.headers, receive, self._limits.bodies, call.party)
-        work = endpoint.handler(replace(call, body=body, names=names))
-        return await (_unless_gone(work, receive) if endpoint.path == WAITING else work)
+    async def _admit(self, request: Request) -> None:
+        """Let a call pass the rules for all of them, when its turn has come."""
+        call, line = request.state, request.state.line
+        self._guard.check_host(request)
+        call.granted, by_cookie = self._guard.admit(request)
+        call.client = call.granted.bearer or call.client
+        (self._limits.connections if call.granted.bearer else self._limits.strangers).receive(line, call.client)
+        self._guard.check_origin(request, by_cookie)
+        await self._turns.take(call.client)
+        if line not in line.room:
+            raise RefusedError(400, "gone", "the client left before its turn came")
 
-    def _found(self, call: Call) -> tuple[Endpoint, dict[str, str]]:
-        method = "GET" if call.method == "HEAD" else call.method
-        if exact := self._exact.get((method, call.path)):
-            return exact, {}
-        allowed = []
-        for endpoint in self._endpoints:
-            names = endpoint.match(call.path)
-            if names is not None:
-                if endpoint.method == method:
-                    return endpoint, names
-                allowed.append(endpoint.method)
-        if allowed:
-            raise RefusedError(405, "method", "another method is required here", {"allow": ", ".join(sorted(allowed))})
-        raise RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        if request.method == "GET" and endpoint.kind == HTML and (token := request.query_params.get("token")):
+            return self._guard.sign_in(token, request, request.scope["path"])
+        if not request.state.granted.permits(endpoint.needs):
+            return _not_permitted(endpoint, request)
+        if endpoint.takes is None:
+            return await endpoint.handler(request)
+        is_form, kind = endpoint.takes is LoginForm, request.headers.get("content-type", "").partition(";")[0]
+        if not is_form and kind.strip().lower() != JSON:  # as a form of another site sends it
+            raise RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
+        body = await body_of(request, self._limits.bodies)
+        return await endpoint.handler(request, _form(body) if is_form else parsed(body, endpoint.takes))
 
-    def _sign_in(self, token: str, call: Call) -> Reply:
-        """Put the token of an address into a cookie, and go on without it: it stays in no history and no Referer."""
-        if self._guard.signed_in(token, call.peer) is None:
-            return redirect("/login?wrong=1")
-        return redirect(call.path, {"set-cookie": self._guard.set_cookie(token, secure=call.secure)})
+    def _refused(self, request: Request, error: Exception) -> RefusedError:
+        """What a call is answered that has met with an error, which is counted and logged."""
+        if isinstance(error, HTTPException):
+            error = self._no_route(request, error.status_code)
+        elif isinstance(error, BestChannelError) and not isinstance(error, RefusedError):
+            status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+            error = RefusedError(status, "input", self._without_paths(str(error)))
+        elif not isinstance(error, RefusedError):
+            log.error("fault", exc_info=error, extra={"fields": _fields(request)})
+            error = RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
+        self._metrics.refusals[error.rule] += 1
+        log.warning("refused", extra={"fields": {**_fields(request), "rule": error.rule, "status": error.status}})
+        return error
 
-
-def _asked_from_here(call: Call) -> Reply:
-    """Let a browser ask again by itself: it keeps the cookie to itself where a link on another site was followed."""
-    return Reply(200, again_page(quote(call.path)).encode(), HTML)
-
-
-def _permits(scope: Scope, needs: str) -> bool:
-    permitted = {ALL: True, VIEW: scope.views, OWN: scope.owns, SENSE: scope.kind in (OWN, SENSE)}
-    return permitted[needs]
-
-
-def _status(error: BestChannelError) -> int:
-    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+    def _no_route(self, request: Request, status: int) -> RefusedError:
+        if status == 404:
+            return RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
+        here = [route for route in self._routes if route.matches(request.scope)[0] is Match.PARTIAL]
+        allowed = sorted(method for route in here for method in route.methods or ())
+        return RefusedError(405, "method", "another method is required here", {"allow": ", ".join(allowed)})
 
 
-def _said(call: Call) -> dict[str, str]:
+def answer(message: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A message as an answer."""
+    return Response(encoded(message), status, headers, JSON)
+
+
+def _not_permitted(endpoint: Endpoint, request: Request) -> Response:
+    """Ask a person for a token, and refuse others.
+
+    Where a link on another site was followed, the browser has kept the cookie to itself and asks again on its own.
+    """
+    if (
+        request.method == "GET"
+        and "text/html" in request.headers.get("accept", "")
+        and not endpoint.path.startswith("/api")
+    ):
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            return Response(again_page(quote(request.scope["path"])), media_type=HTML)
+        return redirect("/login")
+    if request.state.granted is NOBODY:
+        raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
+    raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
+
+
+def _form(body: bytes) -> LoginForm:
+    """What a person has typed; of a form with very many fields, nothing."""
+    try:
+        fields = parse_qs(body.decode("latin-1"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        fields = {}
+    return LoginForm(fields.get("token", [""])[0].strip())
+
+
+def _fields(request: Request) -> dict[str, str]:
     """What logs may have of a call: never its query, which may hold a token."""
-    return {"method": call.method, "path": call.path[:200], "peer": call.peer, "scope": call.scope.kind}
+    peer, path = request.client.host if request.client else "local", request.scope["path"][:200]
+    return {"method": request.method, "path": path, "peer": peer, "scope": request.state.granted.kind}
 
 
-async def _unless_gone(work: Coroutine[Any, Any, Reply], receive: Any) -> Reply:
-    """What the work comes to, unless the client leaves before."""
-    working, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(receive))
-    try:
-        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise RefusedError(400, "gone", "the client left before it was answered")
-        return working.result()
-    finally:
-        await _ended(working, gone)
+def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The OpenAPI description of what can be called."""
+    kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, Refusal) if kind is not None})
+    schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    known = dict(zip(kinds, schemas, strict=True))
+    components["RunStatus"]["required"] = list(RunStatus.__struct_fields__)  # defaults are for where it is made
+    paths: dict[str, Any] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known)
+    about = "Sensors lease parts of requests and answer them in pieces; people watch."
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "bestchannel", "version": version("bestchannel"), "description": about},
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
 
 
-def _unless(closed: Callable[[], bool], send: Any) -> Any:
-    """Send what can be sent."""
-
-    async def send_what_can_be(message: Mapping[str, Any]) -> None:
-        if not closed():
-            await send(message)
-
-    return send_what_can_be
-
-
-async def _send(send: Any, reply: Reply, body: bytes) -> None:
-    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply, len(body))})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _headers(reply: Reply, length: int | None) -> list[tuple[bytes, bytes]]:
-    ours = {"content-type": reply.kind, **reply.headers}
-    if length is not None:
-        ours["content-length"] = str(length)
-    encoded = {key.encode("latin-1"): value.encode("latin-1", "replace") for key, value in ours.items()}
-    return list((SECURITY | encoded).items())
+def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
+    is_open, names = endpoint.needs == ALL, [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
+    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": NAME}}
+    statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
+    operation = {
+        "summary": endpoint.summary,
+        "description": "Open to all." if is_open else f"Requires a token with the scope {endpoint.needs}.",
+        "operationId": endpoint.handler.__name__,
+        "security": [] if is_open else [{"token": []}],
+        "parameters": [{"name": part, **name} for part in names],
+        "responses": {str(status): _response(status, endpoint, known) for status in statuses},
+    }
+    if endpoint.takes is not None:
+        content = {FORM if endpoint.takes is LoginForm else JSON: {"schema": known[endpoint.takes]}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
 
 
-async def _stream(send: Any, receive: Any, reply: Reply, content: AsyncIterator[bytes]) -> None:
-    """Send until either side ends it."""
-    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply, None)})
-    gone, sending = asyncio.create_task(_disconnected(receive)), asyncio.create_task(_sent(send, content))
-    try:
-        await asyncio.wait((gone, sending), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        await _ended(gone, sending)
-
-
-async def _sent(send: Any, content: AsyncIterator[bytes]) -> None:
-    async for block in content:
-        await send({"type": "http.response.body", "body": block, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def _ended(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _disconnected(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+def _response(status: int, endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
+    words = {"description": HTTPStatus(status).phrase}
+    if status == 303:
+        return words
+    if status >= 400 and status != 409:
+        return {**words, "content": {JSON: {"schema": known[Refusal]}}}
+    return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}

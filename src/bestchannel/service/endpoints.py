@@ -1,231 +1,253 @@
-"""Everything that can be called, in one table: routes, rules, the OpenAPI description and the docs follow from it."""
+"""Everything that can be called: routes, rules, the OpenAPI description and the docs follow from these methods."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bestchannel.record import Result, RunStatus
 from bestchannel.runs import store
-from bestchannel.service import messages, pages
-from bestchannel.service.application import ALL, Endpoint
-from bestchannel.service.boards import LIST, Boards
-from bestchannel.service.calls import EVENTS, HTML, TEXT, Call, Reply, answer, field_of, redirect
-from bestchannel.service.desk import Desk
-from bestchannel.service.drawing_office import DrawingOffice, report_of_file, result_of_file
-from bestchannel.service.guard import Guard
-from bestchannel.service.limits import Limits, Party
-from bestchannel.service.messages import RefusedError, parsed
-from bestchannel.service.openapi import description
-from bestchannel.service.scopes import ID, LONGEST, OWN, SENSE, VIEW
-from bestchannel.service.standings import all_standings, standing
+from bestchannel.service import messages as m
+from bestchannel.service import pages
+from bestchannel.service.access import ALL, ID, LONGEST, OWN, SENSE, VIEW, Guard
+from bestchannel.service.application import EVENTS, HTML, JSON, TEXT, Endpoint, Handler, Stream, answer, description
+from bestchannel.service.leases import Leases
+from bestchannel.service.limits import Client, Limits
+from bestchannel.service.live import LIST, Live, ReportProcess, report_of_file, result_of_file
+from bestchannel.service.monitoring import Metrics
+from bestchannel.service.run_folder import RunFolder
 
 SQLITE = "application/vnd.sqlite3"
-
-BLOCK = 2**16
-"""Bytes of a file that are sent at once."""
+BLOCK = 2**16  # bytes of a file that are sent at once
 
 log = logging.getLogger(__name__)
 
+_CALLED: dict[str, partial[Endpoint]] = {}
 
+
+def _called(method: str, path: str, needs: str, **about: Any) -> Callable[[Handler], Handler]:
+    """Let a method of `Endpoints` be called so; its docstring is the summary."""
+
+    def note(handler: Handler) -> Handler:
+        summary = (handler.__doc__ or "").rstrip(".")
+        _CALLED[handler.__name__] = partial(Endpoint, method, path, needs, summary, **about)
+        return handler
+
+    return note
+
+
+@dataclass
 class Endpoints:
-    """The handlers, and the table of them."""
+    """The handlers, and what they work with."""
 
-    def __init__(self, desk: Desk, boards: Boards, office: DrawingOffice, guard: Guard, limits: Limits) -> None:
-        self._desk, self._boards, self._office, self._guard, self._limits = desk, boards, office, guard, limits
-        m = messages
-        self.table = [
-            Endpoint("POST", "/api/leases", SENSE, "Lend work to a sensor", self.lease, m.LeaseWish, m.Lent,
-                     refusals=(404,)),
-            Endpoint("POST", "/api/runs/{run}/pieces", SENSE, "Answer in pieces, which are on disk once acknowledged",
-                     self.offer, m.Offer, m.Received, refusals=(404, 409, 503)),
-            Endpoint("POST", "/api/runs/{run}/leases/{lease}", SENSE, "Renew a lease", self.renew, None, m.Renewed,
-                     refusals=(410,)),
-            Endpoint("DELETE", "/api/runs/{run}/leases/{lease}", SENSE, "Give a lease back", self.give_back, None,
-                     m.Renewed),
-            Endpoint("GET", "/api/runs", VIEW, "All runs", self.runs, None, m.RunList),
-            Endpoint("POST", "/api/runs", OWN, "Begin a run", self.create, m.NewRun, m.RunStatus, refusals=(503,)),
-            Endpoint("GET", "/api/runs/{run}", VIEW, "Where a run stands", self.standing, None, m.RunStatus,
-                     refusals=(404,)),
-            Endpoint("PATCH", "/api/runs/{run}", OWN, "Pause a run or let it go on, limit it, end it", self.alter,
-                     m.Change, m.RunStatus, refusals=(404, 503)),
-            Endpoint("GET", "/api/runs/{run}/file", VIEW, "The run as a SQLite file", self.file, kind=SQLITE,
-                     refusals=(404, 503)),
-            Endpoint("GET", "/api/runs/{run}/result", VIEW, "What the run has come to, as JSON with its record",
-                     self.result, None, dict[str, Any], refusals=(404, 503)),
-            Endpoint("GET", "/api/runs/{run}/report", VIEW, "The report as one HTML file", self.report, kind=HTML,
-                     refusals=(404, 503)),
-            Endpoint("POST", "/api/tokens", OWN, "Make a token for others", self.token, m.TokenWish, m.Made),
-            Endpoint("DELETE", "/api/tokens/{id}", OWN, "Revoke a token, by its id", self.revoke, None, m.RevokedToken,
-                     refusals=(404,)),
-            Endpoint("GET", "/runs/{run}/events", VIEW, "The standing and the report of a run as server-sent events",
-                     self.events, kind=EVENTS, refusals=(404, 503)),
-            Endpoint("GET", "/events", VIEW, "All runs as server-sent events", self.list_events, kind=EVENTS,
-                     refusals=(503,)),
-            Endpoint("GET", "/runs/{run}", VIEW, "The page of a run", self.run_page, kind=HTML, refusals=(404,)),
-            Endpoint("GET", "/", VIEW, "The page of all runs", self.home_page, kind=HTML),
-            Endpoint("GET", "/login", ALL, "Where a person types the token", self.login_page, kind=HTML),
-            Endpoint("POST", "/login", ALL, "Take the token of the form", self.login, str, kind=HTML, form=True),
-            Endpoint("GET", "/static/{file}", ALL, "What pages load", self.static, kind="text/css; charset=utf-8",
-                     refusals=(404,)),
-            Endpoint("GET", "/metrics", VIEW, "Metrics in the text form of Prometheus", self.metrics, kind=TEXT),
-            Endpoint("GET", "/healthz", ALL, "Whether the service is up", self.health, None, dict[str, str]),
-            Endpoint("GET", "/openapi.json", ALL, "This description", self.openapi, None, dict[str, Any]),
-        ]  # fmt: skip
+    _folder: RunFolder
+    _leases: Leases
+    _live: Live
+    _reports: ReportProcess
+    _guard: Guard
+    _limits: Limits
+    _metrics: Metrics
 
-    async def lease(self, call: Call) -> Reply:
-        """Lend work."""
-        return answer(await self._desk.lease(parsed(call.body, messages.LeaseWish), call.scope, call.party))
+    @property
+    def table(self) -> list[Endpoint]:
+        """All that can be called."""
+        return [endpoint(getattr(self, name)) for name, endpoint in _CALLED.items()]
 
-    async def offer(self, call: Call) -> Reply:
-        """Take pieces; 409 where one of them was refused, whatever became of the others."""
-        received = await self._desk.offer(call.names["run"], parsed(call.body, messages.Offer), call.scope)
-        refused = any(piece.outcome == "refused" for piece in received.pieces)
+    @_called("POST", "/api/leases", SENSE, takes=m.LeaseWish, gives=m.Lent, refusals=(404,))
+    async def lease(self, request: Request, wish: m.LeaseWish) -> Response:
+        """Lend work to a sensor."""
+        request.state.waits = True
+        work = asyncio.create_task(self._leases.lease(wish, request.state.granted, request.state.client))
+        gone = asyncio.create_task(_disconnected(request))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise m.RefusedError(400, "gone", "the client left before it was answered")
+            return answer(work.result())
+        finally:
+            work.cancel()
+            gone.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+
+    @_called("POST", "/api/runs/{run}/pieces", SENSE, takes=m.Offer, gives=m.Received, refusals=(404, 409, 503))
+    async def offer(self, request: Request, offer: m.Offer) -> Response:
+        """Answer in pieces, which are on disk once acknowledged."""
+        received = await self._leases.offer(request.path_params["run"], offer, request.state.granted)
+        refused = any(piece.outcome == m.REFUSED for piece in received.pieces)  # whatever became of the others
         return answer(received, 409 if refused else 200)
 
-    async def renew(self, call: Call) -> Reply:
-        """Let a lease last."""
-        return answer(messages.Renewed(self._desk.renew(call.names["run"], call.names["lease"])))
+    @_called("POST", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed, refusals=(410,))
+    async def renew(self, request: Request) -> Response:
+        """Renew a lease."""
+        return answer(m.Renewed(self._leases.renew(**request.path_params)))
 
-    async def give_back(self, call: Call) -> Reply:
-        """End a lease."""
-        self._desk.give_back(call.names["run"], call.names["lease"])
-        return answer(messages.Renewed(0.0))
+    @_called("DELETE", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed)
+    async def give_back(self, request: Request) -> Response:
+        """Give a lease back."""
+        self._leases.give_back(**request.path_params)
+        return answer(m.Renewed(0.0))
 
-    async def runs(self, call: Call) -> Reply:
-        """List all runs."""
-        return answer(messages.RunList(tuple(await all_standings(self._desk))))
+    @_called("GET", "/api/runs", VIEW, gives=m.RunList)
+    async def runs(self, request: Request) -> Response:
+        """All runs."""
+        return answer(m.RunList(tuple(await self._folder.statuses())))
 
-    async def create(self, call: Call) -> Reply:
+    @_called("POST", "/api/runs", OWN, takes=m.NewRun, gives=RunStatus, status=201, refusals=(503,))
+    async def create(self, request: Request, wish: m.NewRun) -> Response:
         """Begin a run."""
-        wish = parsed(call.body, messages.NewRun)
-        await asyncio.to_thread(self._desk.folder.create, wish)
+        await asyncio.to_thread(self._folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
-        return answer(await standing(self._desk, wish.name), 201)
+        return answer(await self._folder.status(wish.name), 201)
 
-    async def standing(self, call: Call) -> Reply:
-        """Say where a run stands."""
-        return answer(await standing(self._desk, call.names["run"]))
+    @_called("GET", "/api/runs/{run}", VIEW, gives=RunStatus, refusals=(404,))
+    async def standing(self, request: Request) -> Response:
+        """Where a run stands."""
+        return answer(await self._folder.status(request.path_params["run"]))
 
-    async def alter(self, call: Call) -> Reply:
-        """Pause, limit or end a run."""
-        name, change = call.names["run"], parsed(call.body, messages.Change)
-        await self._desk.alter(name, change)
+    @_called("PATCH", "/api/runs/{run}", OWN, takes=m.Change, gives=RunStatus, refusals=(404, 503))
+    async def alter(self, request: Request, change: m.Change) -> Response:
+        """Pause a run or let it go on, limit it, end it."""
+        name = request.path_params["run"]
+        await asyncio.to_thread(self._folder.alter, name, change)
         log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
-        return answer(await standing(self._desk, name))
+        return answer(await self._folder.status(name))
 
-    async def file(self, call: Call) -> Reply:
-        """A copy of the file at one moment."""
-        path = self._desk.folder.path(call.names["run"])
-        async with self._limits.copies.held(call.party):
+    @_called("GET", "/api/runs/{run}/file", VIEW, kind=SQLITE, refusals=(404, 503))
+    async def file(self, request: Request) -> Response:
+        """The run as a SQLite file."""
+        path, room = self._folder.path(request.path_params["run"]), self._limits.copies
+        async with room.held(request.state.client):
             content = await asyncio.to_thread(store.copied, path)
-        reply = _download(_blocks(content), SQLITE, path.name)
-        return replace(reply, headers={**reply.headers, "content-length": str(len(content))}, room=self._limits.copies)
+        headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
+        return Stream(request, _blocks(content), room, headers)
 
-    async def result(self, call: Call) -> Reply:
-        """The JSON that `verify` checks."""
-        path = self._desk.folder.path(call.names["run"])
-        found = await self._office.do(call.party, result_of_file, path)
-        return _download(messages.encoded(found), "application/json", f"{path.stem}.json")
+    @_called("GET", "/api/runs/{run}/result", VIEW, gives=Result, refusals=(404, 503))
+    async def result(self, request: Request) -> Response:
+        """What the run has come to, as JSON with its record."""
+        path = self._folder.path(request.path_params["run"])
+        result = await self._reports.draw(request.state.client, result_of_file, path)
+        return Response(result, headers=_download(JSON, f"{path.stem}.json"))
 
-    async def report(self, call: Call) -> Reply:
-        """The report that `bestchannel report` writes."""
-        path = self._desk.folder.path(call.names["run"])
-        drawn = await self._office.do(call.party, report_of_file, path)
-        return _download(drawn.encode(), HTML, f"{path.stem}.html")
+    @_called("GET", "/api/runs/{run}/report", VIEW, kind=HTML, refusals=(404, 503))
+    async def report(self, request: Request) -> Response:
+        """The report as one HTML file."""
+        path = self._folder.path(request.path_params["run"])
+        drawn = await self._reports.draw(request.state.client, report_of_file, path)
+        return Response(drawn, headers=_download(HTML, f"{path.stem}.html"))
 
-    async def token(self, call: Call) -> Reply:
-        """Make a token."""
-        wish = parsed(call.body, messages.TokenWish)
+    @_called("POST", "/api/tokens", OWN, takes=m.TokenWish, gives=m.Made)
+    async def token(self, request: Request, wish: m.TokenWish) -> Response:
+        """Make a token for others."""
         if wish.scope == VIEW and wish.channels is not None:
-            raise RefusedError(400, "input", "a token to look takes no channels; leave them out")
+            raise m.RefusedError(400, "input", "a token to look takes no channels; leave them out")
         token = self._guard.tokens.made_for(wish.scope, wish.channels, wish.days)
         made = self._guard.tokens.scope(token)
         if made is None:
-            raise RefusedError(400, "input", f"the channels make the token longer than {LONGEST:,} letters; name fewer")
+            longer = f"the channels make the token longer than {LONGEST:,} letters"
+            raise m.RefusedError(400, "input", f"{longer}; name fewer")
         ends = datetime.fromtimestamp(made.expires, UTC).isoformat(timespec="seconds")
         log.info("token made", extra={"fields": {"scope": wish.scope, "channels": wish.channels, "id": made.id}})
-        address = f"{'https' if call.secure else 'http'}://{call.headers['host']}"
-        return answer(messages.Made(token, f"{address}/?token={token}", made.id, ends))
+        address = f"{request.scope['scheme']}://{request.headers['host']}"
+        return answer(m.Made(token, f"{address}/?token={token}", made.id, ends))
 
-    async def revoke(self, call: Call) -> Reply:
-        """Let a token be valid no more, and end all that its bearers hold."""
-        id = call.names["id"]
+    @_called("DELETE", "/api/tokens/{id}", OWN, gives=m.RevokedToken, refusals=(404,))
+    async def revoke(self, request: Request) -> Response:
+        """Revoke a token, by its id."""
+        id = request.path_params["id"]
         if not ID.fullmatch(id):
-            raise RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
+            raise m.RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
         await asyncio.to_thread(self._guard.tokens.revoke, id)
-        bearer = Party.of_token(id)
+        bearer = Client.of_token(id)  # loses all that it holds
         self._limits.clear(bearer)
-        self._desk.take_back(bearer)
+        self._leases.take_back(bearer)
         log.info("token revoked", extra={"fields": {"id": id}})
-        return answer(messages.RevokedToken(id))
+        return answer(m.RevokedToken(id))
 
-    async def events(self, call: Call) -> Reply:
-        """Stream the events of a run."""
-        last = call.headers.get("last-event-id") or call.query("last") or ""
-        kinds = ("trouble", "status", "report", "quiet")
-        shown = [kind for kind in kinds if kind != "report" or call.query("report") != "no"]
-        return self._streamed(await self._boards.stream(call.names["run"], last, shown))
+    @_called("GET", "/runs/{run}/events", VIEW, kind=EVENTS, refusals=(404, 503))
+    async def events(self, request: Request) -> Response:
+        """The standing and the report of a run as server-sent events."""
+        run, query = request.path_params["run"], request.query_params
+        self._folder.path(run)  # which must be there
+        last = request.headers.get("last-event-id") or query.get("last", "")
+        report = () if query.get("report") == "no" else ("report",)
+        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report)))
 
-    async def list_events(self, call: Call) -> Reply:
-        """Stream the list of all runs."""
-        return self._streamed(await self._boards.stream(LIST, "", ("trouble", "runs", "quiet")))
+    @_called("GET", "/events", VIEW, kind=EVENTS, refusals=(503,))
+    async def list_events(self, request: Request) -> Response:
+        """All runs as server-sent events."""
+        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs")))
 
-    async def run_page(self, call: Call) -> Reply:
+    @_called("GET", "/runs/{run}", VIEW, kind=HTML, refusals=(404,))
+    async def run_page(self, request: Request) -> Response:
         """The page of a run."""
-        status = await standing(self._desk, call.names["run"])
-        return Reply(200, pages.run_page(status, owner=call.scope.owns).encode(), HTML)
+        status = await self._folder.status(request.path_params["run"])
+        return Response(pages.run_page(status, owner=request.state.granted.owns), media_type=HTML)
 
-    async def home_page(self, call: Call) -> Reply:
+    @_called("GET", "/", VIEW, kind=HTML)
+    async def home_page(self, request: Request) -> Response:
         """The page of all runs."""
-        return Reply(200, pages.home_page(await all_standings(self._desk), owner=call.scope.owns).encode(), HTML)
+        runs = await self._folder.statuses()
+        return Response(pages.home_page(runs, owner=request.state.granted.owns), media_type=HTML)
 
-    async def login_page(self, call: Call) -> Reply:
-        """The form for a token."""
-        return Reply(200, pages.login_page(wrong=call.query("wrong") is not None).encode(), HTML)
+    @_called("GET", "/login", ALL, kind=HTML)
+    async def login_page(self, request: Request) -> Response:
+        """Where a person types the token."""
+        return Response(pages.login_page(wrong="wrong" in request.query_params), media_type=HTML)
 
-    async def login(self, call: Call) -> Reply:
-        """Take a token from the form."""
-        token = (field_of(call.body.decode("latin-1"), "token") or "").strip()
-        if self._guard.signed_in(token, call.peer) is None:
-            log.warning("refused", extra={"fields": {"rule": "token", "path": "/login", "peer": call.peer}})
-            return redirect("/login?wrong=1")
-        return redirect("/", {"set-cookie": self._guard.set_cookie(token, secure=call.secure)})
+    @_called("POST", "/login", ALL, takes=m.LoginForm, kind=HTML, status=303)
+    async def login(self, request: Request, form: m.LoginForm) -> Response:
+        """Take the token of the form."""
+        return self._guard.sign_in(form.token, request, "/")
 
-    async def static(self, call: Call) -> Reply:
-        """A style sheet or the script."""
-        if (found := pages.static_file(call.names["file"])) is None:
-            raise RefusedError(404, "path", "there is no such file")
-        return Reply(200, *found, {"cache-control": "max-age=300"})
+    @_called("GET", "/static/{file}", ALL, kind="text/css; charset=utf-8", refusals=(404,))
+    async def static(self, request: Request) -> Response:
+        """What pages load."""
+        if (file := pages.static_file(request.path_params["file"])) is None:
+            raise m.RefusedError(404, "path", "there is no such file")
+        content, kind = file
+        return Response(content, headers={"cache-control": "max-age=300"}, media_type=kind)
 
-    async def metrics(self, call: Call) -> Reply:
-        """What the service counts."""
-        hosted = list(self._desk.folder.hosted.values())
+    @_called("GET", "/metrics", VIEW, kind=TEXT)
+    async def metrics(self, request: Request) -> Response:
+        """Metrics in the text form of Prometheus."""
+        hosted = list(self._folder.hosted.values())
         gauges = {
             "runs_open": ("Runs that are open.", float(len(hosted))),
-            "leases_now": ("Leases that have not ended.", float(sum(len(each.work_left()[2]) for each in hosted))),
-            "watchers": ("Streams that are open.", float(self._boards.watchers)),
+            "leases_now": ("Leases that have not ended.", float(sum(len(run.work_left()[2]) for run in hosted))),
+            "watchers": ("Streams that are open.", float(self._live.watchers)),
         }
-        return Reply(200, self._desk.metrics.text(gauges).encode(), TEXT)
+        return Response(self._metrics.text(gauges), media_type=TEXT)
 
-    async def health(self, call: Call) -> Reply:
-        """Say that the service is up."""
+    @_called("GET", "/healthz", ALL, gives=dict[str, str])
+    async def health(self, request: Request) -> Response:
+        """Whether the service is up."""
         return answer({"status": "ok"})
 
-    async def openapi(self, call: Call) -> Reply:
-        """Describe all of this."""
-        return Reply(200, self._description)
+    @_called("GET", "/openapi.json", ALL, gives=dict[str, Any])
+    async def openapi(self, request: Request) -> Response:
+        """The description of all this."""
+        return answer(self._description)
 
     @cached_property
-    def _description(self) -> bytes:
-        return messages.encoded(description(self.table))
+    def _description(self) -> msgspec.Raw:
+        return msgspec.Raw(m.encoded(description(self.table)))
 
-    def _streamed(self, stream: AsyncIterator[bytes]) -> Reply:
-        return Reply(200, stream, EVENTS, {"x-accel-buffering": "no"}, self._limits.streams)
+    def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
+        return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _blocks(content: bytes) -> AsyncIterator[bytes]:
@@ -233,5 +255,5 @@ async def _blocks(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + BLOCK]
 
 
-def _download(body: bytes | AsyncIterator[bytes], kind: str, name: str) -> Reply:
-    return Reply(200, body, kind, {"content-disposition": f'attachment; filename="{name}"'})
+def _download(kind: str, name: str) -> dict[str, str]:
+    return {"content-type": kind, "content-disposition": f'attachment; filename="{name}"'}

@@ -6,6 +6,7 @@ disk, and the cost of putting it there is shared. The policy thinks in this thre
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 from collections import Counter
@@ -13,41 +14,34 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
-from bestchannel.policies import NearlyBest, Status
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
-from bestchannel.runs.settings import Settings
-from bestchannel.service.ledger import Lease, Ledger, Sensor
-from bestchannel.service.letters import Dictionary, Placed
+from bestchannel.service.ledger import Labels, Lease, Ledger, Sensor
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
-MOST_AT_ONCE = 512
-"""Offers that share a transaction."""
-
-MOST_LEASES, MOST_PARTS, MOST_SENSORS = 1000, 256, 1000
-"""Leases of a run, parts of a lease, and sensors of a run that are remembered."""
-
-MOST_LEASES_OF_ONE = 500
-"""Leases of a run that the bearers of one token hold."""
+MOST_AT_ONCE = 512  # offers that share a transaction
+MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token
+MOST_PARTS, MOST_SENSORS = 256, 1000  # parts of a lease, and sensors of a run that are remembered
+RECENT_S = 60.0  # a sensor that was not heard of for so long does not share in the work
+FAILED = "failed"  # the state of a run whose file or policy cannot go on; the log says why
 
 QUIET_LEASES = 10
 """Times of a lease after which one that was renewed and not answered goes to a sensor with another token without any.
 
 Not sooner: whoever takes longer for some answers than for others would lose these more often.
 """
-
-RECENT_S = 60.0
-"""A sensor that was not heard of for so long does not share in the work."""
-
-FAILED = "failed"
-"""The state of a run whose file or policy cannot go on; the log says why."""
 
 T = TypeVar("T")
 
@@ -57,59 +51,54 @@ class Offered:
     """Pieces on their way to disk, and who waits for them."""
 
     request: int
-    pieces: tuple[Placed, ...]
+    pieces: tuple[AnswerPiece, ...]
     answer: Future[list[PieceOutcome]]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question that is answered in the run's own thread."""
+class Job:
+    """Something to do in the run's own thread, and who waits for it."""
 
-    question: Callable[[LaboratoryRun], Any]
+    work: Callable[[LaboratoryRun], Any]
     answer: Future[Any]
 
 
-Task = Offered | Asked | None
-"""What the thread is given; None ends it."""
+Task = Offered | Job | None  # what the thread is given; None ends it
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Where a run stands: what the thread has last said of it."""
-
-    state: str
-    request: int | None
-    senses: int
-    requests: int
-    best: str | None
-    status: Status | None
-    nearly_best: NearlyBest | None
-    max_senses: int | None
-    length: int
-    error: str = ""
-
-    @staticmethod
-    def failed(error: str) -> Snapshot:
-        """Of a run that cannot be read."""
-        return Snapshot(FAILED, None, 0, 0, None, None, None, None, 0, error)
-
-
-def snapshot_of(run: runs.Run, error: str = "") -> Snapshot:
-    """Where a run stands now."""
-    request, outcome = run.ask(), run.outcome()
-    steps = outcome.audit.steps
-    return Snapshot(
+def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
+    """Where a run stands now, as far as its log says."""
+    request, outcome, settings = run.ask(), run.outcome(), run.settings
+    steps, nearly = outcome.audit.steps, outcome.nearly_best
+    channels = tuple(str(labels.key) for labels in settings.parties)
+    last = steps[-1].status if steps else None
+    rival = last.challenger if last else None
+    return RunStatus(
+        run=name,
         state=run.state,
-        request=None if request is None else request.number,
-        senses=outcome.senses,
-        requests=len(steps),
+        policy=settings.policy,
+        delta=settings.delta,
+        epsilon=settings.epsilon,
+        channels=channels,
+        candidates=tuple(channels[c] for c in last.candidates) if last else channels,
         best=None if outcome.best is None else str(outcome.best),
-        status=steps[-1].status if steps else None,
-        nearly_best=outcome.nearly_best,
+        leader=channels[last.leader] if last and last.leader is not None else None,
+        challenger=None if rival is None else channels[rival],
+        evidence_bits=None if rival is None or last is None else _bits(last.evidence_nats[rival]),
+        threshold_bits=None if rival is None or last is None else _bits(last.threshold_nats[rival]),
+        nearly_best=None if nearly is None else str(nearly.channel),
+        within_bits=None if nearly is None else nearly.within_bits,
+        senses=outcome.senses,
+        more_senses=last.more_senses if last and request is not None else None,
         max_senses=run.history.max_senses,
-        length=run.history.length,
+        requests=len(steps),
+        request=None if request is None else request.number,
         error=error,
     )
+
+
+def _bits(nats: float) -> float | None:
+    return nats / NATS_PER_BIT if math.isfinite(nats) else None
 
 
 @dataclass
@@ -125,14 +114,11 @@ class HostedRun:
     """A run that this service writes to, from `start` until `stop` or its end."""
 
     def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
-        self.name, self.path, self.lease_s = name, path, lease_s
-        self.paused = False
-        self._closed = False
+        self.name, self.path, self.lease_s, self._changed = name, path, lease_s, changed
+        self.paused, self._closed = False, False
         self.sensors: dict[Sensor, SeenSensor] = {}
-        self.snapshot: Snapshot
-        self.settings: Settings
-        self.letters: Dictionary
-        self._changed = changed
+        self.status: RunStatus
+        self.labels: Labels
         self.in_place: Callable[[], bool]
         self._ledger: Ledger | None = None
         self._lock = threading.Lock()
@@ -152,19 +138,19 @@ class HostedRun:
         self._closed = True
         self._turn_away()
 
-    def offer(self, request: int, pieces: Iterable[Placed]) -> Future[list[PieceOutcome]]:
+    def offer(self, request: int, pieces: Iterable[AnswerPiece]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
         offered = Offered(request, tuple(pieces), Future())
         self._put(offered)
         return offered.answer
 
-    def ask(self, question: Callable[[LaboratoryRun], T]) -> Future[T]:
-        """The answer of a function that is called in the run's own thread."""
-        asked = Asked(question, Future())
-        self._put(asked)
-        return asked.answer
+    def do(self, work: Callable[[LaboratoryRun], T]) -> Future[T]:
+        """What the work comes to, done in the run's own thread."""
+        job = Job(work, Future())
+        self._put(job)
+        return job.answer
 
-    def _put(self, task: Offered | Asked) -> None:
+    def _put(self, task: Offered | Job) -> None:
         self._tasks.put(task)
         if self._closed:  # perhaps after `stop` has looked for the last time
             self._turn_away()
@@ -203,13 +189,12 @@ class HostedRun:
             lease = self._ledger.leases.get(id) if self._ledger and id else None
             return lease.sensor if lease else None
 
-    def give_back(self, id: str) -> bool:
-        """End a lease; whether there was one."""
+    def give_back(self, id: str) -> None:
+        """End a lease; one that is over already stays so."""
         with self._lock:
-            found = self._ledger is not None and self._ledger.give_back(id)
-        if found:
+            ended = self._ledger is not None and self._ledger.give_back(id)
+        if ended:
             self._changed()
-        return found
 
     def expire(self, now: float) -> list[Lease]:
         """End the leases whose time is over."""
@@ -222,8 +207,7 @@ class HostedRun:
     def take_back(self, token: str) -> None:
         """End all leases of the bearers of a token, and forget their sensors."""
         self.sensors = {sensor: seen for sensor, seen in self.sensors.items() if sensor[0] != token}
-        _, _, leases = self.work_left()
-        for lease in leases:
+        for lease in self.work_left()[2]:
             if lease.sensor[0] == token:
                 self.give_back(lease.id)
 
@@ -238,20 +222,14 @@ class HostedRun:
     def work_left(self) -> tuple[int, int, list[Lease]]:
         """Senses of the open request, those answered, and its leases."""
         with self._lock:
-            ledger = self._ledger
-            return (
-                (0, 0, [])
-                if ledger is None
-                else (ledger.asked_senses, ledger.answered_senses, list(ledger.leases.values()))
-            )
+            if (ledger := self._ledger) is None:
+                return 0, 0, []
+            return ledger.asked_senses, ledger.answered_senses, list(ledger.leases.values())
 
     def _share(self, ledger: Ledger, token: str, channels: Collection[int], now: float) -> int:
         """Senses that a sensor with this token may have now."""
-        colleagues = Counter(
-            owner
-            for (owner, _), seen in self.sensors.items()
-            if now - seen.seen < RECENT_S and not seen.channels.isdisjoint(channels)
-        )
+        recent = ((owner, seen) for (owner, _), seen in self.sensors.items() if now - seen.seen < RECENT_S)
+        colleagues = Counter(owner for owner, seen in recent if not seen.channels.isdisjoint(channels))
         free, lent = ledger.free_in(channels), ledger.lent_in(channels)
         tokens = len({token, *colleagues})
         due = -(-(free + lent.total()) // tokens) - lent[token]
@@ -265,7 +243,7 @@ class HostedRun:
             over = [lease for lease in leases if held[lease.sensor[0]] > held[token] + 1]
         elif not held[token] and not ledger.free_in(channels):
             long_ago = now - QUIET_LEASES * self.lease_s
-            over = [lease for lease in leases if lease.answered < long_ago and lease.concerns(channels)]
+            over = [lease for lease in leases if lease.answered < long_ago and lease.senses_of(channels)]
         else:
             return held[token] < MOST_LEASES_OF_ONE
         if over:
@@ -276,7 +254,7 @@ class HostedRun:
         try:
             with runs.open_run(self.path, patience_s=store.BRIEFLY_S) as run:
                 self.in_place = run.in_place
-                self.settings, self.letters = run.settings, Dictionary(run.settings)
+                self.labels = Labels(run.settings.parties)
                 self._stand(run)
                 self._started.set_result(None)
                 self._serve(run)
@@ -284,39 +262,38 @@ class HostedRun:
             self._fail(error)
 
     def _serve(self, run: LaboratoryRun) -> None:
-        while (batch := self._batch()) is not None:
+        while True:
+            batch = [self._tasks.get()]
+            with suppress(Empty):
+                while len(batch) < MOST_AT_ONCE:
+                    batch.append(self._tasks.get_nowait())
             offers = [task for task in batch if isinstance(task, Offered)]
             if offers:
                 self._keep(run, offers)
             for task in batch:
                 if task is None:
                     return
-                if isinstance(task, Asked):
-                    settle(task.answer, task.question, run)
+                if isinstance(task, Job):
+                    try:
+                        task.answer.set_result(task.work(run))
+                    except BaseException as error:
+                        task.answer.set_exception(error)
                     self._stand(run)
 
-    def _batch(self) -> list[Task]:
-        """What is waiting, at least one thing."""
-        batch = [self._tasks.get()]
-        while len(batch) < MOST_AT_ONCE:
-            try:
-                batch.append(self._tasks.get_nowait())
-            except Empty:
-                break
-        return batch
-
     def _keep(self, run: LaboratoryRun, offers: list[Offered]) -> None:
-        """Judge the pieces of all offers in their order, and put those that are new on disk together."""
+        """Take in the pieces of all offers in their order, and put those that are new on disk together."""
+        ledger, late = self._ledger, run.history
         with self._lock:
-            judged = [[self._judged(run, offer.request, placed) for placed in offer.pieces] for offer in offers]
-        new = [
-            placed.piece
-            for offer, judgements in zip(offers, judged, strict=True)
-            for placed, judgement in zip(offer.pieces, judgements, strict=True)
-            if judgement.outcome == KEPT
-        ]
+            outcomes = [
+                [ledger.take_in(piece) for piece in offer.pieces]
+                if ledger is not None and offer.request == ledger.number
+                else [outcome_late(late, offer.request, piece) for piece in offer.pieces]
+                for offer in offers
+            ]
+        pairs = zip(chain(*(offer.pieces for offer in offers)), chain(*outcomes), strict=True)
+        new = [piece for piece, outcome in pairs if outcome.outcome == KEPT]
         try:
-            moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
+            moved_on = ledger is not None and bool(new) and run.tell_pieces(ledger.number, new).complete
         except BaseException as error:
             for offer in offers:
                 offer.answer.set_exception(error)
@@ -326,29 +303,19 @@ class HostedRun:
             return
         if moved_on:
             self._stand(run)
-        for offer, judgements in zip(offers, judged, strict=True):
-            offer.answer.set_result(judgements)
-
-    def _judged(self, run: LaboratoryRun, request: int, placed: Placed) -> PieceOutcome:
-        """What becomes of a piece; one that is kept is taken into the ledger at once."""
-        ledger = self._ledger
-        if ledger is not None and request == ledger.number:
-            judgement = ledger.judge(placed.piece, placed.start)
-            if judgement.outcome == KEPT:
-                ledger.add(placed.piece, placed.start)
-            return judgement
-        return judged_late(run.history, request, placed.piece)
+        for offer, became in zip(offers, outcomes, strict=True):
+            offer.answer.set_result(became)
 
     def _stand(self, run: LaboratoryRun, anew: bool = False) -> None:
         """Say where the run stands, and begin a ledger where it asks for something else, or anew from the file."""
-        request, snapshot = run.ask(), snapshot_of(run)
+        request, status = run.ask(), status_of(run, self.name)
         pieces = [] if request is None else list(run.history.partial_answer(request.number).pieces.values())
         with self._lock:
             if request is None:
                 self._ledger = None
             elif anew or self._ledger is None or self._ledger.number != request.number:
                 self._ledger = Ledger(request, pieces)
-            self.snapshot = snapshot
+            self.status = status
         self._changed()
 
     def _fail(self, error: BaseException) -> None:
@@ -358,24 +325,16 @@ class HostedRun:
             return
         with self._lock:
             self._ledger = None
-            self.snapshot = Snapshot(**{**vars(self.snapshot), "state": FAILED, "request": None, "error": str(error)})
+            self.status = replace(self.status, state=FAILED, request=None, more_senses=None, error=str(error))
         self._changed()
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:
             task.answer.set_exception(failure)
 
 
-def judged_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
+def outcome_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
     """What becomes of a piece of a request that is not open: harmless where the run has it."""
     if request not in history.answers:
         return PieceOutcome(REFUSED, f"request {request} is not open")
     known = history.partial_answer(request).pieces.get(piece.id)
     return PieceOutcome(REPEATED) if known == piece else PieceOutcome(REFUSED, f"request {request} was answered before")
-
-
-def settle(answer: Future[Any], question: Callable[[LaboratoryRun], Any], run: LaboratoryRun) -> None:
-    """Give the future what the question returns or raises."""
-    try:
-        answer.set_result(question(run))
-    except BaseException as error:
-        answer.set_exception(error)

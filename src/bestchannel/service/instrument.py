@@ -21,35 +21,17 @@ import numpy as np
 
 from bestchannel.errors import InputError
 from bestchannel.promises import several
-from bestchannel.service.link import Address, Link, StoppedError, refuse
-from bestchannel.service.outbox import Outbox
+from bestchannel.service.link import Address, Link, Outbox, StoppedError, refuse
 
-PIECE_S = 0.2
-"""Seconds of sensing after which what there is is sent."""
-
-WAIT_S = 5.0
-"""Seconds that a call for work waits at the service."""
-
-GOING_ON = {"open", "paused", "idle"}
-"""States of a run in which there may be work later."""
+PIECE_S, WAIT_S = 0.2, 5.0  # of sensing, after which what there is is sent; that a call for work waits at the service
+GOING_ON = {"open", "paused", "idle"}  # states of a run in which there may be work later
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Senses to make: input `x` of a channel, `count` times.
+    """Senses to make for a request of a run: input `x` of a channel, `count` times; it can give these `outputs`.
 
-    Attributes
-    ----------
-    run, request
-        What they are for.
-    channel, x
-        The names of the channel and of its input.
-    start
-        Their positions within the request are start, start + 1, …
-    count
-        How many there are.
-    outputs
-        The letters that the channel can give.
+    Their positions within the request are start, start + 1, …
 
     Examples
     --------
@@ -71,11 +53,8 @@ class Batch:
         return [self.x] * self.count
 
 
-Chunk = Sequence[Any] | Mapping[Any, int]
-"""Outputs in their order, or how often each occurred."""
-
-Sensing = Callable[[Batch], Iterable[Chunk]]
-"""Makes the senses of a batch, and yields their outputs, some at a time."""
+Chunk = Sequence[Any] | Mapping[Any, int]  # outputs in their order, or how often each occurred
+Sensing = Callable[[Batch], Iterable[Chunk]]  # makes the senses of a batch, and yields their outputs, some at a time
 
 
 class Instrument:
@@ -182,10 +161,8 @@ class Instrument:
 class SendingInstrument(Instrument):
     """An instrument made from a function, which can still be called as that function."""
 
-    def __init__(
-        self, function: Callable[..., Any], sensing: Sensing, url: str, channels: Sequence[str], **options: Any
-    ) -> None:
-        super().__init__(url, channels, sensing, **options)
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._function = function
 
     def __call__(self, channel: str, given: Any) -> Any:
@@ -193,8 +170,7 @@ class SendingInstrument(Instrument):
         return self._function(channel, given)
 
 
-Decorator = Callable[[Callable[..., Any]], SendingInstrument]
-"""Makes an instrument of a function."""
+Decorator = Callable[[Callable[..., Any]], SendingInstrument]  # makes an instrument of a function
 
 
 def sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
@@ -220,7 +196,7 @@ def sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
     >>> send("loop", "1")
     '1'
     """
-    return _instruments_by(_one_by_one, url, channels, options)
+    return lambda send: SendingInstrument(send, url, channels, partial(_one_by_one, send), **options)
 
 
 def vector_sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
@@ -236,21 +212,9 @@ def vector_sender(url: str, channels: Sequence[str], **options: Any) -> Decorato
     >>> sense("loop", ["0", "1"])
     ['0', '1']
     """
-    return _instruments_by(_all_at_once, url, channels, options)
-
-
-def _instruments_by(
-    way: Callable[[Callable[..., Any], Batch], Iterable[Chunk]],
-    url: str,
-    channels: Sequence[str],
-    options: Mapping[str, Any],
-) -> Decorator:
-    """The decorator that makes instruments of functions, which are called in a way."""
-    return lambda function: SendingInstrument(function, partial(way, function), url, channels, **options)
-
-
-def _all_at_once(sense: Callable[[str, list[str]], Chunk], batch: Batch) -> list[Chunk]:
-    return [sense(batch.channel, batch.inputs)]
+    return lambda sense: SendingInstrument(
+        sense, url, channels, lambda batch: [sense(batch.channel, batch.inputs)], **options
+    )
 
 
 def _one_by_one(send: Callable[[str, str], Any], batch: Batch) -> Iterator[list[Any]]:
@@ -287,9 +251,8 @@ def _counted(chunk: Chunk, batch: Batch) -> dict[str, int]:
         try:
             return {str(y): index(count) for y, count in chunk.items() if count}
         except TypeError:
-            raise InputError(
-                f"channel {batch.channel!r} must count its outputs in whole numbers; it gave {dict(chunk)}"
-            ) from None
+            wanted = f"channel {batch.channel!r} must count its outputs in whole numbers"
+            raise InputError(f"{wanted}; it gave {dict(chunk)}") from None
     if isinstance(chunk, np.ndarray):
         values, counts = np.unique(chunk, return_counts=True)
         return {str(y): int(count) for y, count in zip(values, counts, strict=True)}

@@ -13,16 +13,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from bestchannel.policies import Request
+from bestchannel.errors import InputError
+from bestchannel.policies import ChannelLabels, Request
 from bestchannel.promises import several
 from bestchannel.runs.pieces import AnswerPiece
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
+from bestchannel.service.messages import KEPT, REFUSED, REPEATED, LentPart, OfferedPiece, PieceOutcome
 
-Row = tuple[int, int]
-"""The numbers of a channel and of one of its inputs."""
-
-Sensor = tuple[str, str]
-"""Whose token a sensor uses, and what it is called."""
+Row = tuple[int, int]  # the numbers of a channel and of one of its inputs
+Sensor = tuple[str, str]  # whose token a sensor uses, and what it is called
 
 
 @dataclass(frozen=True, order=True)
@@ -45,10 +43,13 @@ class Part:
         return self.channel, self.x
 
     def without(self, other: Part) -> Iterator[Part]:
-        """What is left of this part outside of another one of the same row."""
+        """What is left of this part outside of another one."""
+        if self.row != other.row:
+            yield self
+            return
         for start, end in ((self.start, min(self.end, other.start)), (max(self.start, other.end), self.end)):
             if start < end:
-                yield Part(self.channel, self.x, start, end - start)
+                yield Part(*self.row, start, end - start)
 
 
 @dataclass
@@ -64,9 +65,9 @@ class Lease:
     expires: float
     answered: float
 
-    def concerns(self, channels: Collection[int]) -> bool:
-        """Whether it has senses of one of these channels."""
-        return any(part.channel in channels for part in self.parts)
+    def senses_of(self, channels: Collection[int]) -> int:
+        """How many senses of these channels it has."""
+        return sum(part.count for part in self.parts if part.channel in channels)
 
 
 @dataclass
@@ -78,17 +79,12 @@ class _Answered:
 
     def overlap(self, start: int, end: int) -> tuple[int, int] | None:
         """A piece that covers some of these positions, as its start and end."""
-        for i in (bisect_right(self.starts, start) - 1, bisect_right(self.starts, start)):
-            if 0 <= i < len(self.starts):
-                first = self.starts[i]
-                last = first + sum(self.counts[first])
-                if first < end and start < last:
-                    return first, last
+        after = bisect_right(self.starts, start)
+        for first in self.starts[max(0, after - 1) : after + 1]:
+            last = first + sum(self.counts[first])
+            if first < end and start < last:
+                return first, last
         return None
-
-    def add(self, start: int, counts: tuple[int, ...]) -> None:
-        self.counts[start] = counts
-        insort(self.starts, start)
 
 
 class Ledger:
@@ -102,13 +98,7 @@ class Ledger:
         }
         self._free = {row: [Part(*row, 0, count)] for row, count in self._asked.items()}
         self._answered = {row: _Answered() for row in self._asked}
-        unplaced = []
-        for piece in pieces:
-            start = position_of(piece)
-            if start is None or self.judge(piece, start).outcome != KEPT:
-                unplaced.append(piece)
-            else:
-                self.add(piece, start)
+        unplaced = [piece for piece in pieces if position_of(piece) is None or self.take_in(piece).outcome != KEPT]
         for piece in unplaced:
             self._place(piece)
 
@@ -122,9 +112,9 @@ class Ledger:
         """Senses that are on disk."""
         return sum(sum(map(sum, row.counts.values())) for row in self._answered.values())
 
-    def judge(self, piece: AnswerPiece, start: int) -> PieceOutcome:
-        """What is to become of a piece whose first sense has this position; nothing is changed."""
-        asked = self._asked.get((piece.channel, piece.x), 0)
+    def take_in(self, piece: AnswerPiece) -> PieceOutcome:
+        """What becomes of a piece whose identifier says its position; from now on, one that is kept is answered."""
+        start, asked = position_of(piece) or 0, self._asked.get((piece.channel, piece.x), 0)
         if start + piece.senses > asked:
             return PieceOutcome(REFUSED, f"request {self.number} asks for {several(asked, 'sense')} of this input")
         answered = self._answered[piece.channel, piece.x]
@@ -133,26 +123,22 @@ class Ledger:
         taken = answered.overlap(start, start + piece.senses)
         if taken:
             return PieceOutcome(REFUSED, f"senses {taken[0]:,} to {taken[1] - 1:,} of this input were answered before")
+        self._add(Part(piece.channel, piece.x, start, piece.senses), piece.counts)
         return PieceOutcome(KEPT)
-
-    def add(self, piece: AnswerPiece, start: int) -> None:
-        """Take in a piece that was judged to be kept."""
-        part = Part(piece.channel, piece.x, start, piece.senses)
-        self._answered[part.row].add(start, piece.counts)
-        self._free[part.row] = [rest for free in self._free[part.row] for rest in free.without(part)]
-        for lease in list(self.leases.values()):
-            lease.parts = [rest for lent in lease.parts for rest in _outside(lent, part)]
-            if not lease.parts:
-                del self.leases[lease.id]
 
     def lend(
         self, id: str, sensor: Sensor, channels: Collection[int], most: int, most_parts: int, expires: float, now: float
     ) -> Lease | None:
         """Lend what is free of these channels, at most so many senses and parts; None where nothing is."""
         parts: list[Part] = []
-        for row in self._free:
-            if row[0] in channels:
-                parts += self._take(row, most - sum(part.count for part in parts), most_parts - len(parts))
+        for row, free in self._free.items():
+            while row[0] in channels and free and most > 0 and len(parts) < most_parts:
+                part = free.pop(0)
+                if part.count > most:
+                    free.insert(0, Part(*row, part.start + most, part.count - most))
+                    part = Part(*row, part.start, most)
+                parts.append(part)
+                most -= part.count
         if not parts:
             return None
         lease = self.leases[id] = Lease(id, sensor, parts, expires, now)
@@ -180,27 +166,29 @@ class Ledger:
         """Senses of these channels that are lent, by whose token."""
         lent: Counter[str] = Counter()
         for lease in self.leases.values():
-            lent[lease.sensor[0]] += sum(part.count for part in lease.parts if part.channel in channels)
+            lent[lease.sensor[0]] += lease.senses_of(channels)
         return lent
 
-    def _take(self, row: Row, most: int, most_parts: int) -> list[Part]:
-        taken: list[Part] = []
-        while self._free[row] and most > 0 and len(taken) < most_parts:
-            part = self._free[row].pop(0)
-            if part.count > most:
-                rest = Part(*row, part.start + most, part.count - most)
-                part, self._free[row] = Part(*row, part.start, most), [rest, *self._free[row]]
-            taken.append(part)
-            most -= part.count
-        return taken
+    def _add(self, part: Part, counts: tuple[int, ...]) -> None:
+        answered = self._answered[part.row]
+        answered.counts[part.start] = counts
+        insort(answered.starts, part.start)
+        self._free[part.row] = [rest for free in self._free[part.row] for rest in free.without(part)]
+        for lease in list(self.leases.values()):
+            lease.parts = [rest for lent in lease.parts for rest in lent.without(part)]
+            if not lease.parts:
+                del self.leases[lease.id]
 
     def _place(self, piece: AnswerPiece) -> None:
         """Put a piece that says no position, as a person told it, where its senses fit: cut, if need be."""
-        counts = list(piece.counts)
+        left = list(piece.counts)
         for gap in list(self._free[piece.channel, piece.x]):
-            here = _first(counts, gap.count)
+            here: list[int] = []
+            for count in left:
+                here.append(min(count, gap.count - sum(here)))
+            left = [count - taken for count, taken in zip(left, here, strict=True)]
             if any(here):
-                self.add(AnswerPiece(piece.id, piece.channel, piece.x, here), gap.start)
+                self._add(Part(*gap.row, gap.start, sum(here)), tuple(here))
 
 
 def identifier(channel: int, x: int, start: int) -> str:
@@ -219,26 +207,52 @@ def position_of(piece: AnswerPiece) -> int | None:
     return start if piece.id == identifier(piece.channel, piece.x, start) else None
 
 
-def _outside(lent: Part, part: Part) -> Iterable[Part]:
-    return lent.without(part) if lent.row == part.row else (lent,)
-
-
-def _first(counts: list[int], most: int) -> tuple[int, ...]:
-    """Take at most so many senses out of the counts."""
-    taken: list[int] = []
-    for y, count in enumerate(counts):
-        here = min(count, most - sum(taken))
-        counts[y] -= here
-        taken.append(here)
-    return tuple(taken)
-
-
 def _merged(parts: Iterable[Part]) -> list[Part]:
     """The parts of one row in their order, neighbours joined."""
     joined: list[Part] = []
     for part in sorted(parts):
         if joined and joined[-1].end == part.start:
             before = joined.pop()
-            part = Part(part.channel, part.x, before.start, before.count + part.count)
+            part = Part(*part.row, before.start, before.count + part.count)
         joined.append(part)
     return joined
+
+
+class Labels:
+    """Channels, inputs and outputs of one run: by name, as clients write them, and by number, as runs hold them."""
+
+    def __init__(self, channels: Iterable[ChannelLabels]) -> None:
+        self._channels = list(channels)
+        self._numbers = {
+            str(labels.key): (number, _numbered(labels.inputs), _numbered(labels.outputs))
+            for number, labels in enumerate(self._channels)
+        }
+
+    def numbers(self, channels: Collection[str]) -> frozenset[int]:
+        """The numbers of those channels that the run has."""
+        return frozenset(self._numbers[name][0] for name in channels if name in self._numbers)
+
+    def piece(self, offered: OfferedPiece) -> AnswerPiece:
+        """The piece in numbers, or an `InputError` that names what the run does not have."""
+        if offered.channel not in self._numbers:
+            raise InputError(f"the run has no channel {offered.channel!r}")
+        channel, inputs, outputs = self._numbers[offered.channel]
+        if (x := inputs.get(offered.x)) is None:
+            raise InputError(f"channel {offered.channel!r} has no input {offered.x!r}")
+        counts = [0] * len(outputs)
+        for label, count in offered.counts.items():
+            if (y := outputs.get(label)) is None:
+                raise InputError(f"channel {offered.channel!r} has no output {label!r}")
+            counts[y] = count
+        if not any(counts):
+            raise InputError(f"a piece counts at least one sense; that of channel {offered.channel!r} counts none")
+        return AnswerPiece(identifier(channel, x, offered.start), channel, x, tuple(counts))
+
+    def lent(self, part: Part) -> LentPart:
+        """The part with its names."""
+        labels = self._channels[part.channel]
+        return LentPart(str(labels.key), labels.inputs[part.x], part.start, part.count, labels.outputs)
+
+
+def _numbered(labels: Collection[str]) -> dict[str, int]:
+    return {label: number for number, label in enumerate(labels)}

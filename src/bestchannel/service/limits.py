@@ -1,7 +1,7 @@
 """Who holds how much of what there is little of: connections, bodies on their way, calls that wait, streams, drawings.
 
-A room has places. Who holds them are parties: the bearers of a token, or an address that has shown none. Where there is
-no place left, the party that holds the most loses its oldest one to whoever holds fewer, so nobody is kept out by
+A room has places. Who holds them are clients: the bearers of a token, or an address that has shown none. Where there is
+no place left, the client that holds the most loses its oldest one to whoever holds fewer, so nobody is kept out by
 another's number of calls; some places are for the owner alone, who loses none to others.
 """
 
@@ -18,12 +18,11 @@ from itertools import zip_longest
 
 from bestchannel.service.messages import RefusedError
 
-AGAIN_S = 2
-"""Seconds after which whoever found no place, or lost one, is to try again."""
+AGAIN_S = 2  # seconds after which whoever found no place, or lost one, is to try again
 
 
 @dataclass(frozen=True)
-class Party:
+class Client:
     """Who holds places."""
 
     name: str
@@ -31,28 +30,28 @@ class Party:
 
     @staticmethod
     @lru_cache(1000)
-    def at(address: str) -> Party:
+    def at(address: str) -> Client:
         """An address; of the sixth version a network, all of which one machine may have."""
         try:
-            found = ipaddress.ip_address(address)
+            ip = ipaddress.ip_address(address)
         except ValueError:
-            return Party(address)
-        return Party(str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address)
+            return Client(address)
+        return Client(str(ipaddress.ip_network((ip, 64), strict=False)) if ip.version == 6 else address)
 
     @staticmethod
-    def of_token(id: str) -> Party:
+    def of_token(id: str) -> Client:
         """The bearers of a token that was made for others."""
-        return Party(f"token {id}")
+        return Client(f"token {id}")
 
 
-OWNER = Party("owner", owns=True)
+OWNER = Client("owner", owns=True)
 
 
 class Hold:
-    """One place of a party in a room; `evict` ends what holds it."""
+    """One place of a client in a room; `evict` ends what holds it."""
 
-    def __init__(self, room: Places, party: Party, evict: Callable[[], None]) -> None:
-        self.room, self.party, self.evict = room, party, evict
+    def __init__(self, room: Places, client: Client, evict: Callable[[], None]) -> None:
+        self.room, self.client, self.evict = room, client, evict
 
     def leave(self) -> None:
         """Give the place back; one that was lost stays so."""
@@ -61,105 +60,101 @@ class Hold:
 
 @dataclass
 class Places:
-    """At most `most` places, `each` for one party other than the owner, and `reserve` for the owner alone."""
+    """At most `most` places, `most_each` for one client other than the owner, and `reserve` for the owner alone."""
 
     what: str
     most: int
-    each: int
+    most_each: int
     reserve: int
-    _holds: dict[Party, dict[Hold, None]] = field(default_factory=dict)
+    _holds: dict[Client, dict[Hold, None]] = field(default_factory=dict)
     _count: int = 0
 
     def __len__(self) -> int:
         """Places that are held."""
         return self._count
 
-    def held_by(self, party: Party) -> int:
-        """Places that a party holds."""
-        return len(self._holds.get(party, ()))
+    def __contains__(self, hold: Hold) -> bool:
+        """Whether the place is still held."""
+        return hold in self._holds.get(hold.client, {})
 
-    def enter(self, party: Party, evict: Callable[[], None], *, always: bool = False) -> Hold:
-        """Take a place, of another if need be; where the party itself holds the most it is refused.
+    def held_by(self, client: Client) -> int:
+        """Places that a client holds."""
+        return len(self._holds.get(client, ()))
+
+    def enter(self, client: Client, evict: Callable[[], None], *, always: bool = False) -> Hold:
+        """Take a place, of another if need be; where the client itself holds the most it is refused.
 
         `always` lets it in even so, in the place of its own oldest: nobody knows yet who calls on a new connection.
         """
-        self._make_place(party, always=always)
-        hold = Hold(self, party, evict)
-        self._add(hold)
-        return hold
+        self._make_place(client, always=always)
+        return self._add(Hold(self, client, evict))
 
     def leave(self, hold: Hold) -> None:
         """Take a place back; one that was lost stays so."""
         if hold in self:
-            holds = self._holds[hold.party]
+            holds = self._holds[hold.client]
             del holds[hold]
             self._count -= 1
             if not holds:
-                del self._holds[hold.party]
+                del self._holds[hold.client]
 
-    def __contains__(self, hold: Hold) -> bool:
-        """Whether the place is still held."""
-        return hold in self._holds.get(hold.party, {})
-
-    def receive(self, hold: Hold, party: Party) -> None:
-        """Let a place of any room become one of this party here, always; one that was lost stays so."""
-        if hold in hold.room and (hold.room is not self or hold.party != party):
+    def receive(self, hold: Hold, client: Client) -> None:
+        """Let a place of any room become one of this client here, always; one that was lost stays so."""
+        if hold in hold.room and (hold.room is not self or hold.client != client):
             hold.leave()
-            self._make_place(party, always=True)
-            hold.room, hold.party = self, party
+            self._make_place(client, always=True)
+            hold.room, hold.client = self, client
             self._add(hold)
 
-    def clear(self, party: Party) -> None:
-        """Take back all places of a party."""
-        while party in self._holds:
-            self._evict_oldest(party)
+    def clear(self, client: Client) -> None:
+        """Take back all places of a client."""
+        while client in self._holds:
+            self._evict_oldest(client)
 
     def in_turn(self) -> Iterator[Hold]:
-        """All places: the oldest of each party, then the second of each, …"""
+        """All places: the oldest of each client, then the second of each, …"""
         for row in zip_longest(*map(list, self._holds.values())):
             yield from (hold for hold in row if hold is not None)
 
     @asynccontextmanager
-    async def held(self, party: Party) -> AsyncIterator[Hold]:
+    async def held(self, client: Client) -> AsyncIterator[Hold]:
         """Hold a place while something is waited for; whoever loses it meanwhile is refused."""
-        hold = self.enter(party, lambda: None)
+        hold = self.enter(client, lambda: None)
         try:
-            async with asyncio.timeout(None) as patience:
-                hold.evict = lambda: patience.reschedule(0.0)
+            async with asyncio.timeout(None) as timeout:
+                hold.evict = lambda: timeout.reschedule(0.0)
                 yield hold
         except TimeoutError:
-            if patience.expired():
+            if timeout.expired():
                 raise self._refusal("others needed the place of this call") from None
             raise
         finally:
             self.leave(hold)
 
-    def _add(self, hold: Hold) -> None:
-        self._holds.setdefault(hold.party, {})[hold] = None
+    def _add(self, hold: Hold) -> Hold:
+        self._holds.setdefault(hold.client, {})[hold] = None
         self._count += 1
+        return hold
 
-    def _make_place(self, party: Party, *, always: bool) -> None:
-        if self._has_place_for(party):
+    def _make_place(self, client: Client, *, always: bool) -> None:
+        own = self.held_by(client)
+        if client.owns:
+            has_place = self._count < self.most
+        else:
+            others = self._count - self.held_by(OWNER)
+            has_place = own < self.most_each and others < self.most - self.reserve and self._count < self.most
+        if has_place:
             return
-        loser = self._loser(party)
-        fairer = not loser.owns and self.held_by(loser) > self.held_by(party) + 1
-        if not (always or party.owns or (loser != party and fairer)):
+        loser = client
+        if client.owns or own < self.most_each:
+            loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
+        fairer = loser != client and not loser.owns and self.held_by(loser) > own + 1
+        if not (always or client.owns or fairer):
             raise self._refusal(f"there are too many {self.what} now")
         self._evict_oldest(loser)
 
-    def _has_place_for(self, party: Party) -> bool:
-        if party.owns:
-            return self._count < self.most
-        others = self._count - self.held_by(OWNER)
-        return self.held_by(party) < self.each and others < self.most - self.reserve and self._count < self.most
-
-    def _loser(self, party: Party) -> Party:
-        if self.held_by(party) >= self.each and not party.owns:
-            return party
-        return max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
-
-    def _evict_oldest(self, party: Party) -> None:
-        hold = next(iter(self._holds[party]))
+    def _evict_oldest(self, client: Client) -> None:
+        hold = next(iter(self._holds[client]))
         self.leave(hold)
         hold.evict()
 
@@ -168,20 +163,20 @@ class Places:
 
 
 class Turns:
-    """Lets one call of others begin in each round of the event loop, parties in turn; the owner's begin at once."""
+    """Lets one call of others begin in each round of the event loop, clients in turn; the owner's begin at once."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Party, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[Client, deque[asyncio.Future[None]]] = {}
         self._begun = False
 
-    async def take(self, party: Party) -> None:
+    async def take(self, client: Client) -> None:
         """Wait for one's turn."""
-        if party.owns:
+        if client.owns:
             return
         loop = asyncio.get_running_loop()
         if self._begun:
             turn = loop.create_future()
-            self._waiting.setdefault(party, deque()).append(turn)
+            self._waiting.setdefault(client, deque()).append(turn)
             await turn
         else:
             self._begun = True
@@ -190,35 +185,35 @@ class Turns:
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         self._begun = bool(self._waiting)
         if self._begun:
-            party = next(iter(self._waiting))
-            turns = self._waiting.pop(party)
+            client = next(iter(self._waiting))
+            turns = self._waiting.pop(client)
             turn = turns.popleft()
             if turns:
-                self._waiting[party] = turns  # behind all others
+                self._waiting[client] = turns  # behind all others
             if not turn.done():
                 turn.set_result(None)
             loop.call_soon(self._next, loop)
 
 
-@dataclass(frozen=True)
 class Limits:
     """The rooms of a service."""
 
-    strangers: Places = field(default_factory=lambda: Places("connections without a token", 1000, 500, 0))
-    connections: Places = field(default_factory=lambda: Places("connections", 3000, 3000, 200))
-    unread: Places = field(default_factory=lambda: Places("answers that nobody reads", 256, 64, 32))
-    bodies: Places = field(default_factory=lambda: Places("bodies on their way", 256, 64, 32))
-    waiting: Places = field(default_factory=lambda: Places("calls that wait for work", 1000, 500, 50))
-    streams: Places = field(default_factory=lambda: Places("watchers", 500, 250, 50))
-    drawings: Places = field(default_factory=lambda: Places("reports and results in the making", 32, 8, 8))
-    copies: Places = field(default_factory=lambda: Places("files on their way", 8, 3, 2))
+    def __init__(self) -> None:
+        self.strangers = Places("connections without a token", 1000, 500, 0)
+        self.connections = Places("connections", 3000, 3000, 200)
+        self.unread = Places("answers that nobody reads", 256, 64, 32)
+        self.bodies = Places("bodies on their way", 256, 64, 32)
+        self.waiting = Places("calls that wait for work", 1000, 500, 50)
+        self.streams = Places("watchers", 500, 250, 50)
+        self.drawings = Places("reports and results in the making", 32, 8, 8)
+        self.copies = Places("files on their way", 8, 3, 2)
 
     def fit(self, files: int) -> None:
         """Let connections take at most half of the files that the system permits."""
         self.strangers.most = min(self.strangers.most, files // 8)
         self.connections.most = min(self.connections.most, 3 * files // 8)
 
-    def clear(self, party: Party) -> None:
-        """End all that a party holds."""
+    def clear(self, client: Client) -> None:
+        """End all that a client holds."""
         for room in vars(self).values():
-            room.clear(party)
+            room.clear(client)

@@ -1,4 +1,7 @@
-"""A client's line to the service: HTTP that comes back after the line was cut, with the standard library alone."""
+"""A client's line to the service, with the standard library alone: HTTP that comes back after the line was cut.
+
+`Link` makes calls, `events` watches a run, and `Outbox` sends what was sensed until it is acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,23 @@ import random
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import Empty, Queue
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from bestchannel.errors import BestChannelError, InputError
 
-ANSWER_S = 60.0
-"""Seconds after which a call without an answer is made again."""
-
+ANSWER_S = 60.0  # seconds after which a call without an answer is made again
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 """Between two attempts: twice as long each time, and by chance between half and all of it."""
+PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
+LOST = (OSError, http.client.HTTPException, ValueError)  # what a line that was cut raises
+MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
 
-PASSING = {408, 425, 429, 500, 502, 503, 504}
-"""Statuses after which the same call may succeed."""
+Piece = tuple[Mapping[str, Any], dict[str, Any]]  # the lease that it belongs to, and what is sent
 
 
 class NotPermittedError(BestChannelError, PermissionError):
@@ -46,20 +51,31 @@ class Address:
     @staticmethod
     def parse(url: str, token: str | None = None) -> Address:
         """The parts of an address as `serve` prints it, or of a run's page; `token` replaces that of the address."""
-        parts = urlsplit(url)
+        parts, shown = urlsplit(url), url.partition("?")[0]  # without the token
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"the address must look like http://127.0.0.1:8484/?token=…; it is {without_token(url)!r}")
+            raise InputError(f"the address must look like http://127.0.0.1:8484/?token=…; it is {shown!r}")
         words = parts.path.strip("/").split("/")
-        if words[0] == "runs" and len(words) == 2:
-            run = words[1]
-        elif words == [""]:
-            run = None
-        else:
-            raise InputError(f"the address must end in / or /runs/NAME; it is {without_token(url)!r}")
-        found = token or parse_qs(parts.query).get("token", [""])[0] or os.environ.get("BESTCHANNEL_TOKEN", "")
-        if not found:
+        if words != [""] and (words[0] != "runs" or len(words) != 2):
+            raise InputError(f"the address must end in / or /runs/NAME; it is {shown!r}")
+        given = token or parse_qs(parts.query).get("token", [""])[0] or os.environ.get("BESTCHANNEL_TOKEN", "")
+        if not given:
             raise InputError("the address must have a token, as ?token=…, or BESTCHANNEL_TOKEN must hold one")
-        return Address(parts.scheme == "https", parts.netloc.rpartition("@")[2], run, found)
+        run = None if words == [""] else words[1]
+        return Address(parts.scheme == "https", parts.netloc.rpartition("@")[2], run, given)
+
+    def connected(self) -> http.client.HTTPConnection:
+        """A connection that sends small calls at once."""
+        made: http.client.HTTPConnection
+        if self.secure:
+            made = http.client.HTTPSConnection(self.host, timeout=ANSWER_S, context=ssl.create_default_context())
+        else:
+            made = http.client.HTTPConnection(self.host, timeout=ANSWER_S)
+        try:
+            made.connect()
+        except ssl.SSLCertVerificationError as error:
+            raise NotPermittedError(f"the certificate of {self.host} is not trusted ({error.verify_message})") from None
+        made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
 
 
 class Link:
@@ -83,7 +99,7 @@ class Link:
                 reason = f"status {status}"
             except NotPermittedError:
                 raise
-            except (OSError, http.client.HTTPException, ValueError) as error:
+            except LOST as error:
                 reason = str(error) or type(error).__name__
                 self.close()
                 if was_open:  # the service lets go of lines that were silent for long
@@ -103,12 +119,21 @@ class Link:
 
     def _attempt(self, method: str, path: str, content: object) -> tuple[int, Any]:
         if self._connection is None:
-            self._connection = connected(self._address, ANSWER_S)
+            self._connection = self._address.connected()
         body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {self._address.token}", "Content-Type": "application/json"}
         self._connection.request(method, path, body, headers)
         response = self._connection.getresponse()
         return response.status, json.loads(response.read())
+
+
+def refuse(status: int, answer: Any) -> None:
+    """Raise what the service says where it refuses; a passing status is an `OSError`, to be tried again."""
+    said = answer.get("error", "no reason") if isinstance(answer, dict) else "no reason"
+    if status in PASSING:
+        raise OSError(f"status {status}: {said}")
+    if status >= 400:
+        raise NotPermittedError(f"the service refuses: {said}")
 
 
 def events(address: Address, stop: threading.Event, noted: Callable[[str], None]) -> Iterator[dict[str, Any]]:
@@ -121,14 +146,14 @@ def events(address: Address, stop: threading.Event, noted: Callable[[str], None]
                 yield status
         except NotPermittedError:
             raise
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except LOST as error:
             noted(f"connection lost ({error or type(error).__name__}); trying again")
         stop.wait(pause * random.uniform(0.5, 1.0))
         pause = min(2.0 * pause, LONGEST_PAUSE_S)
 
 
 def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
-    connection = connected(address, ANSWER_S)
+    connection = address.connected()
     try:
         headers = {"Authorization": f"Bearer {address.token}", "Accept": "text/event-stream"}
         connection.request("GET", f"/runs/{address.run}/events?report=no", headers=headers)
@@ -148,30 +173,96 @@ def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
         connection.close()
 
 
-def connected(address: Address, seconds: float) -> http.client.HTTPConnection:
-    """A connection that waits so long for each answer, and sends small calls at once."""
-    if address.secure:
-        context = ssl.create_default_context()
-        made: http.client.HTTPConnection = http.client.HTTPSConnection(address.host, timeout=seconds, context=context)
-    else:
-        made = http.client.HTTPConnection(address.host, timeout=seconds)
-    try:
-        made.connect()
-    except ssl.SSLCertVerificationError as error:
-        raise NotPermittedError(f"the certificate of {address.host} is not trusted ({error.verify_message})") from None
-    made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return made
+class Outbox:
+    """What was sensed and is not acknowledged yet, sent by a thread of its own, which renews the lease meanwhile."""
 
+    def __init__(self, link: Link) -> None:
+        self.refused = 0
+        self._link = link
+        self._pieces: Queue[Piece | None] = Queue(MOST_WAITING)
+        self._lent: Mapping[str, Any] | None = None
+        self._lost: set[str] = set()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, daemon=True)
 
-def refuse(status: int, answer: Any) -> None:
-    """Raise what the service says where it refuses; a passing status is an `OSError`, to be tried again."""
-    said = answer.get("error", "no reason") if isinstance(answer, dict) else "no reason"
-    if status in PASSING:
-        raise OSError(f"status {status}: {said}")
-    if status >= 400:
-        raise NotPermittedError(f"the service refuses: {said}")
+    def __enter__(self) -> Outbox:
+        self._thread.start()
+        return self
 
+    def __exit__(self, *raised: object) -> None:
+        self._pieces.put(None)
+        self._thread.join()
+        self._link.close()
+        if raised[0] is None:
+            self._raise_failure()
 
-def without_token(url: str) -> str:
-    """An address as messages may show it."""
-    return url.partition("?")[0]
+    @property
+    def lease_lost(self) -> bool:
+        """Whether the lease that is held is over."""
+        return self._lent is not None and self._lent["lease"] in self._lost
+
+    def put(self, piece: dict[str, Any]) -> None:
+        """Send a piece of the lease that is held."""
+        self._raise_failure()
+        if self._lent is not None:
+            self._pieces.put((self._lent, piece))
+
+    @contextmanager
+    def holding(self, lent: Mapping[str, Any]) -> Iterator[None]:
+        """Keep a lease while it is worked on."""
+        self._lent = lent
+        try:
+            yield
+        finally:
+            self._lent = None
+            self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        try:
+            while (batch := self._batch()) is not None:
+                if batch:
+                    self._send(batch)
+                elif (lent := self._lent) is not None:
+                    self._renew(lent)
+        except BaseException as error:
+            self._failure = error
+            while self._pieces.get() is not None:  # nobody waits for what will not be sent
+                pass
+
+    def _batch(self) -> list[Piece] | None:
+        """Pieces of one lease; none where it is time to renew it; None at the end."""
+        lent = self._lent
+        try:
+            first = self._pieces.get(timeout=lent["expires_s"] / 3.0 if lent else 1.0)
+        except Empty:
+            return []
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < MOST_PIECES and self._pieces.queue:
+            following = self._pieces.queue[0]
+            if following is None or following[0] is not first[0]:
+                break
+            batch.append(self._pieces.get())  # type: ignore[arg-type]
+        return batch
+
+    def _send(self, batch: list[Piece]) -> None:
+        lent = batch[0][0]
+        offer = {"request": lent["request"], "lease": lent["lease"], "pieces": [piece for _, piece in batch]}
+        status, answer = self._link.call("POST", f"/api/runs/{lent['run']}/pieces", offer)
+        if status == 409:  # others were quicker with some of it, or the request is answered
+            self.refused += sum(piece["outcome"] == "refused" for piece in answer["pieces"])
+            self._lost.add(lent["lease"])
+        else:
+            refuse(status, answer)
+
+    def _renew(self, lent: Mapping[str, Any]) -> None:
+        status, answer = self._link.call("POST", f"/api/runs/{lent['run']}/leases/{lent['lease']}")
+        if status == 410:
+            self._lost.add(lent["lease"])
+        else:
+            refuse(status, answer)

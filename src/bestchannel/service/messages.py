@@ -10,15 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.record import RunStatus
 
-MOST_SENSES = 2**53
-"""Of one part: what every reader of JSON holds exactly."""
-
-MOST_PIECES = 1000
-MOST_CHANNELS = 1000
-MOST_OUTPUTS = 65_536
-LONGEST_WAIT_S = 30.0
-LONGEST_DAYS = 3650.0
+MOST_SENSES = 2**53  # of one part: what every reader of JSON holds exactly
+MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_536
+LONGEST_WAIT_S, LONGEST_DAYS = 30.0, 3650.0
 
 RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", description="The name of a run.")]
 VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n)"
@@ -27,13 +23,18 @@ VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n
 Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
 Count = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
 LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
+Channels = Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)]
 
 
-class LeaseWish(Struct, forbid_unknown_fields=True, frozen=True):
+class Sent(Struct, forbid_unknown_fields=True, frozen=True):
+    """What clients send; a field that is not known is refused."""
+
+
+class LeaseWish(Sent, frozen=True):
     """A sensor asks for work on channels that it can reach."""
 
     sensor: Annotated[Label, Meta(description="What the sensor is called; the page shows it.")]
-    channels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)]
+    channels: Channels
     run: RunName | None = None
     most: Annotated[int, Meta(ge=1, le=MOST_SENSES, description="Lend at most so many senses.")] = 10_000
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for work.")] = 0.0
@@ -60,7 +61,7 @@ class Lent(Struct, frozen=True):
     parts: tuple[LentPart, ...] = ()
 
 
-class OfferedPiece(Struct, forbid_unknown_fields=True, frozen=True):
+class OfferedPiece(Sent, frozen=True):
     """Of the senses of input x from position `start` on, so many gave each output: counts add up to their number."""
 
     channel: Label
@@ -69,7 +70,7 @@ class OfferedPiece(Struct, forbid_unknown_fields=True, frozen=True):
     counts: Annotated[dict[Label, Count], Meta(min_length=1, max_length=MOST_OUTPUTS)]
 
 
-class Offer(Struct, forbid_unknown_fields=True, frozen=True):
+class Offer(Sent, frozen=True):
     """Pieces of the answer to a request."""
 
     request: Annotated[int, Meta(ge=1, le=MOST_SENSES)]
@@ -103,25 +104,25 @@ class Renewed(Struct, frozen=True):
     expires_s: float
 
 
-class ChannelLetters(Struct, forbid_unknown_fields=True, frozen=True):
-    """The letters of a channel."""
+class ChannelAlphabets(Sent, frozen=True):
+    """The inputs and outputs of a channel."""
 
-    inputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=4096)]
-    outputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=4096)]
+    inputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_LETTERS)]
+    outputs: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_LETTERS)]
 
 
-class NewRun(Struct, forbid_unknown_fields=True, frozen=True):
+class NewRun(Sent, frozen=True):
     """A run to be created."""
 
     name: RunName
-    channels: Annotated[dict[Label, ChannelLetters], Meta(min_length=1, max_length=MOST_CHANNELS)]
+    channels: Annotated[dict[Label, ChannelAlphabets], Meta(min_length=1, max_length=MOST_CHANNELS)]
     policy: Annotated[str, Meta(max_length=64)] = "adaptive"
     delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     epsilon: Annotated[float, Meta(ge=0, le=64)] | None = None
     max_senses: Count | None = None
 
 
-class Change(Struct, forbid_unknown_fields=True, frozen=True):
+class Change(Sent, frozen=True):
     """What an owner changes: pause or go on, another limit of senses, or the end."""
 
     paused: bool | None = None
@@ -129,12 +130,18 @@ class Change(Struct, forbid_unknown_fields=True, frozen=True):
     end: bool = False
 
 
-class TokenWish(Struct, forbid_unknown_fields=True, frozen=True):
+class TokenWish(Sent, frozen=True):
     """A token for others: to look, or to sense these channels."""
 
     scope: Literal["view", "sense"]
-    channels: Annotated[tuple[Label, ...], Meta(min_length=1, max_length=MOST_CHANNELS)] | None = None
+    channels: Channels | None = None
     days: Annotated[float, Meta(gt=0, le=LONGEST_DAYS, description="How long it is valid.")] | None = None
+
+
+class LoginForm(Sent, frozen=True):
+    """What a person types: the token."""
+
+    token: str = ""
 
 
 class Made(Struct, frozen=True):
@@ -150,49 +157,6 @@ class RevokedToken(Struct, frozen=True):
     """A token that is valid no more."""
 
     id: str
-
-
-class SensorStatus(Struct, frozen=True):
-    """A sensor that was heard of: its channels, the senses that it has answered and now has on lease."""
-
-    name: str
-    channels: tuple[str, ...]
-    senses: int
-    leased: int
-    silent_s: int
-
-
-class RunStatus(Struct, frozen=True):
-    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits.
-
-    `nearly_best` is proved to be the best or within `within_bits` of the best.
-    """
-
-    run: str
-    state: str
-    paused: bool
-    policy: str | None
-    delta: float | None
-    epsilon: float | None
-    channels: tuple[str, ...]
-    candidates: tuple[str, ...]
-    best: str | None
-    leader: str | None
-    challenger: str | None
-    evidence_bits: float | None
-    threshold_bits: float | None
-    nearly_best: str | None
-    within_bits: float | None
-    senses: int
-    more_senses: int | None
-    max_senses: int | None
-    requests: int
-    request: int | None
-    asked: int
-    answered: int
-    last_activity: str
-    sensors: tuple[SensorStatus, ...]
-    error: str
 
 
 class RunList(Struct, frozen=True):
@@ -224,10 +188,10 @@ class RefusedError(BestChannelError):
         self.status, self.rule, self.headers = status, rule, headers or {}
 
 
-Message = TypeVar("Message")
+S = TypeVar("S", bound=Sent)
 
 
-def parsed(body: bytes, kind: type[Message]) -> Message:
+def parsed(body: bytes, kind: type[S]) -> S:
     """The message in a body, or an `InputError` that says what is wrong where."""
     try:
         message = msgspec.json.decode(body, type=kind)

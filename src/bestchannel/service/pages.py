@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.record import RunStatus
 from bestchannel.report.markup import Html, joined, lone, tag, trusted
 from bestchannel.report.page import meta, script, style
-from bestchannel.service.messages import RunStatus
 
-EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"
-"""Channels of a new run: a name, its inputs and its outputs on each line."""
+EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"  # channels of a new run: a name, its inputs and its outputs on each line
 
 
 def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
@@ -24,18 +23,15 @@ def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
 
 def run_list(runs: Sequence[RunStatus]) -> str:
     """How many runs there are, and where each stands: what the home page keeps current."""
-    return tag("p", _how_many(runs), class_="lead") + (tag("section", _table(runs)) if runs else "")
+    if not runs:
+        return tag("p", "There are none yet.", class_="lead")
+    how_many = f"{len(runs):,} in this folder, {sum(run.state == 'open' for run in runs):,} of them open."
+    return tag("p", how_many, class_="lead") + tag("section", _table(runs))
 
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
     """One run: what is going on, and below it the report, which the script keeps current."""
-    bar = tag(
-        "nav",
-        tag("a", "All runs", href="/"),
-        tag("b", status.run),
-        _connection(),
-        class_="bar",
-    )
+    bar = tag("nav", tag("a", "All runs", href="/"), tag("b", status.run), _connection(), class_="bar")
     now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
     return _page(
         f"{status.run} · bestchannel",
@@ -49,18 +45,13 @@ def run_page(status: RunStatus, *, owner: bool) -> str:
 
 def login_page(*, wrong: bool) -> str:
     """Where a person types the token."""
+    token = _input("token", type="password", autofocus="", autocomplete="off", required="")
     body = tag(
         "main",
         tag("h1", "A token, please"),
         tag("p", "This service was started with a token; its address with the token was printed then.", class_="lead"),
         tag("p", "That token is not valid here.", role="alert", class_="wrong") if wrong else "",
-        tag(
-            "form",
-            tag("label", "Token ", _input("token", type="password", autofocus="", autocomplete="off", required="")),
-            tag("button", "Go on"),
-            method="post",
-            action="/login",
-        ),
+        tag("form", tag("label", "Token ", token), tag("button", "Go on"), method="post", action="/login"),
     )
     return _page("bestchannel", body)
 
@@ -76,12 +67,12 @@ def again_page(path: str) -> str:
 def static_file(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its kind."""
     kinds = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-    ours = {"page.css": style, "page.js": script, "live.css": _own("live.css"), "live.js": _own("live.js")}
-    return (ours[name]().encode(), kinds[name.rpartition(".")[2]]) if name in ours else None
-
-
-def _own(name: str) -> Callable[[], str]:
-    return lambda: files("bestchannel.service").joinpath("static", name).read_text(encoding="utf-8")
+    kind, ours = kinds.get(name.rpartition(".")[2], ""), {"page.css": style, "page.js": script}
+    if name in ours:
+        return ours[name]().encode(), kind
+    if name in ("live.css", "live.js"):
+        return files("bestchannel.service").joinpath("static", name).read_bytes(), kind
+    return None
 
 
 def _page(title: str, *content: object, **data: object) -> str:
@@ -92,20 +83,12 @@ def _page(title: str, *content: object, **data: object) -> str:
         *(trusted(f'<link rel="stylesheet" href="/static/{name}.css">') for name in ("page", "live")),
         *(tag("script", src=f"/static/{name}.js", defer="") for name in ("page", "live")),
     )
-    return (
-        f"<!DOCTYPE html>\n{tag('html', head, tag('body', *content, class_='bestchannel page', **data), lang='en')}\n"
-    )
+    body = tag("body", *content, class_="bestchannel page", **data)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _connection() -> Html:
     return tag("span", "connecting …", id="connection", role="status", aria_live="polite")
-
-
-def _how_many(runs: Sequence[RunStatus]) -> str:
-    if not runs:
-        return "There are none yet."
-    open_ones = sum(run.state == "open" for run in runs)
-    return f"{len(runs):,} in this folder, {open_ones:,} of them open."
 
 
 def _table(runs: Sequence[RunStatus]) -> Html:
@@ -134,12 +117,11 @@ def evidence(run: RunStatus) -> str:
 
 
 def _new_run() -> Html:
+    channels = tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
     policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
     fields = (
         _field("Name", _input("name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off")),
-        _field(
-            "Channels: name, inputs, outputs", tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
-        ),
+        _field("Channels: name, inputs, outputs", channels),
         _field("Policy", policies),
         _field("δ, the largest probability of a wrong name", _input("delta", value="0.05", inputmode="decimal")),
         _field("ε, bits within which any channel will do", _input("epsilon", inputmode="decimal")),

@@ -20,18 +20,11 @@ from bestchannel.service.link import StoppedError
 
 AHEAD, AHEAD_BYTES = 1024, 32_768
 """Symbols, and their bytes, that are given to the program before its answers are read: any pipe holds so many."""
-
-SILENT_S = 10.0
-"""After which it is said what a silent program may lack."""
-
+SILENT_S = 10.0  # after which it is said what a silent program may lack
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """Before a program is started again: twice as long each time that it dies without an answer."""
-
-MOST_DEATHS = 10
-"""In succession without an answer: then it is given up."""
-
-LONGEST_LINE = 10_000
-"""Bytes of an output symbol."""
+MOST_DEATHS = 10  # in succession without an answer: then it is given up
+LONGEST_LINE = 10_000  # bytes of an output symbol
 
 
 class ProgramError(BestChannelError, OSError):
@@ -42,12 +35,7 @@ class Program:
     """A program that answers symbols, one line for each."""
 
     def __init__(
-        self,
-        command: Sequence[str],
-        noted: Callable[[str], None],
-        stop: threading.Event,
-        *,
-        names_channel: bool = False,
+        self, command: Sequence[str], noted: Callable[[str], None], stop: threading.Event, names_channel: bool = False
     ) -> None:
         self._command, self._noted, self._stop = list(command), noted, stop
         self._names_channel = names_channel
@@ -68,7 +56,7 @@ class Program:
             if self._stop.is_set():
                 raise StoppedError("stopped")
             if self._process is None:
-                self._mourn()
+                self._wait_to_restart()
 
     def close(self) -> None:
         """End the program: its input ends, and if that does not help it is killed."""
@@ -90,18 +78,27 @@ class Program:
         while self._owed and (lines := self._lines(process, self._owed)):  # of a batch that was given up
             self._owed -= len(lines)
         self._refuse_unasked(process)
-        try:
-            assert process.stdin is not None
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it has died, perhaps after some answers
             process.stdin.write(line * count)
             process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has died, perhaps after some answers
         self._owed = count
         while self._owed and (lines := self._lines(process, self._owed)):
             self._owed -= len(lines)
             yield lines
         if self._owed:
-            self._bury(process)
+            self.close()
+            code = process.returncode
+            how = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
+            if not self._stop.is_set():
+                self._noted(f"the program has ended ({how}); it is started again")
+
+    def _wait_to_restart(self) -> None:
+        """Wait the longer the more often the program has died without an answer."""
+        self._deaths += 1
+        if self._deaths > MOST_DEATHS:
+            raise ProgramError(f"the program has ended {MOST_DEATHS} times without an answer; it is given up")
+        self._stop.wait(min(FIRST_PAUSE_S * 2.0 ** (self._deaths - 1), LONGEST_PAUSE_S))
 
     def _lines(self, process: subprocess.Popen[bytes], most: int) -> list[str]:
         """Lines that the program writes within `PIECE_S` of its first one; none where it has ended."""
@@ -116,9 +113,8 @@ class Program:
                 break
             self._rest += block
             if len(self._rest) > LONGEST_LINE and b"\n" not in self._rest:
-                raise ProgramError(
-                    f"the program must answer in short lines; it wrote {len(self._rest):,} bytes at once"
-                )
+                wrote = f"it wrote {len(self._rest):,} bytes at once"
+                raise ProgramError(f"the program must answer in short lines; {wrote}")
         return lines
 
     def _block(self, process: subprocess.Popen[bytes], wait: bool) -> bytes:
@@ -142,37 +138,18 @@ class Program:
         if self._rest or select.select([process.stdout], [], [], 0.0)[0]:
             text = self._rest or os.read(process.stdout.fileno(), 65_536)
             if text:
-                raise ProgramError(
-                    f"the program must write one line for each line that it reads; it also wrote {text[:60]!r}"
-                )
+                wanted = "the program must write one line for each line that it reads"
+                raise ProgramError(f"{wanted}; it also wrote {text[:60]!r}")
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # Python would keep its answers to itself
+            pipe = subprocess.PIPE
             try:
                 self._process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env=environment,
-                    start_new_session=True,
+                    self._command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
                 )
             except (OSError, ValueError) as error:
                 raise InputError(f"the program {self._command[0]!r} cannot be started ({error})") from None
             self._rest, self._owed = b"", 0
         return self._process
-
-    def _bury(self, process: subprocess.Popen[bytes]) -> None:
-        """Take note of a program that has ended."""
-        self.close()
-        code = process.returncode
-        how = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
-        if not self._stop.is_set():
-            self._noted(f"the program has ended ({how}); it is started again")
-
-    def _mourn(self) -> None:
-        """Wait before the program is started again, the longer the more often it has died."""
-        self._deaths += 1
-        if self._deaths > MOST_DEATHS:
-            raise ProgramError(f"the program has ended {MOST_DEATHS} times without an answer; it is given up")
-        self._stop.wait(min(FIRST_PAUSE_S * 2.0 ** (self._deaths - 1), LONGEST_PAUSE_S))

@@ -5,6 +5,9 @@ What changes a run may wait for its file, so the event loop calls it in another 
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import gc
 import json
 import logging
 import math
@@ -12,50 +15,45 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bestchannel import runs
 from bestchannel.counts.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
-from bestchannel.policies import ChannelLabels, make_policy
+from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.runs.alphabets import channel_labels
+from bestchannel.record import RunStatus, SensorStatus
+from bestchannel.runs.laboratory_files import channel_labels
 from bestchannel.runs.run import OPEN
-from bestchannel.runs.settings import Settings
-from bestchannel.service.hosted_run import FAILED, HostedRun, Snapshot, snapshot_of
-from bestchannel.service.messages import NewRun
+from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
+from bestchannel.service.ledger import Labels, Lease, Sensor
+from bestchannel.service.messages import Change, NewRun
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MOST_RUNS = 1000
-"""Of a folder: creation is refused beyond."""
-
-MOST_CELLS = 2**22
-"""Of all channels of a run that is created over the network, inputs times outputs."""
-
-RETRY_S = 30.0
-"""After which a run that could not be opened, as another program wrote to it, is tried again."""
+MOST_RUNS = 1000  # of a folder: creation is refused beyond
+MOST_CELLS = 2**22  # inputs times outputs of all channels of a run that is created over the network
+RETRY_S = 30.0  # after which a run that could not be opened, as another program wrote to it, is tried again
 
 log = logging.getLogger(__name__)
 
-Stamp = tuple[int, int]
-"""When a file was written to, in nanoseconds, and its size."""
+Stamp = tuple[int, int]  # when a file was written to, in nanoseconds, and its size
 
 
 @dataclass(frozen=True)
 class Resting:
-    """A run that is not hosted: it has ended, answers itself, or cannot be read."""
+    """A run that is not hosted: it has ended, answers itself, or cannot be read. It is read again `until` then."""
 
     stamp: Stamp
-    settings: Settings | None
-    snapshot: Snapshot
+    labels: Labels | None
+    status: RunStatus
     until: float = math.inf
-
-    def holds(self, stamp: Stamp) -> bool:
-        """Whether the run need not be read again."""
-        return self.stamp == stamp and time.monotonic() < self.until
 
 
 class RunFolder:
@@ -91,7 +89,7 @@ class RunFolder:
     def open_all(self) -> None:
         """Host what is open; a run that cannot be is left alone."""
         for name in self.names():
-            self.look(name)
+            self.host_or_read(name)
 
     def close(self) -> None:
         """Let go of every run; what was offered is on disk before."""
@@ -108,152 +106,181 @@ class RunFolder:
             raise InputError(f"the policy must be one of {', '.join(POLICIES)}; it is {wish.policy!r}")
         if len(self.names()) >= MOST_RUNS:
             raise InputError(f"the folder has {MOST_RUNS:,} runs, and takes no more; move some of them elsewhere")
-        parties = _parties(wish)
-        alphabets = [labels.alphabet for labels in parties]
+        cells = sum(len(labels.inputs) * len(labels.outputs) for labels in wish.channels.values())
+        if cells > MOST_CELLS:
+            most = f"the channels of a run have at most {MOST_CELLS:,} pairs of letters"
+            raise InputError(f"{most}; these have {cells:,}")
+        channels = [channel_labels(name, list(of.inputs), list(of.outputs)) for name, of in wish.channels.items()]
+        alphabets = [labels.alphabet for labels in channels]
         policy = make_policy(wish.policy, alphabets, delta=wish.delta, epsilon=wish.epsilon)
         path = self.folder / f"{wish.name}.db"
         with self._lock:
             self.let_go_of_ended()  # also of a run whose file, and with it the name, is gone
             if os.path.lexists(path):
                 raise InputError(f"there is a run {wish.name!r} already; choose another name")
-            with runs.begin(path, policy, parties, max_senses=wish.max_senses):
+            with runs.begin(path, policy, channels, max_senses=wish.max_senses):
                 pass
             self._note_paused(wish.name, False)  # as an earlier run of this name may have been
-            self.look(wish.name)
+            self.host_or_read(wish.name)
 
-    def look(self, name: str) -> tuple[Settings | None, Snapshot]:
-        """What a run is about and where it stands; one that is open and not hosted yet is, from now on."""
-        if hosted := self.hosted.get(name):
-            return hosted.settings, hosted.snapshot
-        stamp = _stamp(self.path(name))
-        known = self._resting.get(name)
-        if known is None or not known.holds(stamp):
-            with self._lock, self._hosting(name):
-                pass
-        if hosted := self.hosted.get(name):
-            return hosted.settings, hosted.snapshot
-        if known := self._resting.get(name):
-            return known.settings, known.snapshot
-        raise MissingFileError(f"there is no run {name!r} any more")
-
-    def let_go_of_ended(self) -> int:
-        """Close the files of hosted runs that have nothing more to ask, or are no longer where they were; how many."""
-        with self._lock:
-            ended = {
-                name: hosted
-                for name, hosted in self.hosted.items()
-                if hosted.snapshot.state not in (OPEN, FAILED) or not hosted.in_place()
-            }
-            for name, hosted in ended.items():
-                self._let_go(name, hosted)
-            return len(ended)
-
-    def limit(self, name: str, max_senses: int) -> None:
-        """Let a run spend at most so many senses; it goes on where it may."""
-        self._change(name, lambda run: run.limit(max_senses))
-
-    def end(self, name: str) -> None:
-        """Let a run spend nothing more: its limit becomes what it has spent."""
-        self._change(name, lambda run: run.limit(run.history.senses))
-
-    def pause(self, name: str, paused: bool) -> None:
-        """Lend nothing more of a run, or go on; on return that is on disk."""
+    def alter(self, name: str, change: Change) -> None:
+        """Pause a run or let it go on, limit it, or end it at what it has spent; on return that is on disk."""
         self.path(name)
+        if change.paused is not None:
+            with self._lock:
+                self._note_paused(name, change.paused)
+                if name in self.hosted:
+                    self.hosted[name].paused = change.paused
+            self._changed()
+        if not change.end and change.max_senses is None:
+            return
+        with self._lock, self._hosting(name) as hosted:
+            if hosted is None:
+                raise InputError(f"the run {name} cannot be changed here; {self._resting[name].status.error}")
+            limit = None if change.end else change.max_senses
+            hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+
+    def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
+        """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""
+        known: HostedRun | Resting | None = self.hosted.get(name)
+        if known is None:
+            stamp, resting = _stamp(self.path(name)), self._resting.get(name)
+            if resting is None or resting.stamp != stamp or time.monotonic() >= resting.until:
+                with self._lock, self._hosting(name):
+                    pass
+            known = self.hosted.get(name) or self._resting.get(name)
+            if known is None:
+                raise MissingFileError(f"there is no run {name!r} any more")
+        return known.labels, known.status
+
+    def let_go_of_ended(self) -> None:
+        """Close the files of hosted runs that have nothing more to ask, or are no longer where they were."""
         with self._lock:
-            self._note_paused(name, paused)
-            if name in self.hosted:
-                self.hosted[name].paused = paused
-        self._changed()
+            ended = [hosted for hosted in self.hosted.values() if _has_ended(hosted) or not hosted.in_place()]
+            for hosted in ended:
+                self._let_go(hosted)
+        if ended:  # their memory goes back to the system, so that a service stays as small as its open runs
+            gc.collect()  # a run and its policy refer to each other
+            with suppress(AttributeError, OSError, TypeError):
+                ctypes.CDLL(None).malloc_trim(0)
 
-    def is_paused(self, name: str) -> bool:
-        """Whether the owner has paused it."""
-        return name in self._paused
+    async def standing(self, name: str) -> tuple[Labels | None, RunStatus]:
+        """The labels of a run and where it stands, at once where it is hosted."""
+        if hosted := self.hosted.get(name):
+            return hosted.labels, hosted.status
+        return await asyncio.to_thread(self.host_or_read, name)
 
-    def last_activity(self, name: str) -> float:
-        """When its file was last written to, in seconds since 1970."""
+    async def statuses(self) -> list[RunStatus]:
+        """Where all runs stand; sensors are heard between any two of them."""
+        listed = []
+        for name in await asyncio.to_thread(self.names):
+            with suppress(MissingFileError):  # deleted meanwhile
+                listed.append(await self.status(name))
+            await asyncio.sleep(0)
+        return listed
+
+    async def status(self, name: str) -> RunStatus:
+        """All that is told of a run."""
+        _, status = await self.standing(name)
+        hosted = self.hosted.get(name)
+        asked, answered, leases = hosted.work_left() if hosted else (0, 0, [])
+        return replace(
+            status,
+            paused=name in self._paused,
+            asked=asked,
+            answered=answered,
+            last_activity=datetime.fromtimestamp(self._last_written(name), UTC).isoformat(timespec="seconds"),
+            sensors=_sensors(hosted, leases) if hosted else (),
+            error=self.without_paths(status.error),
+        )
+
+    def _last_written(self, name: str) -> float:
+        """When the file of a run was last written to, in seconds since 1970."""
         path = self.path(name)
         with suppress(FileNotFoundError):  # there is a log beside it while it is written to
             return max(path.stat().st_mtime, path.with_name(f"{path.name}-wal").stat().st_mtime)
         return _stamp(path)[0] / 1e9
 
     def _note_paused(self, name: str, paused: bool) -> None:
-        if paused != self.is_paused(name):
+        if paused != (name in self._paused):
             self._paused ^= {name}
             write_bytes(self._paused_file, json.dumps(sorted(self._paused)).encode())
-
-    def _change(self, name: str, change: Callable[[runs.LaboratoryRun], None]) -> None:
-        self.path(name)
-        with self._lock, self._hosting(name) as hosted:
-            if hosted is None:
-                raise InputError(f"the run {name} cannot be changed here; {self._resting[name].snapshot.error}")
-            hosted.ask(change).result()
 
     @contextmanager
     def _hosting(self, name: str) -> Iterator[HostedRun | None]:
         """The run, hosted; afterwards it is let go of unless it is open. None where it cannot be written to."""
-        hosted = self.hosted.get(name)
-        if hosted is None:
-            hosted = self._started(name)
+        hosted = self.hosted.get(name) or self._host(name)
         yield hosted
-        if hosted is not None and hosted.snapshot.state not in (OPEN, FAILED):
-            self._let_go(name, hosted)
+        if hosted is not None and _has_ended(hosted):
+            self._let_go(hosted)
         self._changed()
 
-    def _started(self, name: str) -> HostedRun | None:
+    def _host(self, name: str) -> HostedRun | None:
         path = self.path(name)
         stamp = _stamp(path)
         try:
             if runs.answers_itself(path):
                 run = runs.view(path)
-                self._resting[name] = Resting(stamp, run.settings, snapshot_of(run, "it answers itself"))
+                self._resting[name] = Resting(
+                    stamp, Labels(run.settings.parties), status_of(run, name, "it answers itself")
+                )
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
-            hosted.paused = self.is_paused(name)
+            hosted.paused = name in self._paused
             hosted.start().result()
         except BestChannelError as error:
-            self._resting[name] = Resting(stamp, None, Snapshot.failed(str(error)), time.monotonic() + RETRY_S)
+            failed = RunStatus(run=name, state=FAILED, error=str(error))
+            self._resting[name] = Resting(stamp, None, failed, time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
         return hosted
 
-    def _let_go(self, name: str, hosted: HostedRun) -> None:
+    def _let_go(self, hosted: HostedRun) -> None:
         hosted.stop()
-        del self.hosted[name]
-        self._resting.pop(name, None)
+        del self.hosted[hosted.name]
+        self._resting.pop(hosted.name, None)
         if hosted.in_place():
-            self._resting[name] = Resting(_stamp(hosted.path), hosted.settings, hosted.snapshot)
+            self._resting[hosted.name] = Resting(_stamp(hosted.path), hosted.labels, hosted.status)
         else:
-            said = "its file was moved, deleted or overwritten; what is there now is served as it is"
-            log.warning("run replaced", extra={"fields": {"run": name, "why": said}})
+            why = "its file was moved, deleted or overwritten; what is there now is served as it is"
+            log.warning("run replaced", extra={"fields": {"run": hosted.name, "why": why}})
 
 
-def _parties(wish: NewRun) -> list[ChannelLabels]:
-    cells = sum(len(letters.inputs) * len(letters.outputs) for letters in wish.channels.values())
-    if cells > MOST_CELLS:
-        raise InputError(f"the channels of a run have at most {MOST_CELLS:,} pairs of letters; these have {cells:,}")
-    return [
-        channel_labels(name, list(letters.inputs), list(letters.outputs)) for name, letters in wish.channels.items()
-    ]
+def _has_ended(hosted: HostedRun) -> bool:
+    return hosted.status.state not in (OPEN, FAILED)
+
+
+def _sensors(hosted: HostedRun, leases: Iterable[Lease]) -> tuple[SensorStatus, ...]:
+    now, leased = time.monotonic(), Counter[Sensor]()
+    for lease in leases:
+        leased[lease.sensor] += sum(part.count for part in lease.parts)
+    return tuple(
+        SensorStatus(
+            name=sensor[1],
+            channels=tuple(hosted.status.channels[number] for number in sorted(seen.channels)),
+            senses=seen.senses,
+            leased=leased[sensor],
+            silent_s=int(now - seen.seen),
+        )
+        for sensor, seen in sorted(hosted.sensors.items(), key=lambda item: item[0][1])
+    )
 
 
 def _names_in(path: Path) -> set[str]:
     """The names of runs that a file lists; none where there is no file."""
-    if not path.exists():
-        return set()
     try:
-        names = json.loads(read_bytes(path))
+        names = json.loads(read_bytes(path)) if path.exists() else []
     except ValueError:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(
-            f"{path}: the file must hold the names of the paused runs as a list in JSON; mend or delete it"
-        )
+        wanted = "the file must hold the names of the paused runs as a list in JSON"
+        raise InputError(f"{path}: {wanted}; mend or delete it")
     return set(names)
 
 
 def _stamp(path: Path) -> Stamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         raise MissingFileError(f"there is no run {path.stem!r} any more") from None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

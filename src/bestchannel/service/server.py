@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import gc
 import ipaddress
 import logging
 import os
 import resource
 import socket
 import ssl
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -20,36 +24,22 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from bestchannel.errors import InputError
-from bestchannel.service import memory
-from bestchannel.service.application import CLOSED, LINE, Application
-from bestchannel.service.boards import Boards
-from bestchannel.service.desk import Desk
-from bestchannel.service.drawing_office import DrawingOffice
+from bestchannel.service.access import Guard, Revoked, Tokens
+from bestchannel.service.application import Application
 from bestchannel.service.endpoints import Endpoints
-from bestchannel.service.guard import Guard
-from bestchannel.service.limits import Hold, Limits, Party
-from bestchannel.service.metrics import Metrics
-from bestchannel.service.pages import run_list
+from bestchannel.service.leases import Leases
+from bestchannel.service.limits import Client, Hold, Limits
+from bestchannel.service.live import Live, ReportProcess
+from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
-from bestchannel.service.scopes import Revoked, Tokens
 
-IDLE_S = 10.0
-"""Seconds after which a connection that has not sent a whole head of a call is closed."""
-
-SEND_S = 30.0
-"""Seconds after which a client that takes nothing of its answer is let go of."""
-
-BACKLOG, ACCEPTED = 1024, 32
-"""Connections that wait to be taken, and those that are taken in one round of the event loop."""
-
-MOST_FILES, MOST_THREADS = 8000, 32
-"""Files that are open, half of them connections, and threads that wait for disks."""
-
-MOST_HEAD = 2**14
-"""Bytes of what precedes the body of a call."""
-
-GRACE_S = 5
-"""Seconds that calls have to end when the service ends."""
+IDLE_S = 10.0  # seconds after which a connection that has not sent a whole head of a call is closed
+SEND_S = 30.0  # seconds after which a client that takes nothing of its answer is let go of
+BACKLOG, ACCEPTED = 1024, 32  # connections that wait to be taken, and those taken in one round of the event loop
+MOST_FILES, MOST_THREADS = 8000, 32  # files that are open, half of them connections, and threads that wait for disks
+MOST_HEAD = 2**14  # bytes of what precedes the body of a call
+GRACE_S = 5  # seconds that calls have to end when the service ends
+M_ARENA_MAX = -8  # of glibc's malloc.h
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +53,7 @@ class Place:
     names: tuple[str, ...] = ()
     certificate: Path | None = None
     key: Path | None = None
-    trusted_proxies: tuple[str, ...] = field(default=())
+    trusted_proxies: tuple[str, ...] = ()
 
     @property
     def is_loopback(self) -> bool:
@@ -75,9 +65,8 @@ class Place:
             try:
                 ipaddress.ip_network(proxy)
             except ValueError:
-                raise InputError(
-                    f"a proxy to trust must be an address or a network, as 127.0.0.1 or 10.0.0.0/8; it is {proxy!r}"
-                ) from None
+                wanted = "an address or a network, as 127.0.0.1 or 10.0.0.0/8"
+                raise InputError(f"a proxy to trust must be {wanted}; it is {proxy!r}") from None
 
     def listening(self) -> socket.socket:
         """The socket, or an `InputError`."""
@@ -89,21 +78,20 @@ class Place:
             made.listen(BACKLOG)  # whoever calls from now on waits until the service is ready
         except (OSError, OverflowError) as error:
             made.close()
-            raise InputError(
-                f"the service cannot listen at {self.host} port {self.port} ({error}); choose another"
-            ) from None
+            where = f"{self.host} port {self.port}"
+            raise InputError(f"the service cannot listen at {where} ({error}); choose another") from None
         return made
 
 
-class ImpatientProtocol(HttpToolsProtocol):
+class TimedProtocol(HttpToolsProtocol):
     """HTTP that does not wait for ever.
 
     A connection without a whole head of a call is closed after `IDLE_S`, a head is short, and a client that takes
     nothing of an answer for `SEND_S` is let go of. Whoever only holds connections keeps nobody out: see `Limits`.
     """
 
-    _deadline: asyncio.TimerHandle | None = None
-    _stuck: asyncio.TimerHandle | None = None
+    _head_due: asyncio.TimerHandle | None = None
+    _reading_due: asyncio.TimerHandle | None = None
     _unread: Hold | None = None
     _head = 0
     _in_head = True
@@ -115,9 +103,9 @@ class ImpatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait, in the place of another where there are too many."""
         super().connection_made(transport)
-        address = Party.at(self.client[0] if self.client else "local")
+        address = Client.at(self.client[0] if self.client else "local")
         self._hold = self._limits.strangers.enter(address, self._give_up, always=True)
-        self._wait()
+        self._expect_head()
 
     def data_received(self, data: bytes) -> None:
         """Read on; a head that is too long ends the connection."""
@@ -133,15 +121,15 @@ class ImpatientProtocol(HttpToolsProtocol):
         """
         if self.cycle is not None and not self.cycle.response_complete:
             raise InputError("a connection takes one call at a time")
-        self._wait()
+        self._expect_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """The head is there."""
-        self._stop_waiting()
+        _cancel(self._head_due)
         self._in_head = False
         super().on_headers_complete()
-        self.scope["state"] |= {LINE: self._hold, CLOSED: partial(self._closed, self.cycle)}
+        self.scope["state"] |= {"line": self._hold, "closed": partial(self._closed, self.cycle)}
 
     def on_response_complete(self) -> None:
         """The next call may come; uvicorn itself closes a connection on which none does."""
@@ -152,81 +140,75 @@ class ImpatientProtocol(HttpToolsProtocol):
         """The client does not read as quickly as it is answered."""
         super().pause_writing()
         if self._unread is None:
-            self._unread = self._limits.unread.enter(self._hold.party, self._give_up, always=True)
-            self._watch(self.transport.get_write_buffer_size() + 1)
+            self._unread = self._limits.unread.enter(self._hold.client, self._give_up, always=True)
+            self._expect_reading()
 
     def resume_writing(self) -> None:
         """It has read."""
         super().resume_writing()
-        self._stop_watching()
+        self._has_read()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close once all is read, and give up where nothing is."""
+        super().timeout_keep_alive_handler()
+        self._expect_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for."""
-        self._stop_waiting()
-        self._stop_watching()
+        _cancel(self._head_due)
+        self._has_read()
         self._hold.leave()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        self._stop_waiting()
-        self._deadline = self.loop.call_later(IDLE_S, self._give_up)
+    def _expect_head(self) -> None:
+        _cancel(self._head_due)
+        self._head_due = self.loop.call_later(IDLE_S, self._give_up)
 
-    def _stop_waiting(self) -> None:
-        if self._deadline:
-            self._deadline.cancel()
-
-    def _watch(self, before: int) -> None:
-        """Give up where nothing was read since."""
+    def _expect_reading(self, before: float = float("inf")) -> None:
+        """Give up where nothing was read since so much was left, and look again later."""
         left = self.transport.get_write_buffer_size()
         if left >= before:
             self._give_up()
         else:
-            self._stuck = self.loop.call_later(SEND_S, self._watch, left)
+            self._reading_due = self.loop.call_later(SEND_S, self._expect_reading, left)
 
-    def _stop_watching(self) -> None:
+    def _has_read(self) -> None:
         if self._unread is not None:
             self._unread.leave()
             self._unread = None
-        if self._stuck is not None:
-            self._stuck.cancel()
+        _cancel(self._reading_due)
 
     def _closed(self, cycle: RequestResponseCycle) -> bool:
         """Whether nothing can be written; uvicorn itself learns of it later."""
         cycle.disconnected = cycle.disconnected or self.transport.is_closing()
         return cycle.disconnected
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close once all is read, and give up where nothing is."""
-        super().timeout_keep_alive_handler()
-        self._watch(self.transport.get_write_buffer_size() + 1)
-
     def _give_up(self) -> None:
         self.transport.abort()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
 
 
 class Service:
     """A folder of runs, served until the process is told to end."""
 
     def __init__(self, folder: Path, place: Place, tokens: Tokens, lease_s: float = 30.0) -> None:
-        self.metrics, self.limits = Metrics(), Limits()
+        self.limits, metrics = Limits(), Metrics()
         self._place = place
         self._socket = place.listening()
         self.port = self._socket.getsockname()[1]
-        self._folder = RunFolder(folder, lease_s, lambda: self._desk.changed())
-        tokens.revoked = Revoked(self._folder.folder / ".revoked.json")
-        self._desk = Desk(self._folder, self.metrics, self.limits.waiting)
-        self._office = DrawingOffice(self.limits.drawings)
-        self._boards = Boards(self._desk, self._office, run_list)
-        guard = Guard(
-            tokens,
-            {place.host, socket.gethostname(), *place.names},
-            any_address=not place.is_loopback,
-            cookie=f"bestchannel-{self.port}",
-        )
-        self.endpoints = Endpoints(self._desk, self._boards, self._office, guard, self.limits)
-        self._application = Application(
-            self.endpoints.table, guard, self.limits, self.metrics, self._folder.without_paths
-        )
+        runs = RunFolder(folder, lease_s, lambda: self._leases.changed())
+        tokens.revoked = Revoked(runs.folder / ".revoked.json")
+        self._leases = Leases(runs, metrics, self.limits.waiting)
+        self._reports = ReportProcess(self.limits.drawings)
+        self._live = Live(runs, self._reports)
+        names, cookie = {place.host, socket.gethostname(), *place.names}, f"bestchannel-{self.port}"
+        guard = Guard(tokens, names, any_address=not place.is_loopback, cookie=cookie)
+        self.endpoints = Endpoints(runs, self._leases, self._live, self._reports, guard, self.limits, metrics)
+        self._application = Application(self.endpoints.table, guard, self.limits, metrics, runs.without_paths)
 
     @property
     def address(self) -> str:
@@ -235,20 +217,22 @@ class Service:
         host = "127.0.0.1" if self._place.host in ("0.0.0.0", "") else self._place.host
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
-    def run(self, started: Any = None) -> None:
+    def run(self, started: Callable[[], None] | None = None) -> None:
         """Serve until SIGTERM or Ctrl-C; then end calls and streams, and close the files."""
         os.umask(0o077)  # what the runs hold is for whoever has a token
         self.limits.fit(_files_permitted())
-        memory.keep_together()
+        with suppress(AttributeError, OSError, TypeError):  # one place of memory for the threads of all runs, in glibc:
+            ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)  # what one run frees at its end, others can use
         with asyncio.Runner(loop_factory=_Loop) as runner:
             runner.run(self._serve(started))
 
-    async def _serve(self, started: Any) -> None:
+    async def _serve(self, started: Callable[[], None] | None) -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_THREADS))
-        await self._desk.open()
-        memory.search_less()
-        server = _Server(self._config())
-        server.before_end = self._end_waiting
+        await self._leases.open()
+        gc.collect()
+        gc.freeze()  # a search for garbage takes longer than a call: none in what is there before the first,
+        gc.set_threshold(20_000, 10, 20)  # and seldom in the rest
+        server = _Server(self._config(), before_end=self._end_waiting)
         try:
             if started:
                 started()
@@ -256,20 +240,20 @@ class Service:
             # of each socket libuv takes one connection a round: the owner's would wait behind all others, call by call
             await server.serve(sockets=[self._socket, *(self._socket.dup() for _ in range(ACCEPTED - 1))])
         finally:
-            await self._desk.close()
-            self._office.close()
+            await self._leases.close()
+            self._reports.close()
             log.info("ended")
 
     def _end_waiting(self) -> None:
-        self._boards.close()
-        self._desk.stop_waiting()
+        self._live.close()
+        self._leases.stop_waiting()
 
     def _config(self) -> uvicorn.Config:
         place = self._place
         try:
             config = uvicorn.Config(
                 self._application,
-                http=cast(Any, partial(ImpatientProtocol, self.limits)),
+                http=cast(Any, partial(TimedProtocol, self.limits)),
                 ws="none",
                 lifespan="off",
                 access_log=False,
@@ -292,15 +276,16 @@ class Service:
 class _Server(uvicorn.Server):
     """Uvicorn that ends with exit code 0 when it is told to end."""
 
-    before_end: Any = None
+    def __init__(self, config: uvicorn.Config, before_end: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._before_end = before_end
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         super().handle_exit(sig, frame)
         self._captured_signals.clear()  # which uvicorn would raise again at the end
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.before_end:
-            self.before_end()
+        self._before_end()
         await super().shutdown(sockets)
 
 
@@ -308,7 +293,7 @@ class _Loop(uvloop.Loop):
     """An event loop whose servers do not wait for ever until a client has agreed upon keys."""
 
     async def create_server(self, *arguments: Any, **options: Any) -> Any:
-        """As uvloop does, with less patience."""
+        """As uvloop does, with a shorter wait."""
         if options.get("ssl"):
             options["ssl_handshake_timeout"] = IDLE_S
         return await super().create_server(*arguments, **options)

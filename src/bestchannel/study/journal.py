@@ -64,7 +64,7 @@ class Journal:
         self._insert("INSERT INTO times VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [row])
 
     def _insert(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        with JOURNAL.speaking(self.path), transaction(self._connection):
+        with JOURNAL.errors_naming(self.path), transaction(self._connection):
             self._connection.executemany(statement, rows)
 
     def runs(self) -> list[SimulatedRun]:
@@ -76,7 +76,7 @@ class Journal:
         return self._runs("WHERE (condition, number) IN (SELECT condition, MIN(number) FROM runs GROUP BY condition)")
 
     def _runs(self, condition: str) -> list[SimulatedRun]:
-        with JOURNAL.speaking(self.path):
+        with JOURNAL.errors_naming(self.path):
             found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
         return [
             SimulatedRun(condition, number, best, bool(correct), bool(best_out), int(senses), rounds, seconds)
@@ -85,12 +85,12 @@ class Journal:
 
     def numbers(self, condition: int) -> set[int]:
         """The runs of a condition that are stored."""
-        with JOURNAL.speaking(self.path):
+        with JOURNAL.errors_naming(self.path):
             return {n for (n,) in self._connection.execute("SELECT number FROM runs WHERE condition = ?", (condition,))}
 
     def times(self) -> dict[tuple[int, int], tuple[float, float]]:
         """(source, set) → bracket of T*, in senses per nat."""
-        with JOURNAL.speaking(self.path):
+        with JOURNAL.errors_naming(self.path):
             rows = self._connection.execute("SELECT * FROM times").fetchall()
         return {(source, instance): (lower, upper) for source, instance, lower, upper in rows}
 
@@ -98,10 +98,10 @@ class Journal:
 @contextmanager
 def opened(path: Path, spec: Spec) -> Iterator[Journal]:
     """The journal of this study, made where there is none; one of another study is refused."""
-    with JOURNAL.speaking(path):
+    with JOURNAL.errors_naming(path):
         connection = connected(path, "mode=rwc", PATIENCE_S)
     with closing(connection):
-        with JOURNAL.speaking(path):
+        with JOURNAL.errors_naming(path):
             with transaction(connection):
                 _claim(connection, _record(spec))
             make_durable(connection)

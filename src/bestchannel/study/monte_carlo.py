@@ -116,7 +116,7 @@ class Study:
         started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
         instance = self.instance(condition, number)
         policy, found = self.identification(condition, number)
-        correct = found.decided and bool(losses(instance, policy)[found.best] <= policy.epsilon + SAME)
+        correct = policy.question.is_right(found, losses(instance, policy), SAME)
         seconds = time.thread_time() - started
         out = best_is_out(instance, policy)
         return SimulatedRun(condition, number, found.best, correct, out, found.senses, found.rounds, seconds)

@@ -20,7 +20,7 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
-from bestchannel.progress import Progress, part_of
+from bestchannel.process import Progress, part_of
 from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME

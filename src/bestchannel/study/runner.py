@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
-from bestchannel.process import usable_cores
-from bestchannel.progress import Progress
+from bestchannel.process import Progress, usable_cores
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
 from bestchannel.study.pools import Pool, Runs, WorkerLostError, dask_cluster, processes, this_process

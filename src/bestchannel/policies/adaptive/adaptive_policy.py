@@ -11,9 +11,10 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import evidence_against
+from bestchannel.evidence.rival_bets import covers_of, evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
+from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
@@ -22,7 +23,7 @@ from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
-from bestchannel.policies.transcript import NearlyBest
+from bestchannel.questions import NearlyBest
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -99,6 +100,7 @@ class Adaptive(Policy):
     """
 
     name, revision = "adaptive", 2
+    checked_by = "bestchannel.verification.adaptive_check:check_adaptive"
 
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
@@ -237,6 +239,20 @@ class Adaptive(Policy):
         for channel in range(len(self.alphabets)):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
+
+    covers_of = staticmethod(covers_of)
+
+    def covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
+        """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
+
+        These are nats lost on the rival's own senses.
+        """
+        if (state := self.state) is None:
+            return
+        look = view_of([rival], state.counts, self.functional, self._costs).of(rival)
+        for account in [*(bets.account for bets in state.abandoned if bets.rival == rival), state.bets[rival]]:
+            if account.since == since and account.requests:
+                yield from account.covers(look.rows, look.inputs, most, self._input_is_fixed)
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""

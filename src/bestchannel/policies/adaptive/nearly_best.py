@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.policies.transcript import NearlyBest
+from bestchannel.questions import NearlyBest
 
 
 @dataclass(frozen=True)

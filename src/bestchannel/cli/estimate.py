@@ -1,0 +1,138 @@
+"""`bestchannel estimate COUNTS`: the capacities of the channels of a recording, and which is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.reading import Reading
+from bestchannel.cli.record_files import record_of, refuse_options_for_counts, sensed_counts
+from bestchannel.counts.disk import errors_naming
+from bestchannel.errors import InputError
+from bestchannel.intervals import ChannelEstimate, Estimate
+from bestchannel.intervals import estimate as estimated
+from bestchannel.intervals.verdict import sentence, statements
+from bestchannel.promises import in_words, several
+
+
+@verbs.verb("Example: bestchannel estimate counts.csv --delta 0.01 --json")
+def estimate(
+    counts: list[Path] = options.argument("Files of counts or trials, a folder of them, or - for standard input."),
+    delta: float = options.DELTA,
+    epsilon: float | None = options.EPSILON,
+    *,
+    reading: Reading,
+    no_checks: bool = options.NO_CHECKS,
+    design: options.DesignChoice | None = options.DESIGN,
+    rank: bool = options.RANK,
+    input_distribution: str | None = options.INPUT_DISTRIBUTION,
+    json: bool = options.JSON,
+) -> None:
+    """Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is largest.
+
+    A file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
+    as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json). Of several
+    files each is a channel, called as the file, unless its rows have a column channel.
+    Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
+    read too, as an adaptive design. Exit code 3 where the counts do not decide.
+    """
+    sensed = record_of(counts[0]) if len(counts) == 1 and counts[0].is_file() else None
+    if sensed:
+        refuse_options_for_counts(counts[0], reading.given())
+        with errors_naming(counts[0]):
+            if design is options.DesignChoice.fixed:
+                raise InputError(
+                    "a policy chose its senses by looking at outputs; leave --design out, or write adaptive"
+                )
+            read = sensed_counts(sensed[0])
+    else:
+        read = reading.counts(counts, order=not no_checks)
+    with terminal.progress("estimate") as progress:
+        result = estimated(
+            read,
+            delta=delta,
+            epsilon=0.0 if epsilon is None else epsilon,
+            checks=not no_checks,
+            design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
+            rank=rank,
+            input_distribution=options.parse_distribution(input_distribution),
+            progress=progress,
+        )
+    if json:
+        terminal.note_warnings(_warnings(result))
+    terminal.answer(_as_json(result), lambda: _show(result), json=json, certified=result.verdict.decided)
+
+
+def _as_json(result: Estimate) -> dict[str, Any]:
+    document = {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
+        channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
+    return document
+
+
+def _show(result: Estimate) -> None:
+    channels = sorted(result.channels, key=lambda channel: -channel.capacity)
+    shown = terminal.few(channels, key=lambda channel: -channel.capacity)
+    last = "rank" if result.order else "less bias"  # both do not fit into 80 columns
+    heads = ("channel", "size", "senses", result.quantity, "proved", "approximate", last)
+    terminal.show_table(heads, _rows(result, shown), bold=result.verdict.best)
+    terminal.note_few(len(shown), len(channels))
+    for reason in sorted({c.withheld for c in channels if c.withheld}):
+        terminal.note(f"approximate intervals are withheld: {reason}")
+    terminal.say(*statements(result.verdict, len(channels), result.epsilon, result.delta))
+    if not result.verdict.decided and result.asymptotic_verdict is not None:
+        words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
+        terminal.say(f"not proved, by the approximate intervals: {words}")
+    terminal.say(*_why_decided(result))
+    if result.order:
+        pairs = several(result.order.pairs, "pair")
+        terminal.say(f"order: {len(result.order.settled):,} of {pairs} are settled, all at once")
+    terminal.say(*terminal.fewer_warnings(_warnings(result)), *_about_bins(result))
+    terminal.say(*in_words(result.guarantee, between="\n").splitlines())
+
+
+def _rows(result: Estimate, channels: Sequence[ChannelEstimate]) -> Iterator[tuple[str, ...]]:
+    places = {rank.name: rank for rank in result.order.ranks} if result.order else {}
+    for channel in channels:
+        approximate = channel.asymptotic
+        less_bias = "" if channel.corrected is None else f"{channel.corrected:.4f}"
+        yield (
+            channel.name,
+            terminal.size(channel),
+            f"{channel.senses:,}",
+            f"{channel.capacity:.4f}",
+            f"{channel.lower:.4f} … {channel.upper:.4f}",
+            f"{approximate.lower:.4f} … {approximate.upper:.4f}" if approximate else "withheld",
+            places[channel.name].words if places else less_bias,
+        )
+
+
+def _warnings(result: Estimate) -> Sequence[str]:
+    return result.checks.warnings if result.checks else ()
+
+
+def _why_decided(result: Estimate) -> Iterator[str]:
+    """Why a best channel is named though its interval, or its rank, leaves others possible."""
+    if result.verdict.best is None or result.epsilon or len(result.channels) == 1:
+        return
+    best = result[result.verdict.best]
+    if any(channel.upper >= best.lower for channel in result.channels if channel is not best):
+        yield "intervals overlap, and yet the best is proved: comparing two channels proves more than two intervals"
+    if result.order and any(rank.last > 1 for rank in result.order.ranks if rank.name == best.name):
+        yield "its rank is not settled, and yet the best is proved: naming it takes less proof than the whole order"
+
+
+def _about_bins(result: Estimate) -> Iterator[str]:
+    """Of measured outputs, what their bins mean, and what it took to choose them."""
+    binnings = [channel.binning for channel in result.channels if channel.binning]
+    if binnings:
+        yield (
+            "outputs are bins: a capacity is a lower bound of that of the measured outputs, and the verdict is about"
+            " the binned channels"
+        )
+    if aside := sum(binning.set_aside for binning in binnings):
+        share = aside / (aside + sum(channel.senses for channel in result.channels))
+        yield f"{several(aside, 'other sense')} ({100 * share:.2g} %) chose the edges, and were used for nothing else"

@@ -1,0 +1,246 @@
+"""`bestchannel identify`: run a policy until it names the best channel."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bestchannel import policies
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.reading import BY_TIME, Reading
+from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.order_checks import OrderChecks, check_order
+from bestchannel.intervals.verdict import one_digit
+from bestchannel.policies import ChannelLabels, Identification, OutOfSensesError, Policy, Sensor, Status, Supply
+from bestchannel.policies.catalogue import POLICIES
+from bestchannel.policies.identify import Watch
+from bestchannel.promises import several
+from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
+from bestchannel.runs.durable import carried_on
+from bestchannel.runs.results import as_document
+from bestchannel.sensing import Recording, Simulator
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True)
+class ChosenPolicy:
+    """The policy that a command describes, for channels that are known later."""
+
+    name: str
+    delta: float
+    settings: Mapping[str, Any]
+    cost: Sequence[str]
+
+    @staticmethod
+    def from_options(
+        name: str = options.option(
+            "adaptive",
+            f"{', '.join(POLICIES)}, or package.module:Class.",
+            "--policy",
+            show_default=True,
+            autocompletion=lambda incomplete: [policy for policy in POLICIES if policy.startswith(incomplete)],
+        ),
+        delta: float = options.DELTA,
+        epsilon: float | None = options.EPSILON,
+        subroutine: str | None = options.option(None, "naive or median, within best-chan-id."),
+        sampling: str | None = options.option(None, "Where adaptive senses: fewest, or another rule to compare."),
+        threshold: str | None = options.option(
+            None, "When adaptive stops: proved, or calibrated (fewer senses, no proof)."
+        ),
+        input_distribution: str | None = options.INPUT_DISTRIBUTION,
+        cost: list[str] | None = options.COST,
+        policy_option: list[str] | None = options.option(
+            None, "Another option of the policy, as margin=0.1; the value is JSON, or a text.", metavar="KEY=VALUE"
+        ),
+    ) -> ChosenPolicy:
+        """The policy that these options describe."""
+        given = {
+            "epsilon": epsilon,
+            "subroutine": subroutine,
+            "sampling": sampling,
+            "threshold": threshold,
+            "input_distribution": options.parse_distribution(input_distribution),
+        }
+        others = _pairs(policy_option or [])
+        for key in others:
+            if {**given, "cost": cost or None}.get(key) is not None:
+                raise InputError(f"{key} must be given once; it is in --{key.replace('_', '-')} and in --policy-option")
+        return ChosenPolicy(name, delta, given | others, cost or ())
+
+    def made_for(self, parties: Sequence[ChannelLabels]) -> Policy:
+        """The policy for these channels, told nothing yet."""
+        more = {**self.settings, **options.parse_costs(self.cost, parties)}
+        return policies.make_policy(self.name, [labels.alphabet for labels in parties], delta=self.delta, **more)
+
+
+def _pairs(texts: Iterable[str]) -> dict[str, Any]:
+    """margin=0.1 as a key and a value, JSON where it is that."""
+    pairs = [text.partition("=") for text in texts]
+    for key, sign, value in pairs:
+        if not sign or not key.strip():
+            raise InputError(f"--policy-option must look like margin=0.1; it is {key + sign + value!r}")
+        if key.strip() == "delta":
+            raise InputError("--policy-option is for what a policy has beyond delta; give --delta")
+    named = {key.strip(): _value(value.strip()) for key, _, value in pairs}
+    if len(named) < len(pairs):
+        raise InputError(
+            f"--policy-option must name each option once; it names {len(pairs)}, of them {', '.join(named)}"
+        )
+    return named
+
+
+def _value(text: str) -> Any:
+    try:
+        return json_format.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+@verbs.verb(
+    "Examples: bestchannel identify --simulate links.json --delta 0.01 --seed 7 --run links.db;"
+    " bestchannel identify --replay trials.csv --outputs 0,1"
+)
+def identify(
+    simulate: list[Path] | None = options.file(
+        None, "Known channels to sense by simulation: a file, or bsc:0.11; again for several."
+    ),
+    replay: list[Path] | None = options.file(None, "A trial log to sense from, in its order; again for several files."),
+    *,
+    policy: ChosenPolicy,
+    seed: int = options.SEED,
+    max_senses: int | None = options.MAX_SENSES,
+    run: Path | None = options.file(None, "Keep it in this file, and go on with what is there."),
+    reading: Reading,
+    no_checks: bool = options.NO_CHECKS,
+    json: bool = options.JSON,
+) -> None:
+    """Name the channel of largest capacity, sensing one input of one channel at a time.
+
+    The policy says how often to sense which input of which channel; a simulator or a recording answers.
+    The policy adaptive uses the limit of senses, or a recording, to its end; the others stop before a request that
+    is too large. Exit code 3 where that came first and nothing was decided.
+    With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
+    """
+    with verbs.resumable(run):
+        source = _source(simulate, replay, seed, reading)
+        with terminal.progress("bytes of the recording") as progress:
+            sensor = source.sensor(progress)
+        chosen = policy.made_for(sensor.parties)
+        _refuse_too_short(sensor, chosen)
+        checks = None if no_checks else checks_of(sensor)
+        if run is None:
+            with watched(sensor.parties) as watch:
+                result = policies.identify(sensor, chosen, max_senses=max_senses, progress=watch)
+        else:
+            warnings = {"warnings": list(checks.warnings)} if checks and checks.warnings else {}
+            with remembering(sensor, chosen, run, source={**source.record(run), **warnings}) as durable:
+                result = carry_on(durable, chosen, max_senses)
+        say_what_is_missing(sensor, chosen, max_senses)
+        finish(result, json, checks, source.named())
+
+
+def _source(simulate: list[Path] | None, replay: list[Path] | None, seed: int, reading: Reading) -> Simulation | Replay:
+    if simulate and not replay:
+        return Simulation(reading.channels(simulate), seed, simulate[0] if len(simulate) == 1 else None)
+    if replay and not simulate:
+        return reading.replay(replay)
+    raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
+
+
+def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
+    """Refuse a recording that cannot even answer the first request, before a run is begun."""
+    if isinstance(sensor, Simulator):
+        return
+    recorded = Supply(each=tuple(map(tuple, sensor.left)))
+    policy.limit(recorded)
+    request = policy.ask()
+    if request is not None and recorded.cut(request.senses) != request.senses:
+        sensor(request)  # says which senses are missing
+
+
+def checks_of(sensor: Sensor) -> OrderChecks | None:
+    """What the order of a recording says, with warnings on stderr; None of what has none."""
+    if not isinstance(sensor, Recording):
+        return None
+    with terminal.progress("looking for drift and memory"):
+        checks = check_order(sensor.trials.labelled_counts())
+    if sensor.trials.by_time:
+        terminal.note(BY_TIME)
+    terminal.note_warnings(checks.warnings if checks else ())
+    return checks
+
+
+def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None) -> Identification:
+    """Identify with progress, every answer on disk."""
+    with watched(durable.parties) as watch:
+        return carried_on(durable, policy, max_senses=max_senses, progress=watch)
+
+
+def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None = None) -> None:
+    """Say which trials an undecided recording lacks, or that it was not to be used further."""
+    request = policy.ask()
+    if not isinstance(sensor, Recording) or policy.recommendation is not None:
+        return
+    if request is None:
+        trials = sum(map(sum, sensor.left)) + policy.senses
+        limited = max_senses is not None and max_senses < trials and policy.senses in (0, max_senses)
+        limit, end = f"--max-senses {max_senses} allows no more", "the recording has nothing left that could decide"
+        used = f"{policy.senses:,} of {several(trials, 'trial')} were used"
+        terminal.note(f"{limit if limited else end}: {used}; `estimate` uses all of them")
+        return
+    try:
+        sensor(request)
+    except OutOfSensesError as error:
+        terminal.note(str(error))
+
+
+def finish(
+    result: Identification, json: bool, checks: OrderChecks | None = None, source: Mapping[str, Any] | None = None
+) -> None:
+    """Print the result, with what is known of who answered; undecided is exit code 3."""
+    more = {"checks": None if checks is None else asdict(checks), "source": source}
+    document = as_document(result) | {key: value for key, value in more.items() if value is not None} if json else None
+    terminal.answer(document, lambda: terminal.say(*str(result).splitlines()), json=json, certified=result.decided)
+
+
+def watched(parties: Sequence[ChannelLabels]) -> AbstractContextManager[Watch]:
+    """A progress callback for `identify` that shows on stderr where it stands."""
+    return terminal.standing(lambda status: standing(status, parties), lambda status: _rows(status, parties))
+
+
+def standing(status: Status, parties: Sequence[ChannelLabels]) -> str:
+    """Where an identification stands, in one line."""
+    course = f"{len(status.candidates)} of {len(parties)} left, {several(status.senses, 'sense')}{_forecast(status)}"
+    rival = status.challenger
+    if status.leader is None or rival is None:
+        return course
+    evidence, threshold = _bits(status, rival)
+    names = f"{parties[status.leader].key} before {parties[rival].key}"
+    return f"{course}; {names}: {evidence:.1f} of {threshold:.1f} bits"
+
+
+def _rows(status: Status, parties: Sequence[ChannelLabels]) -> Iterator[tuple[str, RenderableType]]:
+    rival = status.challenger
+    if status.leader is not None and rival is not None:
+        yield "leader", terminal.literal(str(parties[status.leader].key), bold=True)
+        yield "challenger", str(parties[rival].key)
+        yield "evidence", terminal.bar(*_bits(status, rival), "bits")
+    yield "left", f"{len(status.candidates)} of {several(len(parties), 'channel')}"
+    yield "senses", f"{status.senses:,}{_forecast(status)}"
+
+
+def _forecast(status: Status) -> str:
+    if status.more_senses is None or len(status.candidates) < 2:
+        return ""
+    return f", some {one_digit(status.more_senses):,} to go"
+
+
+def _bits(status: Status, rival: int) -> tuple[float, float]:
+    return status.evidence_nats[rival] / NATS_PER_BIT, status.threshold_nats[rival] / NATS_PER_BIT

@@ -1,0 +1,173 @@
+"""`bestchannel report` and `verify`: what was identified as one HTML file, and checked again with code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bestchannel import verification
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.reading import Reading
+from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
+from bestchannel.counts import LabelledCounts
+from bestchannel.counts.disk import errors_naming, read_bytes, regular, write_bytes
+from bestchannel.counts.json_text import json_of
+from bestchannel.errors import InputError
+from bestchannel.intervals import estimate
+from bestchannel.policies.catalogue import policy_class
+from bestchannel.report.provenance import Provenance, warnings_in
+from bestchannel.runs.results import from_document
+from bestchannel.runs.settings import refuse_wishes
+from bestchannel.verification.verify import TRUSTED
+
+Drawn = tuple[str, dict[str, Any]]
+"""A page, and what it says in JSON."""
+
+
+@verbs.verb("Example: bestchannel report RESULT.json -o report.html")
+def report(
+    source: list[Path] = options.argument(
+        "A run (RUN.db), what identify or estimate --json printed, or files of counts, or a folder of them."
+    ),
+    output: Path = options.file(Path("report.html"), "The HTML file to write.", "--output", "-o", show_default=True),
+    title: str | None = options.option(None, "What the report is called."),
+    note: str | None = options.option(None, "What the report says about itself."),
+    delta: float | None = options.option(
+        None, "Of counts: the largest probability of a wrong answer.", show_default="0.05"
+    ),
+    epsilon: float | None = options.option(
+        None, "Of counts: accept a channel within this many bits.", show_default="0"
+    ),
+    design: options.DesignChoice | None = options.DESIGN,
+    rank: bool = options.RANK,
+    input_distribution: str | None = options.INPUT_DISTRIBUTION,
+    *,
+    reading: Reading,
+    no_checks: bool = options.NO_CHECKS,
+    json: bool = options.JSON,
+) -> None:
+    """Draw an identification, or counts, as one HTML file that opens without a network.
+
+    The verdict and its guarantee, capacities with intervals, how candidates fell, evidence against
+    threshold, where the senses went, the channels, the lower bound, and how to reproduce it. A run
+    that has not ended is drawn as it stands; counts are whatever `estimate` reads. The record of an
+    identification is inside, so that `bestchannel verify report.html` can check it.
+    """
+    for path in source:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
+    promised = {
+        "delta": delta,
+        "epsilon": epsilon,
+        "design": design and design.value,
+        "rank": rank or None,
+        "input_distribution": options.parse_distribution(input_distribution),
+    }
+    promised = {key: value for key, value in promised.items() if value is not None}
+    for_counts = reading.given() + ["--no-checks"] * no_checks
+    with ExitStack() as opened:
+        files = [opened.enter_context(regular(path)) for path in source]
+        only = files[0] if len(files) == 1 and not files[0].is_dir() else None
+        record = only and record_of(only)
+        about = _completed(record[1] if record else Provenance(), files, output, title, note)
+        if only and record:
+            refuse_options_for_counts(only, [f"--{key.replace('_', '-')}" for key in promised] + for_counts)
+            data, outcome = _of_record(only, record[0], about)
+        elif only and (printed := printed_estimate(only)) is not None:
+            refuse_options_for_counts(only, for_counts)
+            data, outcome = _of_printed(only, printed, promised, about)
+        else:
+            data, outcome = _of_counts(reading.counts(files, order=not no_checks), promised, about)
+    with errors_naming(output):
+        write_bytes(output, data.encode())
+    terminal.answer({"report": str(output), "bytes": len(data.encode()), **outcome}, str(output), json=json)
+
+
+def _completed(
+    about: Provenance, source: Sequence[Path], output: Path, title: str | None, note: str | None
+) -> Provenance:
+    """What the command says, in addition to what the file says."""
+    names = ", ".join(path.name for path in source)
+    about = replace(
+        about,
+        title=about.title if title is None else title,
+        note=about.note if note is None else note,
+        report=output.name,
+        drawn=datetime.now(UTC),
+        data=about.data or names,
+        more=about.more or (("drawn from", names),),
+    )
+    refuse_wishes(about.title, about.note, None)
+    return about
+
+
+def _of_record(path: Path, document: Any, about: Provenance) -> Drawn:
+    from bestchannel.report.page import page  # deferred: `verify` need not wait for it
+
+    with errors_naming(path), terminal.progress("drawing the report"):
+        result = from_document(document)
+        best = None if result.best is None else str(result.best)
+        return page(result, origin=about), {"best": best, "decided": result.decided, "senses": result.senses}
+
+
+def _of_printed(path: Path, document: dict[str, Any], promised: dict[str, Any], about: Provenance) -> Drawn:
+    """The estimate again, from the counts that it holds: what else a file states need not be believed."""
+    with errors_naming(path):
+        stated = {
+            "delta": document.get("delta", 0.05),
+            "epsilon": document.get("epsilon", 0.0),
+            "design": document.get("design", "fixed"),
+            "rank": document.get("order") is not None,
+            "input_distribution": document.get("input_distribution"),
+        }
+        warnings = warnings_in(document.get("checks"))
+        return _of_counts(printed_counts(document), stated | promised, about, warnings)
+
+
+def _of_counts(
+    counts: dict[str, LabelledCounts],
+    promised: dict[str, Any],
+    about: Provenance,
+    warnings: tuple[str, ...] | None = None,
+) -> Drawn:
+    """The page of an estimate from counts, with the warnings of their order, or with those that were kept."""
+    from bestchannel.report.page import page
+
+    with terminal.progress("estimate") as progress:
+        result = estimate(counts, **promised, progress=progress)
+    if warnings is None:
+        warnings = tuple(result.checks.warnings) if result.checks else ()
+    with terminal.progress("drawing the report"):
+        shown = page(result, origin=replace(about, source="counts", warnings=warnings))
+    senses = sum(channel.senses for channel in result.channels)
+    return shown, {"best": result.best, "decided": result.decided, "senses": senses}
+
+
+@verbs.verb("Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json")
+def verify(
+    result: Path = options.argument("What identify --json printed, a run, or a report."),
+    policy: str | None = options.option(
+        None, "Import this policy of another package, package.module:Class, to check its record.", "--policy"
+    ),
+    json: bool = options.JSON,
+) -> None:
+    """Check again that a record proves what it claims.
+
+    Its evidence is found from its counts and stakes by code that shares nothing with the policies. Then the policy is
+    told the answers once more: what it asks and stakes must be what the record has. Exit code 3 where the record does
+    not hold, with one sentence that says what fails and where, and where another revision of the policy chose the bets,
+    so that they are taken on trust. An undecided record claims how near to the best a channel is, or nothing.
+    """
+    with regular(result) as file, terminal.progress("checking the record"):
+        record, others = record_of(file), [] if policy is None else [policy_class(policy)]
+        with errors_naming(result), terminal.progress("steps checked") as progress:
+            document = json_of(read_bytes(file)) if record is None else record[0]
+            verdict = verification.verify(document, policies=others, progress=progress)
+    words = f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}"
+    if verdict.choices == TRUSTED:
+        words = f"on trust: {verdict.claim}; {verdict.failure}"
+    terminal.answer(asdict(verdict), words, json=json, certified=verdict.valid)

@@ -1,0 +1,299 @@
+"""`bestchannel run new|ask|tell|amend|status|resume`: an identification that lasts, in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from bestchannel import runs
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
+from bestchannel.errors import InputError
+from bestchannel.policies import Identification, Request
+from bestchannel.promises import amount, several
+from bestchannel.runs.laboratory_files import (
+    AnswerSheet,
+    answered_inputs,
+    blank_sheet,
+    read_alphabets,
+    read_sheet,
+    request_rows,
+)
+from bestchannel.runs.results import as_document
+
+MOST_NAMED = 12
+
+RUN = options.argument("The file of the run.", metavar="RUN.db")
+ANSWER = options.argument("Rows channel,x,y,count (.csv, .json, .parquet).", metavar="FILE")
+REQUEST = options.option(None, "The request that the file answers, unless the file says it.")
+
+
+@verbs.verb("Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
+def new(
+    path: Path = RUN,
+    alphabets: Path = options.file(..., "Names and letters of the channels (.json, .csv)."),
+    *,
+    policy: ChosenPolicy,
+    max_senses: int | None = options.MAX_SENSES,
+    largest_request: int | None = options.option(None, "Ask for at most this many senses at once."),
+    title: str = options.option("", "What the report calls the run."),
+    note: str = options.option("", "What the report says about the run."),
+    json: bool = options.JSON,
+) -> None:
+    """Begin a run that people answer, and show its first request.
+
+    The file of alphabets is JSON, {"channels": {"link": {"inputs": ["0", "1"], "outputs": ["0", "1", "lost"]}}} or
+    {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
+    """
+    parties = read_alphabets(alphabets)
+    wishes: dict[str, Any] = {"largest_request": largest_request, "title": title, "note": note}
+    with runs.begin(path, policy.made_for(parties), parties, max_senses=max_senses, **wishes) as run:
+        terminal.note(f"{path} is begun")
+        _show_request(run, json)
+
+
+@verbs.verb("Example: bestchannel run ask lab.db --json > request.json")
+def ask(
+    path: Path = RUN,
+    csv: bool = options.flag("Print a sheet to fill in, for `run tell`.", "--csv"),
+    json: bool = options.JSON,
+) -> None:
+    """Show what to sense next: how often which input of which channel.
+
+    Asking changes nothing and may be repeated. Exit code 3 where the run has ended undecided or has
+    reached its limit of senses.
+    """
+    if csv and json:
+        raise InputError("one of --csv and --json is required, not both")
+    _show_request(_viewed(path), json, csv)
+
+
+@verbs.verb("Example: bestchannel run tell lab.db answer.csv --request 1")
+def tell(
+    path: Path = RUN,
+    answer: Path = ANSWER,
+    request: int | None = REQUEST,
+    piece: str | None = options.option(None, "Add the file under this name, even if inputs lack some of their senses."),
+    json: bool = options.JSON,
+) -> None:
+    """Answer a request with counts; once the command ends, they are on disk.
+
+    Outputs that never came may be left out, and so may whole inputs: what is told is kept until the rest comes. Telling
+    the same again is harmless; telling something else is refused.
+    """
+    sheet = read_sheet(answer)
+    with _opened(path) as run:
+        number = _answered(sheet, request, run)
+        asked = run.request(number)
+        rows = answered_inputs(sheet, asked, run.settings.parties, whole=piece is None)
+        with terminal.progress("choosing the next senses"):
+            told = _told(run, asked, rows, piece)
+        again = ", which it had been told before" if told.repeated else ""
+        part = "" if told.complete else "a part of "
+        terminal.note(f"{path} has {part}the answer to request {number}{again}")
+        _show_status(run, json)
+
+
+@verbs.verb("Example: bestchannel run amend lab.db corrected.csv --request 1")
+def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST, json: bool = options.JSON) -> None:
+    """Correct what was told: the file has the true counts of the inputs that were written wrongly.
+
+    The log keeps what was told before. Requests that followed upon that answer are void, and the policy asks anew from
+    there. To amend is for what was written wrongly; to drop what was counted rightly breaks the guarantee.
+    """
+    sheet = read_sheet(answer)
+    with _opened(path) as run:
+        number = _answered(sheet, request, run)
+        before = len(run.history.answers)
+        if number not in run.history.requests:
+            raise InputError(f"request {number} was never asked, so nothing of it can be amended")
+        rows = answered_inputs(sheet, run.history.requests[number], run.settings.parties)
+        with terminal.progress("choosing the next senses"):
+            run.amend(number, rows)
+        void = max(before - number, 0)
+        follows = f"; {several(void, 'later answer')} no longer {'counts' if void == 1 else 'count'}" if void else ""
+        terminal.note(f"{path} has request {number} amended{follows}")
+        _show_status(run, json)
+
+
+@verbs.verb("Example: bestchannel run status lab.db")
+def status(path: Path = RUN, json: bool = options.JSON) -> None:
+    """Show where a run stands, without disturbing whoever writes to it."""
+    _show_status(_viewed(path), json)
+
+
+@verbs.verb("Example: bestchannel run resume simulated.db --max-senses 1000000")
+def resume(
+    path: Path = RUN,
+    max_senses: int | None = options.MAX_SENSES,
+    no_checks: bool = options.NO_CHECKS,
+    json: bool = options.JSON,
+) -> None:
+    """Go on with a simulated or replayed run; of a laboratory's, show what it has come to.
+
+    The verdict is the one that the run would have reached without a pause. --max-senses replaces its limit.
+    Exit code 3 while undecided, 4 where it was interrupted again.
+    """
+    with verbs.resumable(path):
+        if not runs.answers_itself(path):
+            finish(_of_laboratory(path, max_senses), json)
+            return
+        with ExitStack() as until_then:
+            with terminal.progress("bytes of the recording") as progress:
+                durable, policy = until_then.enter_context(runs.reopened(path, reading=progress))
+            checks = None if no_checks else checks_of(durable.sensor)
+            result = carry_on(durable, policy, max_senses)
+        say_what_is_missing(durable.sensor, policy)
+        finish(result, json, checks)
+
+
+run_verbs = typer.Typer(
+    cls=verbs.Verbs,
+    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
+    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
+for _verb in (new, ask, tell, amend, status, resume):
+    verbs.add_verb(run_verbs, _verb)
+
+
+def _viewed(path: Path) -> runs.Run:
+    with terminal.progress("reading the run"):
+        return runs.view(path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[runs.LaboratoryRun]:
+    """The run, to be written to; reading it may take a while."""
+    with ExitStack() as until_then:
+        with terminal.progress("reading the run"):
+            run = until_then.enter_context(runs.open_run(path))
+        yield run
+
+
+def _of_laboratory(path: Path, max_senses: int | None) -> Identification:
+    if max_senses is None:
+        return runs.read_run(path)
+    with runs.open_run(path) as run:
+        run.limit(max_senses)
+        return run.outcome()
+
+
+def _answered(sheet: AnswerSheet, named: int | None, run: runs.Run) -> int:
+    """The number of the request that a file answers: as the file says, or as the command does."""
+    if sheet.request is not None and named not in (None, sheet.request):
+        raise InputError(f"{sheet.path}: the file answers request {sheet.request}; request {named} was named")
+    number = named if sheet.request is None else sheet.request
+    if number is None:
+        request = run.ask()
+        is_open = f"request {request.number} is open" if request else f"the run is {run.state}"
+        raise InputError(f"{sheet.path}: the file does not say which request it answers; {is_open}; give --request")
+    return number
+
+
+def _told(
+    run: runs.LaboratoryRun, asked: Request, rows: dict[tuple[int, int], tuple[int, ...]], piece: str | None
+) -> runs.Told:
+    """Tell a part of an answer, or all of it."""
+    number = asked.number
+    if piece is not None:
+        named = [runs.AnswerPiece(f"{piece}: channel {c}, input {x}", c, x, counts) for (c, x), counts in rows.items()]
+        return run.tell_pieces(number, named)
+    if sum(map(sum, rows.values())) < asked.total:
+        return run.tell_inputs(number, rows)
+    tables = {c: np.zeros(run.settings.parties[c].alphabet, dtype=np.int64) for c in asked.senses}
+    for (c, x), counts in rows.items():
+        tables[c][x] = counts
+    return run.tell(number, tables)
+
+
+def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
+    request, missing = run.ask(), run.missing()
+    rows = request_rows(missing, run.settings.parties)
+    if json:
+        terminal.print_json({"request": None if request is None else request.number, "senses": rows})
+    elif request is not None and csv:
+        print(blank_sheet(request.number, missing, run.settings.parties), end="")
+    elif request is not None:
+        terminal.say(f"request {request.number}: {_size(request, missing)}")
+        cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
+        terminal.show_table(("channel", "x", "count"), cells)
+    if request is not None:
+        return
+    result = run.outcome()
+    if result.decided:
+        terminal.note(f"nothing more to sense: the best is {result.best}")
+        return
+    limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
+    ended = f"the run is {run.state} after {several(result.senses, 'sense')}"
+    terminal.note(f"{ended}{limit if run.state == runs.LIMITED else ''}")
+    raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _size(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
+    left = sum(map(sum, missing.values()))
+    return several(request.total, "sense") + (f", of which {left:,} are missing" if left < request.total else "")
+
+
+def _show_status(run: runs.Run, json: bool) -> None:
+    with terminal.progress("estimating capacities"):
+        result, request = run.outcome(), run.ask()
+        record = as_document(result)
+    document = {
+        "state": run.state,
+        "request": None if request is None else request.number,
+        "senses": run.history.senses,
+        **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
+        "max_senses": run.history.max_senses,
+        "missing": request_rows(run.missing(), run.settings.parties),
+        "title": run.settings.title,
+    }
+    terminal.answer(document, lambda: _say_status(run, result, request, record["channels"]), json=json)
+
+
+def _say_status(
+    run: runs.Run, result: Identification, request: Request | None, channels: Sequence[Mapping[str, Any]]
+) -> None:
+    if run.settings.title:
+        terminal.say(run.settings.title)
+    paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
+    senses, requests = several(run.history.senses, "sense"), several(len(run.history.answers), "request")
+    terminal.say(f"{run.state} after {senses}{paid} in {requests} of {result.policy}")
+    if result.audit.steps:
+        terminal.say(standing(result.audit.steps[-1].status, run.settings.parties))
+    if not result.decided:
+        others = several(len(result.candidates) - MOST_NAMED, "other")
+        names = ", ".join(str(key) for key in result.candidates[:MOST_NAMED])
+        terminal.say(f"channels left: {names}" + (f" and {others}" if len(result.candidates) > MOST_NAMED else ""))
+        if result.proved_so_far:
+            terminal.say(result.proved_so_far)
+    if request is not None:
+        terminal.say(f"request {request.number} requires {_size(request, run.missing())}")
+    if result.decided:
+        terminal.say(f"best: {result.best}")
+    if result.audit.steps:
+        _show_channels(result, channels)
+
+
+def _show_channels(result: Identification, channels: Sequence[Mapping[str, Any]]) -> None:
+    """Who is left and who is out, and every capacity between its proved ends."""
+    left = {str(key) for key in result.candidates}
+    rows = [
+        (
+            channel["name"],
+            "" if channel["name"] in left else "ruled out",
+            f"{channel['senses']:,}",
+            "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}",
+        )
+        for channel in channels[:MOST_NAMED]
+    ]
+    terminal.show_table(("channel", "", "senses", "capacity, bits"), rows)
+    if len(channels) > MOST_NAMED:
+        terminal.say(f"and {several(len(channels) - MOST_NAMED, 'other')}, which --json has")

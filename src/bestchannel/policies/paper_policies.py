@@ -1,0 +1,261 @@
+"""The three algorithms of the paper [EBWGW24]: BestChanID, NaiveChanSel and MedianChanEl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+from bestchannel.arrays import number_in
+from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals import InformationAt, Interval, paper_bounds, plug_in
+from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
+from bestchannel.policies.request import MOST_SENSES
+from bestchannel.policies.transcript import Alphabet
+
+Estimates = dict[int, Interval]
+"""Ĉ of every candidate, between its certified ends, in bits."""
+
+
+def sensed_estimates(
+    policy: Policy, candidates: Sequence[int], n: Callable[[paper_bounds.Rate], int]
+) -> Generator[Senses, Counts, Estimates]:
+    """Sense each candidate n(rate) times, its inputs equally often, and estimate it [EBWGW24, Sec. III].
+
+    Every input gets ⌈n/|X|⌉ senses: no input is left with a remainder, and Proposition 1 holds
+    for the slightly larger total. A channel of value 0 by its alphabet is not sensed.
+    """
+    per_input: dict[Alphabet, int] = {}
+    for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
+        if min(n_inputs, n_outputs) > 1:
+            per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
+    most = max(per_input.values(), default=0)
+    if most > MOST_SENSES:
+        raise TooManySensesError(
+            f"the policy requires some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
+            " a larger epsilon requires fewer"
+        )
+    wanted = {
+        channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
+        for channel in candidates
+        if policy.alphabets[channel] in per_input
+    }
+    values = dict.fromkeys(candidates, Interval(0.0, 0.0))
+    if wanted:
+        counts = yield wanted
+        values.update(plug_in(counts, policy.functional))
+    return values
+
+
+class PaperPolicy(Policy):
+    """A policy of the paper, whose promise a theorem of the paper proves."""
+
+    checked_by = "bestchannel.verification.paper_check:check_paper"
+
+    theorem: ClassVar[str]
+
+    @property
+    def guarantee(self) -> str:
+        """What the recommendation promises, and where the proof is."""
+        planned = isinstance(self.functional, InformationAt)
+        theorem = "Remark 1, stated and not proved for inputs that are planned" if planned else self.theorem
+        return self._promise(f"EBWGW24, {theorem}; bestchannel explain {self.name}")
+
+
+class PacPolicy(PaperPolicy):
+    """Names a channel within epsilon bits of the best with probability 1 - delta [EBWGW24, Sec. V]."""
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        epsilon: float,
+        delta: float,
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
+        super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+
+
+class NaiveChanSel(PacPolicy):
+    """One round for all: names a channel within ε bits of the best with probability at least 1 - δ [EBWGW24, Alg. 2].
+
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    epsilon
+        ε, the accuracy in bits, above 0.
+    delta
+        δ, the largest probability of a worse name, in (0, 1).
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities [EBWGW24, Remark 1].
+
+    Raises
+    ------
+    InputError
+        Where an alphabet, ε, δ or the distribution is refused.
+
+    Examples
+    --------
+    >>> policy = NaiveChanSel([(2, 2), (2, 2)], epsilon=0.2, delta=0.05)
+    >>> policy.ask().number, policy.candidates, policy.recommendation
+    (1, (0, 1), None)
+    """
+
+    name, theorem = "naive", "Th. 2"
+
+    def _script(self) -> Script:
+        chosen = yield from naive_chan_sel(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
+        self.candidates = (chosen,)
+        return chosen
+
+
+def naive_chan_sel(
+    policy: Policy, candidates: Sequence[int], epsilon_nats: float, delta: float
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 2 for some of the channels of a policy."""
+    if len(candidates) == 1:
+        return candidates[0]
+    senses = partial(paper_bounds.naive_senses, epsilon_nats, delta, len(candidates))
+    return best_of((yield from sensed_estimates(policy, candidates, senses)))
+
+
+def best_of(values: Estimates) -> int:
+    """The channel with the largest estimate; of equal ones, the first."""
+    return max(values, key=lambda channel: values[channel].lower)
+
+
+class MedianChanEl(PacPolicy):
+    """Halving: names a channel within ε bits of the best with probability at least 1 - δ [EBWGW24, Alg. 3].
+
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    epsilon
+        ε, the accuracy in bits, above 0.
+    delta
+        δ, the largest probability of a worse name, in (0, 1).
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities [EBWGW24, Remark 1].
+
+    Raises
+    ------
+    InputError
+        Where an alphabet, ε, δ or the distribution is refused.
+
+    Examples
+    --------
+    >>> policy = MedianChanEl([(2, 2), (2, 2)], epsilon=0.2, delta=0.05)
+    >>> policy.ask().number, policy.candidates, policy.recommendation
+    (1, (0, 1), None)
+    """
+
+    name, theorem = "median", "Th. 3"
+
+    def _script(self) -> Script:
+        epsilon_nats = self.epsilon * NATS_PER_BIT
+        return (yield from median_chan_el(self, self.candidates, epsilon_nats, self.delta, on_round=self._narrow))
+
+    def _narrow(self, candidates: tuple[int, ...]) -> None:
+        self.candidates = candidates
+
+
+def median_chan_el(
+    policy: Policy,
+    candidates: Sequence[int],
+    epsilon_nats: float,
+    delta: float,
+    on_round: Callable[[tuple[int, ...]], None] | None = None,
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
+    epsilon_r, delta_r = epsilon_nats / 4, delta / 2
+    while len(candidates) > 1:
+        estimate = yield from sensed_estimates(
+            policy, candidates, partial(paper_bounds.median_senses, epsilon_r, delta_r)
+        )
+        candidates = better_half(estimate)
+        if on_round:
+            on_round(candidates)
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return candidates[0]
+
+
+def better_half(estimate: Estimates) -> tuple[int, ...]:
+    """The ⌈k/2⌉ channels with the largest estimates; of equal ones, the first.
+
+    The paper removes what lies strictly below the median, which for two channels, or at ties,
+    removes nothing and never ends.
+    """
+    ranked = sorted(estimate, key=lambda channel: -estimate[channel].lower)
+    return tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
+
+
+SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
+"""What may find the nearly best channel of a round of BestChanID, by its name on the command line."""
+
+
+class BestChanID(PaperPolicy):
+    """Gap elimination: names the channel of largest capacity with probability at least 1 - δ [EBWGW24, Alg. 1, Th. 1].
+
+    With exact ties the rounds never end; whoever runs the policy limits its senses.
+
+    Parameters
+    ----------
+    alphabets
+        (n_inputs, n_outputs) of each channel.
+    delta
+        δ, the largest probability of a wrong name, in (0, 1).
+    subroutine
+        What finds the nearly best channel of each round, "naive" or "median". It gets samples of its own: the proof
+        that the best channel survives requires them to be independent.
+    input_distribution
+        Compare I(P;W) at this P, shape (n_inputs,), instead of capacities [EBWGW24, Remark 1].
+
+    Raises
+    ------
+    InputError
+        Where an alphabet, δ, the subroutine or the distribution is refused.
+
+    Examples
+    --------
+    >>> policy = BestChanID([(2, 2), (2, 3)], delta=0.05)
+    >>> policy.ask().number, policy.candidates, policy.recommendation
+    (1, (0, 1), None)
+    """
+
+    name, theorem = "best-chan-id", "Th. 1"
+
+    def __init__(
+        self,
+        alphabets: Iterable[Sequence[int]],
+        *,
+        delta: float,
+        subroutine: str = "naive",
+        input_distribution: Sequence[float] | None = None,
+    ) -> None:
+        if subroutine not in SUBROUTINES:
+            raise InputError(f"the subroutine must be one of {', '.join(SUBROUTINES)}; it is {subroutine!r}")
+        self.subroutine = subroutine
+        self.round_number = 0
+        super().__init__(alphabets, delta=delta, input_distribution=input_distribution)
+
+    @property
+    def rounds(self) -> int:
+        """The number of the current round, r of the paper; a round has several requests."""
+        return self.round_number
+
+    def _script(self) -> Script:
+        pac = SUBROUTINES[self.subroutine]
+        while len(self.candidates) > 1 and not self._worthless(self.candidates):
+            self.round_number = r = self.round_number + 1
+            epsilon_r, delta_r = paper_bounds.best_chan_id_epsilon(r), paper_bounds.best_chan_id_delta(r, self.delta)
+            n = partial(paper_bounds.best_chan_id_senses, r, self.delta)
+            estimate = yield from sensed_estimates(self, self.candidates, n)
+            j_r = yield from pac(self, self.candidates, epsilon_r / 2, delta_r)
+            # both capacities are brackets: a channel goes only where every value in them says so
+            threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
+            self.candidates = tuple(j for j in self.candidates if not estimate[j].upper < threshold)
+        return self.candidates[0]

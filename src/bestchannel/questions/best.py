@@ -1,0 +1,57 @@
+"""Which channel is the best?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bestchannel.arrays import Floats
+from bestchannel.promises import confidence, criterion, exact, rounded_up, several
+from bestchannel.questions.question import Question, Standpoint
+
+MOST_NAMED = 12
+"""Candidates that are named where nothing was decided."""
+
+
+class Best(Question, frozen=True, tag="best"):
+    """Which channel has the largest capacity, or one within epsilon bits of it?
+
+    >>> Best(0.01)
+    Best(epsilon=0.01)
+    """
+
+    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
+        """What a policy promises of the channel that it names, and where the proof is.
+
+        >>> Best().promise(0.05, None, "bestchannel explain adaptive")
+        'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
+        """
+        largest = "the best" if P is None else f"the largest {criterion(P)}"
+        if self.epsilon:
+            what = f"is within {exact(self.epsilon)} bit of {largest}"
+        else:
+            what = f"is {largest}" if P is None else f"has {largest}"
+        return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
+
+    def answer(self, standpoint: Standpoint) -> str:
+        """The best channel, or those between which it is undecided."""
+        if standpoint.best is not None:
+            return f"best: {standpoint.best}"
+        few, rest = standpoint.candidates[:MOST_NAMED], len(standpoint.candidates) - MOST_NAMED
+        others = f" and {several(rest, 'other')}" if rest > 0 else ""
+        return f"undecided between {', '.join(map(str, few))}{others}"
+
+    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
+        """How near to the best a channel is, while none is named."""
+        nearly = standpoint.nearly_best
+        if nearly is None or standpoint.best is not None:
+            return None
+        bits = exact(rounded_up(nearly.within_bits))
+        if P is None:
+            what = f"is the best or within {bits} bit of the best"
+        else:
+            what = f"has the largest {criterion(P)}, or one within {bits} bit of it,"
+        return f"{nearly.channel} {what} with probability at least {confidence(delta)}"
+
+    def is_right(self, standpoint: Standpoint, behind: Floats, same: float) -> bool:
+        """Whether a channel is named that is within epsilon of the best."""
+        return standpoint.best is not None and bool(behind[standpoint.best] <= self.epsilon + same)

@@ -1,0 +1,297 @@
+"""What watchers see, prepared once for all of them and sent as server-sent events; and the process that draws reports.
+
+Every event holds the whole of what it is about, so a watcher that was away needs only the last: nothing is queued for
+anybody, and a slow watcher misses some. However many watch, a run is looked at and drawn as often as for one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from bestchannel import runs
+from bestchannel.errors import BestChannelError
+from bestchannel.policies import Identification
+from bestchannel.report.page import page, title_and_body
+from bestchannel.report.provenance import Provenance, origin_of
+from bestchannel.runs.results import record_of
+from bestchannel.service.limits import Client, Places
+from bestchannel.service.messages import LiveReport, Refusal, encoded
+from bestchannel.service.pages import run_list
+from bestchannel.service.run_folder import RunFolder
+
+STATUS_S, LIST_S, REPORT_S = 0.4, 1.0, 1.0  # least seconds between two standings, lists of all runs, and reports
+SHARE = 0.02  # of the time, spent at most on listing or drawing again; where a run stands is told at once
+LONGEST_S = 15.0  # after which something is drawn again, whatever it costs; a run that has ended is drawn at once
+QUIET_S = 10.0  # of silence, after which a stream says that it is alive
+LIST = ""  # the subject of the list of all runs; no run has this name
+NICENESS = 5  # of the process that draws: whoever senses comes first
+
+R = TypeVar("R")
+
+log = logging.getLogger(__name__)
+
+
+class Event(NamedTuple):
+    """A server-sent event as it is on the wire; `id` is what a watcher that comes back names it by."""
+
+    wire: bytes
+    id: str
+
+
+class Feed:
+    """The last event of each kind about one subject, which writers keep current while somebody watches."""
+
+    def __init__(self, *writers: Callable[[Feed], Awaitable[None]], without_paths: Callable[[str], str]) -> None:
+        self.events: dict[str, Event] = {}
+        self.watchers = 0
+        self.news = asyncio.Event()
+        self._without_paths = without_paths
+        self._tasks = [asyncio.create_task(self._keep_writing(writer)) for writer in writers]
+
+    def post(self, kind: str, data: bytes, id: str = "") -> None:
+        """Show this JSON as the last event of its kind; it is news where it differs from the one before."""
+        head = f"event: {kind}\n" + (f"id: {id}\n" if id else "")
+        event = Event(head.encode() + b"data: " + data + b"\n\n", id)
+        if self.events.get(kind) != event:
+            self.events[kind] = event
+            self.wake()
+
+    def wake(self) -> None:
+        """Let all watchers look."""
+        news, self.news = self.news, asyncio.Event()
+        news.set()
+
+    def close(self) -> None:
+        """Stop writing."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _keep_writing(self, writer: Callable[[Feed], Awaitable[None]]) -> None:
+        """Let a writer go on whatever it meets with, as a file that was deleted and comes back."""
+        while True:
+            try:
+                await writer(self)
+            except BestChannelError as error:
+                self.post("trouble", encoded(Refusal(self._without_paths(str(error)))))
+            except Exception:
+                log.exception("fault", extra={"fields": {"what": "feed"}})
+            await asyncio.sleep(LIST_S)
+
+
+class Live:
+    """The feeds that somebody watches."""
+
+    def __init__(self, folder: RunFolder, reports: ReportProcess) -> None:
+        self._folder, self._reports = folder, reports
+        self._feeds: dict[str, Feed] = {}
+        self._closed = False
+
+    @property
+    def watchers(self) -> int:
+        """How many watch now."""
+        return sum(feed.watchers for feed in self._feeds.values())
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        for feed in self._feeds.values():
+            feed.wake()
+            feed.close()
+
+    async def stream(self, subject: str, last: str, kinds: Sequence[str]) -> AsyncIterator[bytes]:
+        """Events of these kinds from now on; `last` is the id of the last report that the watcher has seen."""
+        feed = self._feeds.get(subject)
+        if feed is None:
+            feed = self._feeds[subject] = self.feed(subject)
+        feed.watchers += 1
+        seen: dict[str, Event] = {}
+        try:
+            yield b"retry: 1000\n\n"
+            while not self._closed:
+                news = feed.news
+                for kind in kinds:
+                    event = feed.events.get(kind)
+                    if event is not None and event is not seen.get(kind):
+                        seen[kind] = event
+                        if not event.id or event.id != last:
+                            yield event.wire
+                try:
+                    async with asyncio.timeout(QUIET_S):
+                        await news.wait()
+                except TimeoutError:
+                    yield b"event: quiet\ndata: 0\n\n"
+        finally:
+            feed.watchers -= 1
+            if not feed.watchers:
+                feed.close()
+                self._feeds.pop(subject, None)
+
+    def feed(self, subject: str) -> Feed:
+        """A feed of the list of all runs, or of one run."""
+        writers = (self._list,) if subject == LIST else (partial(self._tell, subject), partial(self._draw, subject))
+        return Feed(*writers, without_paths=self._folder.without_paths)
+
+    async def _list(self, feed: Feed) -> None:
+        """Show all runs, as often as that may cost."""
+        while True:
+            began = time.thread_time()
+            feed.post("runs", json.dumps(run_list(await self._folder.statuses())).encode())
+            await asyncio.sleep(_pause(LIST_S, time.thread_time() - began))
+
+    async def _tell(self, run: str, feed: Feed) -> None:
+        """Say where the run stands, whenever that has changed."""
+        while True:
+            feed.post("status", encoded(await self._folder.status(run)))
+            feed.events.pop("trouble", None)
+            await asyncio.sleep(STATUS_S)
+
+    async def _draw(self, run: str, feed: Feed) -> None:
+        """Draw the report, as often as that may cost, and at once where the run has changed its state."""
+        due, drawn_of = 0.0, (-1, "")
+        while True:
+            _, status = await self._folder.standing(run)
+            now = status.requests, status.state
+            if now != drawn_of and (now[1] != drawn_of[1] or time.monotonic() >= due):
+                report, took = await self._drawn(run)
+                drawn_of = now  # not before: what could not be drawn is drawn later
+                feed.post("report", encoded(report), f"{now[0]}-{now[1]}")
+                due = time.monotonic() + _pause(REPORT_S, took)
+            await asyncio.sleep(STATUS_S)
+
+    async def _drawn(self, run: str) -> tuple[LiveReport, float]:
+        """The report, and how much processor time it took."""
+        hosted = self._folder.hosted.get(run)
+        if hosted is None:
+            return await self._reports.draw(None, live_report, self._folder.path(run))
+        packed, packing = await asyncio.wrap_future(hosted.do(partial(_packed, hosted.path)))
+        report, drawing = await self._reports.draw(None, live_report, packed)
+        return report, packing + drawing
+
+
+def _pause(least: float, took: float) -> float:
+    """Seconds until something that took so long is done again."""
+    return min(max(least, took / SHARE), max(LONGEST_S, least))
+
+
+class ReportProcess:
+    """A process that draws, so that drawing keeps no sensor waiting: started when needed, and again should it die.
+
+    It draws for the owner first, then for those who watch, of whom many are shown one drawing, then for the others.
+    """
+
+    def __init__(self, room: Places) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._room = room
+        self._queue: asyncio.PriorityQueue[tuple[int, int, asyncio.Future[Any], Callable[[], Any]]]
+        self._queue = asyncio.PriorityQueue()
+        self._asked = 0
+        self._worker: asyncio.Task[None] | None = None
+
+    async def draw(self, client: Client | None, work: Callable[..., R], *arguments: object) -> R:
+        """What the work returns, for a client or all who watch; where too much is waiting, a client is refused."""
+        if client is None:
+            return await self._queued(1, partial(work, *arguments))
+        async with self._room.held(client):
+            return await self._queued(0 if client.owns else 2, partial(work, *arguments))
+
+    def close(self) -> None:
+        """End the process."""
+        if self._pool:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = None
+
+    async def _queued(self, rank: int, work: Callable[[], R]) -> R:
+        self._asked += 1
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((rank, self._asked, answer, work))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await answer
+
+    async def _work(self) -> None:
+        while True:
+            _, _, answer, work = await self._queue.get()
+            if answer.done():  # nobody waits for it any more
+                continue
+            with suppress(asyncio.InvalidStateError):  # nor does anybody by now
+                try:
+                    answer.set_result(await self._done(work))
+                except Exception as error:
+                    answer.set_exception(error)
+
+    async def _done(self, work: Callable[[], R], again: bool = True) -> R:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except BrokenProcessPool:
+            self.close()
+            if not again:
+                raise
+            return await self._done(work, again=False)
+
+
+def _begin() -> None:
+    """Let the process that draws end with the service, and not before."""
+    os.nice(NICENESS)
+    for number in (signal.SIGINT, signal.SIGTERM):  # the service says when to end
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(0)
+
+
+def _now(path: Path, run: runs.Run) -> tuple[Identification, Provenance, datetime]:
+    """A run as it stands, and when that is."""
+    return run.outcome(), origin_of(run, path), datetime.now(UTC)
+
+
+def _packed(path: Path, run: runs.Run) -> tuple[bytes, float]:
+    """A run as it stands, on its way to the process that draws it, and the processor time that packing took."""
+    began = time.thread_time()
+    return pickle.dumps(_now(path, run)), time.thread_time() - began
+
+
+def live_report(run: bytes | Path) -> tuple[LiveReport, float]:
+    """The report on a run that was packed, or as its file stands, and the processor time that drawing took.
+
+    Its few style attributes have another name, which the page's script puts back: the content-security policy of the
+    service permits no styles within markup; `"` is escaped in every text.
+    """
+    result, origin, stood = pickle.loads(run) if isinstance(run, bytes) else _now(run, runs.view(run))
+    began = time.process_time()
+    title, body = title_and_body(result, origin)
+    named = body.replace(' style="', ' data-style="')
+    report = LiveReport(title, named, result.senses, stood.isoformat(timespec="seconds"))
+    return report, time.process_time() - began
+
+
+def report_of_file(path: Path) -> str:
+    """The report on a run as its file stands, the one that `bestchannel report` writes."""
+    result, origin, _ = _now(path, runs.view(path))
+    return page(result, origin=origin)
+
+
+def result_of_file(path: Path) -> bytes:
+    """What a run has come to, as `bestchannel run resume --json` prints it."""
+    return encoded(record_of(runs.read_run(path)))

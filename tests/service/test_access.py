@@ -1,0 +1,92 @@
+"""Tokens: what they permit, and that nobody makes one without the owner's."""
+
+import time
+
+import pytest
+
+from bestchannel.errors import InputError
+from bestchannel.service.access import Revoked, Tokens
+
+OWNER = "0123456789abcdefghij"
+
+
+def test_each_token_permits_what_it_was_made_for():
+    tokens = Tokens(OWNER)
+    own, view = tokens.scope(OWNER), tokens.scope(tokens.made_for("view"))
+    some, any_ = tokens.scope(tokens.made_for("sense", ["q3", "ü, ä.b"])), tokens.scope(tokens.made_for("sense"))
+    assert own.owns
+    assert own.permits("view")
+    assert own.senses("q3")
+    assert view.permits("view")
+    assert not view.owns
+    assert not view.senses("q3")
+    assert not some.permits("view")
+    assert [some.senses(channel) for channel in ("q3", "ü, ä.b", "q")] == [True, True, False]
+    assert any_.senses("whatever")
+
+
+def test_tokens_last_as_long_as_the_owners_and_no_longer():
+    made = Tokens(OWNER).made_for("sense", ["q3"])
+    assert Tokens(OWNER).scope(made).senses("q3")
+    assert Tokens(OWNER + "k").scope(made) is None
+    assert Tokens().owner != Tokens().owner
+
+
+def test_token_ends_after_its_days():
+    now, tokens = time.time(), Tokens(OWNER, days=2)
+    ends = [tokens.scope(tokens.made_for("view", days=days)).expires - now for days in (None, 7)]
+    assert [round(end / 86_400) for end in ends] == [2, 7]
+    over = tokens.made_for("view", days=-1e-4)
+    assert tokens.scope(over) is None
+    assert tokens.judged(over) == "the token has expired; ask the owner for another"
+
+
+def test_end_of_a_token_can_not_be_put_off():
+    kind, named, end, id, seal = Tokens(OWNER).made_for("view").split(".")
+    assert Tokens(OWNER).scope(".".join([kind, named, str(int(end) + 1), id, seal])) is None
+
+
+def test_revoked_token_stays_revoked_when_the_service_is_started_again(tmp_path):
+    tokens = Tokens(OWNER)
+    tokens.revoked = Revoked(tmp_path / "revoked")
+    first, second = tokens.made_for("view"), tokens.made_for("view")
+    tokens.revoke(tokens.scope(first).id)
+    again = Tokens(OWNER)
+    again.revoked = Revoked(tmp_path / "revoked")
+    assert again.judged(first) == "the token was revoked; ask the owner for another"
+    assert again.scope(second).permits("view")
+
+
+def test_token_of_an_earlier_version_is_refused_with_a_reason():
+    content = "view."
+    earlier = f"{content}.{Tokens(OWNER)._seal(content)}"
+    assert "an earlier version" in Tokens(OWNER).judged(earlier)
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"0123456789abcdef": "soon"}'])
+def test_list_of_revoked_tokens_that_is_damaged_is_refused_in_a_sentence(tmp_path, content):
+    (tmp_path / "revoked").write_text(content)
+    with pytest.raises(InputError, match="must hold the revoked tokens"):
+        Revoked(tmp_path / "revoked")
+
+
+@pytest.mark.parametrize("days", [0, -1, 1e9, float("nan")])
+def test_days_of_tokens_must_be_some_and_not_too_many(days):
+    with pytest.raises(InputError, match="tokens must be valid for more than 0"):
+        Tokens(OWNER, days)
+
+
+@pytest.mark.parametrize("change", [("sense.", "view."), ("sense.", "own."), (".", ".."), ("W", "X")])
+def test_a_token_that_was_changed_is_none(change):
+    made = Tokens(OWNER).made_for("sense", ["q3"])
+    changed = made.replace(*change, 1)
+    assert changed != made
+    assert Tokens(OWNER).scope(changed) is None
+
+
+@pytest.mark.parametrize(
+    "owner", ["short", "x" * 5000, "with a space here ok?", "dots.dots.dots.dots", "ünïcödeünïcödeünïcöde"]
+)
+def test_a_token_that_is_short_or_no_part_of_an_address_is_refused(owner):
+    with pytest.raises(InputError, match="the token must"):
+        Tokens(owner)
