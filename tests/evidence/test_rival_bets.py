@@ -11,9 +11,10 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts, settle_senses
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_tilts, settle_senses
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native.evidence import bounded, climbed, merged, row_bound
+from tests.evidence.choices import rival_bets
 
 
 def _row_bound(a, N, tau, logQ, s, logR, logw):
@@ -176,7 +177,7 @@ def test_bound_is_above_every_loss_that_is_found(seed, requests):
     bets, rng = account.bets, np.random.default_rng(seed)
     start = P.copy(), np.log(W), np.log(P @ W)
     lost = climbed(*bets, *start, LARGEST_INPUT)
-    bound = bounded(*bets, *start, LARGEST_INPUT, lost + 0.2, 400)
+    bound = bounded(*bets, *start, LARGEST_INPUT, lost + 0.2, 400)[0]
     for _ in range(30):
         other = rng.dirichlet(np.full(3, 0.5)) * (1 - 1e-9) + 1e-9 / 3
         if other.max() <= LARGEST_INPUT:

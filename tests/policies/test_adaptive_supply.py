@@ -10,7 +10,7 @@ from bestchannel import runs
 from bestchannel.channels import bec, bsc, random_channel
 from bestchannel.policies import Observation, Supply
 from bestchannel.runs.results import as_document
-from bestchannel.verification.choices import check_choices
+from bestchannel.verification.choices import Replay
 
 NEAR = [bsc(0.1), bsc(0.12), bsc(0.2)]
 THREE = [random_channel(3, 3, rng=np.random.default_rng(seed)) for seed in (1, 2, 5)]
@@ -30,7 +30,7 @@ def recorded(channels, each, seed=1):
 
 def replayed(result):
     """Whether the policy, told the same, does the same."""
-    check_choices(json.loads(json.dumps(as_document(result))), lambda _: None)
+    Replay(bc.Adaptive, json.loads(json.dumps(as_document(result))), lambda _: None).check()
     return True
 
 

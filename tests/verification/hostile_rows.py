@@ -7,8 +7,7 @@ import sys
 
 import numpy as np
 
-from bestchannel.verification.rival_check import upper
-from bestchannel.verification.rival_rows import Rows, SensedRival, climbed, profile
+from bestchannel.verification.rival_rows import Rows, SensedRival, profile, upper
 
 AT_ONCE = 200
 
@@ -27,7 +26,8 @@ def hostile_rows(rng, n_rows=AT_ONCE):
     R = rng.dirichlet(np.ones(Y), size=n_rows) + 1e-4
     p = np.exp(rng.uniform(-12.0, np.log(0.632), n_rows))
     offsets = (weighted * log_outputs).sum(axis=(1, 2))
-    rival = SensedRival(senses, tilts, log_outputs, weighted.sum(axis=1), offsets, float(weight))
+    every = np.broadcast_to(log_outputs, (n_rows, E, Y))
+    rival = SensedRival(senses, tilts, every, weighted.sum(axis=1), offsets, float(weight))
     return Rows.of(rival, np.arange(n_rows), p, np.log(R / R.sum(axis=1, keepdims=True)))
 
 
@@ -39,6 +39,16 @@ def bracket(rows, w):
     t = rows.tilts[:, :, None]
     z = (w[:, None, :] ** (1.0 - t) * np.exp(rows.log_outputs) ** t).sum(axis=2)
     return logs - rows.offsets + (rows.senses * np.log(z)).sum(axis=1) + rows.pull * away
+
+
+def climbed(rows, log_w):
+    """log w after a step of Newton's towards larger values, at most by 0.7."""
+    at = profile(rows, log_w)
+    stiff = np.maximum(at.bend, 1e-3 * np.exp(log_w))
+    multiplier = (at.slope * np.exp(log_w) / stiff).sum(axis=1) / (np.exp(2.0 * log_w) / stiff).sum(axis=1)
+    rise = at.rise(multiplier)
+    log_w = log_w + np.clip(rise / (np.maximum(at.bend, 0.0) + np.abs(rise) + 1e-300), -0.7, 0.7)
+    return log_w - np.log(np.exp(log_w).sum(axis=1, keepdims=True))
 
 
 def largest_found(rows, rng, starts):
@@ -54,23 +64,25 @@ def largest_found(rows, rng, starts):
         best = np.fmax(best, bracket(rows, w))
         log_w = np.log((w + 1e-9) / (w + 1e-9).sum(axis=1, keepdims=True))
         for _ in range(30):
-            log_w = climbed(profile(rows, log_w))
+            log_w = climbed(rows, log_w)
         for spread in (0.0, 1e-3, 1e-2, 0.1, 1.0):
             near = np.exp(log_w + spread * rng.normal(size=log_w.shape))
             best = np.fmax(best, bracket(rows, near / near.sum(axis=1, keepdims=True)))
     return best
 
 
-def bounds_and_found(seed, starts=10):
-    """Upper bounds of u for some hostile rows, and the largest brackets that a search finds."""
+def bounds_and_found(seed, starts=10, steps=None):
+    """Upper bounds of u for some hostile rows, and the largest brackets that a search finds.
+
+    The bounds are from rows after so many steps, or of any number: they must hold at any rows, not only at good ones.
+    """
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         rows = hostile_rows(rng)
-        log_w = np.full(rows.log_R.shape, -np.log(rows.log_R.shape[1]))
-        for _ in range(rng.integers(0, 25)):  # bounds must hold at any rows, not only at good ones
-            log_w = climbed(profile(rows, log_w))
-        allowed = np.full(len(log_w), 0.001)
-        return upper(rows, profile(rows, log_w), allowed, np.full(len(log_w), np.inf)), largest_found(rows, rng, starts)
+        log_w = np.log(rng.dirichlet(np.ones(rows.log_R.shape[1]), len(rows.log_R)))
+        for _ in range(rng.integers(0, 25) if steps is None else steps):
+            log_w = climbed(rows, log_w)
+        return upper(rows, log_w), largest_found(rows, rng, starts)
 
 
 def main(n_rows, first):

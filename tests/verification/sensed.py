@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bestchannel.evidence.rival_bets import covers_of
 from bestchannel.verification.rival_rows import SensedRival
 
 
@@ -22,7 +23,7 @@ def rows_like(rng, n_inputs, n_outputs, noise):
     return random if noise is None else (1.0 - noise) * clean + noise * random
 
 
-def requests_about(W, rng, *, senses=300, gap=0.1, boldest=0.5):
+def requests_about(W, rng, *, senses=300, gap=0.05, boldest=0.5):
     """(counts, tilts, outputs) of requests until each input has about so many senses, and the weight of all bets."""
     seen = rng.multinomial(6, W).astype(float)
     requests, weight = [], 0.0
@@ -42,11 +43,11 @@ def requests_about(W, rng, *, senses=300, gap=0.1, boldest=0.5):
 
 
 def sensed(shape, seed, *, noise=None, **options):
-    """A rival after such requests, and its rows."""
+    """A rival after such requests, its rows, and what proposes covers, at an input distribution or at any."""
     rng = np.random.default_rng(seed)
     W = rows_like(rng, *shape, noise)
     requests, weight = requests_about(W, rng, **options)
-    return SensedRival.of(shape, requests, weight), W
+    return SensedRival.of(shape, requests, weight), W, lambda P, most: covers_of(shape, requests, weight, P, most)
 
 
 def payoff(rival, P, W):
@@ -54,7 +55,7 @@ def payoff(rival, P, W):
     total = rival.weight * float((P[:, None] * W * np.log(W / (P @ W))).sum())
     for x, p in enumerate(P):
         t = p * rival.tilts[x][:, None]
-        z = (W[x] ** (1.0 - t) * np.exp(rival.log_outputs) ** t).sum(axis=1)
+        z = (W[x] ** (1.0 - t) * np.exp(rival.log_outputs[x]) ** t).sum(axis=1)
         total += p * float((rival.counts[x] * np.log(W[x])).sum() - rival.offsets[x])
         total += float((rival.senses[x] * np.log(z)).sum())
     return total

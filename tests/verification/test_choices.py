@@ -10,6 +10,7 @@ import pytest
 from bestchannel import Adaptive, InputError, Policy
 from bestchannel.channels import bsc
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.questions import Best
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.verification import verify
 from bestchannel.verification.choices import WORDED
@@ -88,7 +89,7 @@ def test_record_of_an_earlier_version_that_was_changed_is_refused(path):
 def test_release_that_changes_no_decision_leaves_records_valid(monkeypatch):
     results = record("binary"), record("best-chan-id")
     monkeypatch.setattr("bestchannel.verification.choices.VERSION", "9.0.0")
-    monkeypatch.setattr("bestchannel.policies.policy.promise", lambda *_: "in other words")
+    monkeypatch.setattr(Best, "promise", lambda *_: "in other words")
     assert [verify(result).failure for result in results] == [None, None]
 
 
@@ -226,17 +227,17 @@ CHANGES = {
     another_guarantee: 'in the result, guarantee that is "the named channel is the best with probability',
     another_number_of_rounds: "in the result, rounds that is",
     a_comment: 'in the result, comment that is nothing, and the record has "checked by hand"',
-    a_number_as_text: "a number of at most 1e+100 is required",
+    a_number_as_text: "Expected `float`, got `str` - at `$.bets[...].weight`",
     numbers_as_text: "a number of at most 1e+100 is required",
     huge_multipliers: "a number of at most 1e+100 is required, not 1e+308",
-    many_restarts: "a whole number of at most 1e+100 is required, not 1000000",
+    many_restarts: "Expected `int` <= 9007199254740992 - at `$.bets[...].restarts`",
     a_letter_twice: "no two inputs of channel '0' may be called the same; two of them are",
-    a_letter_that_is_no_text: "a text is required, not 0",
+    a_letter_that_is_no_text: "Expected `str`, got `int` - at `$.audit.channels[0].inputs[0]`",
     another_option: "the record must be what the policy adaptive makes of its answers",
     an_unknown_option: "has no option luck",
     an_option_said_twice: "cannot be told to the policy that the record names",
     outputs_inferred: "in the result, guarantee that is",
-    outputs_inferred_perhaps: "true or false is required, not 0",
+    outputs_inferred_perhaps: "Expected `bool`, got `int` - at `$.audit.inferred_outputs`",
 }
 
 

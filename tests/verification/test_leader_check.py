@@ -1,15 +1,15 @@
 """Bets win nothing on average: by the sum over all answers, for any numbers that a record may hold."""
 
-import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import Bet, NotValidError
-from bestchannel.verification.value import information
+from bestchannel.verification.leader_check import Bet, check_origin, paid_nats
+from bestchannel.verification.paper_check import information
+from bestchannel.verification.record import NotValidError
 
 
 def rows_of(senses, n_outputs):
@@ -59,7 +59,7 @@ def test_multipliers_that_follow_from_the_counts_before_are_accepted_and_others_
     bet = sound_bet(weight=s, auxiliary=V, multipliers=np.array(nu))
     check_origin(bet, P, before, N, "here")
     with pytest.raises(NotValidError, match="the multiplier of input x=1 is not the one"):
-        check_origin(dataclasses.replace(bet, multipliers=np.array([nu[0], nu[1] * 1.001])), P, before, N, "here")
+        check_origin(replace(bet, multipliers=np.array([nu[0], nu[1] * 1.001])), P, before, N, "here")
 
 
 def sound_bet(**changes):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestchannel import Adaptive
+from bestchannel import Adaptive, InputError
 from bestchannel.channels import bsc
 from bestchannel.verification import verify
 from tests.verification.records import ONE_OUTPUT, document, record
@@ -67,10 +67,6 @@ def name_nobody(result):
     result["best"] = "nobody"
 
 
-def empty_alphabet(result):
-    result["audit"]["channels"][0]["inputs"] = []
-
-
 def no_promise(result):
     result["delta"] = 1.0
 
@@ -93,7 +89,6 @@ FAULTS = {
     fix_no_distribution: "the fixed input distribution must be one of the inputs of '0'; it is [0.5, 0.6]",
     name_twice: "two channels of the record have the same name",
     name_nobody: "best of the record names channel 'nobody', which took no part",
-    empty_alphabet: "channel '0' must have inputs and outputs; it has (0, 2)",
     no_promise: "delta must lie between 0 and 1; the record has 1",
     negative_accuracy: "epsilon must not be negative; the record has -0.1",
 }
@@ -119,3 +114,11 @@ def test_a_claim_without_a_single_step_fails_unless_all_have_capacity_0():
     assert verify(worthless).valid
     worthless["best"] = worthless["nearly_best"]["channel"] = "1"  # as good as the other, but not what the policy names
     assert verify(worthless).checks == ("structure", "adaptive")
+
+
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+def test_channel_without_letters_is_none(side):
+    result = record("binary")
+    result["audit"]["channels"][0][side] = []
+    with pytest.raises(InputError, match=r"must be the JSON of an identification.*length >= 1"):
+        verify(result)

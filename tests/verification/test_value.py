@@ -5,13 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.verification.value import capacity_bracket
+from bestchannel.verification.paper_check import capacity_bracket
 
 CLOSE = 1e-10
-
-
-def close(low, high):
-    return high - low < CLOSE
 
 
 def entropy(p):
@@ -29,7 +25,7 @@ def entropy(p):
     ],
 )
 def test_bracket_holds_the_capacity_of_textbook_channels(W, nats):
-    low, high = capacity_bracket(np.array(W), close)
+    low, high = capacity_bracket(np.array(W), CLOSE)
     assert low - 1e-14 <= nats <= high + 1e-14
     assert high - low < 2 * CLOSE
 
@@ -37,5 +33,5 @@ def test_bracket_holds_the_capacity_of_textbook_channels(W, nats):
 @pytest.mark.parametrize("seed", range(10))
 def test_bracket_closes_for_random_channels_with_idle_inputs(seed):
     W = np.random.default_rng(seed).dirichlet(np.full(6, 0.5), size=8)
-    low, high = capacity_bracket(W, close)
+    low, high = capacity_bracket(W, CLOSE)
     assert 0.0 <= high - low < 1e-6

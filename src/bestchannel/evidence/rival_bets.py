@@ -10,34 +10,27 @@ is unknown in it, W and P, is removed by the least value over all of them. docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, Integers
 from bestchannel.native import evidence as kernels
 from bestchannel.native.mathematics import log
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
-LARGEST_TILT = 1.0
-"""Of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on."""
-
-GROUPS = 2
-"""Groups of requests, each of which is merged to two epochs."""
-
-MOST_BOXES = 200
-"""Boxes with which a bound is looked for before it is given up."""
-
-WORTH_ANOTHER_TRY = 0.6
-"""Nats that the evidence has to grow after a bound was not found."""
-
-ROUNDING = 1e-11
-"""Nats by which a bound is raised, for each sense and each unit of weight."""
+LARGEST_TILT = 1.0  # of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on
+GROUPS = 2  # groups of requests, each of which is merged to two epochs
+MOST_BOXES = 200  # boxes with which a bound is looked for before it is given up
+WORTH_ANOTHER_TRY = 0.6  # nats that the evidence has to grow after a bound was not found
+ROUNDING = 1e-11  # nats by which a bound is raised, for each sense and each unit of weight
+PATIENT_BOXES, HOPELESS = 2_000, 0.1  # boxes for somebody who checks a bound, unless so many nats more seem lost
+SURE = 1e-6  # nats less that are aimed at then, since another arithmetic may give that much more
 
 FEW_CELLS = 64
 """Cells of a rival's rows up to which as many boxes serve a statement before the end; of larger ones, fewer."""
@@ -50,40 +43,11 @@ enough."""
 BetsMade = tuple[Floats, Floats, Floats, float, int]
 """n̄ [x, y], c [x], the history [i, senses of x | ω of x | Q of y] of every request, S, and `GROUPS`."""
 
+Answer = tuple[Integers, Floats, Floats]
+"""A rival's counts [x, y] in one request, and the tilts [x] and Q [y] of the bets on them."""
+
 Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
-
-
-class RivalBet(NamedTuple):
-    """A bet on a rival's senses in one request, of one of several weights."""
-
-    size: int  # which of the weights
-    tilts: Floats  # [x] ω
-    outputs: Floats  # [y] Q
-    growth: float  # nats that it should win, with the bets on the leader
-
-
-def rival_bets(
-    W: Floats,
-    P: Floats,
-    senses: Floats,
-    gaps: Floats,
-    weights: Floats,
-    gained: Floats,
-    fixed_input: bool,
-    worst: Sequence[Floats | None],
-) -> list[RivalBet]:
-    """For every rival c of one size, the bet that should win most of the weights s = weights[c, i], which fall.
-
-    `gained` [c, i] is won on the leader, which is thought to be ahead by gaps[c]. The rows W [c, x, y] are thought to
-    be true, P [c, x] is their best input, and `worst` [c] the one at which the bets so far have lost most.
-    """
-    known = np.array([at is not None and not fixed_input for at in worst], dtype=np.int64)
-    starts = np.array([inputs if at is None else at for inputs, at in zip(P, worst, strict=True)])
-    growths, largest = np.array(gained), 0.0 if fixed_input else LARGEST_INPUT
-    sizes, tilts, Q = kernels.choices(W, P, senses, gaps, weights, growths, starts, known, largest, LARGEST_TILT)
-    growth = growths[np.arange(len(sizes)), sizes]
-    return [RivalBet(*bet) for bet in zip(sizes.tolist(), tilts, Q, growth.tolist(), strict=True)]
 
 
 def rival_tilts(
@@ -162,6 +126,11 @@ class RivalAccount:
         return self.counts, self.charged, self._history[: self.requests], self.weight, GROUPS
 
     @property
+    def worst_address(self) -> int:
+        """Where the kernels find it; 0 before."""
+        return self.addresses[3] if self.worst_known else 0
+
+    @property
     def worst_input(self) -> Floats | None:
         """Where most was lost when the evidence was last looked at."""
         return self.worst[0] if self.worst_known else None
@@ -194,8 +163,26 @@ class RivalAccount:
         most = _climbed([aside], W[None], P[None], [math.inf], fixed_input)[0] + SPARE
         if not fixed_input:
             boxes = max(MOST_BOXES * FEW_CELLS // max(FEW_CELLS, W.size), 2)
-            most = max(most, kernels.bounded(*aside.bets, *aside.worst, LARGEST_INPUT, most, boxes))
+            most = max(most, kernels.bounded(*aside.bets, *aside.worst, LARGEST_INPUT, most, boxes)[0])
         return self.paid - most - self.rounding
+
+    def covers(self, W: Floats, P: Floats, most: float, fixed_input: bool) -> Iterator[kernels.Cover]:
+        """What may show that at most so many nats were lost on the rival's senses. The account stays as it is.
+
+        At first that by which the policy itself saw it. Whoever checks it need not believe it.
+        """
+        if self.worst_known:
+            yield deepcopy(self)._cover(most, MOST_BOXES, fixed_input)
+        aside = deepcopy(self)
+        if _climbed([aside], W[None], P[None], [math.inf], fixed_input)[0] <= most + HOPELESS:
+            yield aside._cover(most, PATIENT_BOXES, fixed_input)
+
+    def _cover(self, most: float, boxes: int, fixed_input: bool) -> kernels.Cover:
+        """From where most was lost, which moves."""
+        if not fixed_input:
+            return kernels.bounded(*self.bets, *self.worst, LARGEST_INPUT, most - SURE, boxes)[1]
+        _, log_W, log_R = self.worst
+        return kernels.Cover(np.empty((0, 3)), log_R[None], np.stack((log_W, log_W))[None])
 
     def _weigh(self, lost: float, gained: float, threshold: float, fixed_input: bool) -> float:
         """The evidence, once it is known what seems to be lost."""
@@ -204,7 +191,7 @@ class RivalAccount:
             return self.estimate
         if self.estimate < self.given_up + WORTH_ANOTHER_TRY:
             return math.nextafter(threshold, -math.inf)
-        proved = gained - kernels.bounded(*self.bets, *self.worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)
+        proved = gained - kernels.bounded(*self.bets, *self.worst, LARGEST_INPUT, gained - threshold, MOST_BOXES)[0]
         if proved < threshold:  # `worst` is now where the bound fails, and the estimate is corrected
             lost = kernels.climbed(*self.bets, *self.worst, LARGEST_INPUT)
             self.given_up = self.estimate = min(self.estimate, gained - lost)
@@ -268,3 +255,15 @@ def _climbed(
         0.0 if fixed_input else LARGEST_INPUT,
     )
     return lost.tolist()
+
+
+def covers_of(
+    shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None, most: float
+) -> Iterator[kernels.Cover]:
+    """`RivalAccount.covers` of bets of which no more is known than what was staked, in all and request by request."""
+    account, seen = RivalAccount(shape, weight=weight), np.full(shape, 1.0 / shape[1])
+    for counts, tilts, outputs in requests:
+        settle_senses([account], tilts[None], outputs[None], counts[None].astype(np.float64))
+        seen += counts
+    P = np.full(shape[0], 1.0 / shape[0]) if fixed is None else fixed
+    yield from account.covers(seen / seen.sum(axis=1, keepdims=True), P, most, fixed is not None)

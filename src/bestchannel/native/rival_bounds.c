@@ -150,30 +150,32 @@ static Size cut_of(const Losses *losses, Box box, const Room *room, double *wher
     return widest;
 }
 
-/* An upper bound of F over all P, at most `target` where that can be shown with so many boxes.
+/* An upper bound of F over all P, at most `target` where that can be shown with so many boxes; fills how many were used,
+   and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input, and where.
 
    P is where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound. */
 static double search(const Losses *losses, double *P, double *logW, double *logR, double largest, double target,
-                     Size most_boxes, double *boxes, const Room *room) {
-    Size n = losses->n, m = losses->m, used = 1;
+                     Size most_boxes, double *boxes, double *cuts, Size *used, const Room *room) {
+    Size n = losses->n, m = losses->m;
     first_box(box_at(boxes, 0, n, m), P, logW, logR, largest, n, m);
     bound_box(losses, box_at(boxes, 0, n, m), target, room);
-    for (;; used++) {
-        Box worst = box_at(boxes, 0, n, m), other = worst;
-        for (Size i = 1; i < used; i++)
-            if (*box_at(boxes, i, n, m).bound > *worst.bound) worst = box_at(boxes, i, n, m);
-        double before = *worst.bound, cut;
+    for (*used = 1;; ++*used) {
+        Size at = 0;
+        for (Size i = 1; i < *used; i++)
+            if (*box_at(boxes, i, n, m).bound > *box_at(boxes, at, n, m).bound) at = i;
+        Box worst = box_at(boxes, at, n, m), other = box_at(boxes, *used, n, m);
+        double before = *worst.bound, *cut = cuts + 3 * *used;
         if (!(before > target)) return before;
-        if (used == most_boxes) {
+        if (*used == most_boxes) {
             copy(worst.P, P, n);
             copy(worst.logR, logR, m);
             copy(worst.logw + n * m, logW, n * m);
             return before;
         }
-        Size x = cut_of(losses, worst, room, &cut);
-        other = box_at(boxes, used, n, m);
+        Size x = cut_of(losses, worst, room, cut + 2);
+        cut[0] = (double)at, cut[1] = (double)x;
         copy(worst.ends, other.ends, box_size(n, m));
-        worst.ends[n + x] = other.ends[x] = cut;
+        worst.ends[n + x] = other.ends[x] = cut[2];
         bound_box(losses, worst, target, room);
         bound_box(losses, other, target, room);
         *worst.bound = smaller(*worst.bound, before);
@@ -200,15 +202,25 @@ BC_EXPORT Size BC(rival_room)(Size requests, Size groups, Size n, Size m, Size b
 
 /* An upper bound of F over all P, at most `target` where that can be shown by so many boxes; P [x], logW [x, y] and
    logR [y] are where F is about largest. The bets are counts [x, y], charged [x], the history of all requests (see
-   `merged_losses`), and S; requests are merged to so many groups. */
+   `merged_losses`), and S; requests are merged to so many groups.
+
+   What shows it: how many boxes are used, their cuts [box, 3] (see `search`; the first box has none), their R as
+   logRs [box, y], and the rows at both ends of their inputs as logws [box, side, x, y]. */
 BC_EXPORT double BC(rival_bounded)(Size requests, Size groups, Size n, Size m, const double *counts,
                                    const double *charged, const double *history, double weight, double *P, double *logW,
-                                   double *logR, double largest, double target, Size boxes, double *room) {
+                                   double *logR, double largest, double target, Size boxes, Size *used, double *cuts,
+                                   double *logRs, double *logws, double *room) {
     Space space = {room, 0};
     Workplace place = workplace(&space, requests, groups, n, m, boxes);
     place.losses.counts = counts, place.losses.charged = charged, place.losses.weight = weight;
     merged_losses(&place.losses, requests, history);
-    return search(&place.losses, P, logW, logR, largest, target, boxes, place.boxes, &place.room);
+    double bound = search(&place.losses, P, logW, logR, largest, target, boxes, place.boxes, cuts, used, &place.room);
+    for (Size i = 0; i < *used; i++) {
+        Box box = box_at(place.boxes, i, n, m);
+        copy(box.logR, logRs + i * m, m);
+        copy(box.logw, logws + 2 * i * n * m, 2 * n * m);
+    }
+    return bound;
 }
 
 /* Where a climb begins: the inputs P, the rows W and the output of both. */

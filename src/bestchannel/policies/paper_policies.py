@@ -51,6 +51,8 @@ def sensed_estimates(
 class PaperPolicy(Policy):
     """A policy of the paper, whose promise a theorem of the paper proves."""
 
+    checked_by = "bestchannel.verification.paper_check:check_paper"
+
     theorem: ClassVar[str]
 
     @property

@@ -97,6 +97,9 @@ class Policy(ABC):
     Records carry it: where a policy does not make the choices of a record again, another revision excuses it.
     """
 
+    checked_by: ClassVar[str | None] = None
+    """The name of the function that checks the evidence in a record for `verify`; docs/how-to/own-policy.md has how."""
+
     candidates: tuple[int, ...]
     """The channels that are not ruled out."""
 

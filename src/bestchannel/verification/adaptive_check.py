@@ -8,25 +8,39 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Protocol
 
 import numpy as np
 
 from bestchannel.verification import rival_check
-from bestchannel.verification.leader_check import check_origin, paid_nats
-from bestchannel.verification.record import MOST, Bet, Integers, NotValidError, Record, StatedBets, StatedStep, Watch
+from bestchannel.verification.leader_check import Bet, check_origin, paid_nats, stakes_of
+from bestchannel.verification.record import MOST, Integers, NotValidError, Record, Step, Watch
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9
 """Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""
 
 STATED = 0.01
-"""Nats by which the evidence that a record states may exceed what an input distribution and rows leave of it."""
+"""Nats by which the evidence that a record states may exceed what is proved."""
 
 LEAST_OUTPUT = 1e-200
 """No output distribution of a bet may have a smaller entry: its logarithm would lose its digits."""
 
 NATS = math.log(2.0)
 """Nats in a bit."""
+
+
+class Replay(Protocol):
+    """The policy that proposes what is checked: its class, and itself, told the answers, where it could be made."""
+
+    @property
+    def kind(self) -> Any:
+        """Has `covers_of(alphabet, bets on senses, weight, fixed input distribution, most)`, see `Books.proved`."""
+
+    @property
+    def policy(self) -> Any:
+        """Has `covers(rival, since, most)` of its own bets since a request."""
 
 
 @dataclass
@@ -49,6 +63,7 @@ class Books:
     """All that the steps up to some request have brought."""
 
     record: Record
+    replay: Replay
     counts: list[Integers]
     accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
@@ -69,15 +84,25 @@ class Books:
             for (rival, restarts), account in self.accounts.items()
         ]
 
+    def proved(self, account: Account, rival: int, needed: float) -> float:
+        """Nats that the rival's part is at least: all that are needed, where the policy can show that."""
+        record = self.record
+        if record.worthless(rival):
+            return 0.0
+        bets = record.alphabets[rival], account.sensed, account.weight
+        found = self.replay.kind.covers_of(*bets, record.fixed_input, -needed)
+        own = self.replay.policy.covers(rival, account.since, -needed) if self.replay.policy is not None else ()
+        return rival_check.proved(SensedRival.of(*bets), record.fixed_input, chain(own, found), needed)
 
-def check_adaptive(record: Record, watch: Watch) -> None:
+
+def check_adaptive(record: Record, watch: Watch, replay: Replay) -> None:
     """Raise `NotValidError` unless the steps prove what the record claims."""
-    if record.options.get("threshold", "proved") != "proved":
+    if record.stated.audit.options.get("threshold", "proved") != "proved":
         raise NotValidError(
             "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
         )
     counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets]
-    books = Books(record, counts)
+    books = Books(record, replay, counts)
     candidates, leader = frozenset(range(len(record.names))), None
     for step in record.steps:
         _check_size(books, step)
@@ -112,17 +137,18 @@ def _check_nearly_best(books: Books, leader: int | None) -> None:
         if rival == channel or ruled_out or math.log2(min(n_inputs, n_outputs)) <= bits:
             continue
         accounts = [(nats, account) for other, nats, account in [*books.past, *books.present()] if other == rival]
-        if not any(
-            _reached(record, account, rival, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
+        needed = [
+            (account, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
             for nats, account in accounts
-        ):
+        ]
+        if not any(books.proved(account, rival, nats) >= nats for account, nats in needed):
             raise NotValidError(
                 f"nearly_best says that {record.names[channel]!r} is within {bits:g} bit of the best, but the evidence"
                 f" against {record.names[rival]!r} does not show that"
             )
 
 
-def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) -> None:
+def _check_candidates(record: Record, step: Step, before: frozenset[int]) -> None:
     if step.leader not in step.candidates:
         raise NotValidError(f"the leader after request {step.request} must be a candidate; it is none")
     for back in sorted(step.candidates - before):
@@ -131,47 +157,43 @@ def _check_candidates(record: Record, step: StatedStep, before: frozenset[int]) 
         )
 
 
-def _check_size(books: Books, step: StatedStep) -> None:
+def _check_size(books: Books, step: Step) -> None:
     """Sums of counts stay within 64 bits."""
     for channel, table in step.counts.items():
         if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
             raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
 
 
-def _count(books: Books, step: StatedStep) -> None:
+def _count(books: Books, step: Step) -> None:
     for channel, table in step.counts.items():
         books.counts[channel] = books.counts[channel] + table
 
 
-def _settle(books: Books, step: StatedStep, leader: int | None) -> None:
+def _settle(books: Books, step: Step, leader: int | None) -> None:
     """Book what the bets of one request brought."""
-    stakes = step.stakes
-    if stakes is None:
+    if step.stakes is None:
         return
-    if stakes.leader != leader:
+    record, stakes, where = books.record, stakes_of(step.stakes), f"request {step.request}"
+    bets: dict[int, Bet] = record.channels.by_number(stakes.bets, where)
+    if record.channels.number(stakes.leader, where) != leader:
         raise NotValidError(f"the bets of request {step.request} must be on the leader after the request before")
-    fixed = books.record.fixed_input
-    if fixed is not None and stakes.bets and not np.array_equal(fixed, stakes.inputs):
+    if record.fixed_input is not None and bets and not np.array_equal(record.fixed_input, stakes.input):
         raise NotValidError(f"the bets of request {step.request} must be at the fixed input distribution")
-    for rival, bet in stakes.bets.items():
-        _book(books, step, stakes, rival, bet)
+    for rival, bet in bets.items():
+        where = f"in the bet against {record.names[rival]!r} in request {step.request}"
+        if rival == leader or leader not in step.counts:
+            raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
+        account = _account(books, step, rival, bet, where)
+        account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
+        account.weight += bet.weight
+        account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
+        if rival in step.counts and not record.worthless(rival):
+            _check_tilts(record, rival, bet, where)
+            account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
+        check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
 
 
-def _book(books: Books, step: StatedStep, stakes: StatedBets, rival: int, bet: Bet) -> None:
-    where = f"in the bet against {books.record.names[rival]!r} in request {step.request}"
-    if rival == stakes.leader or stakes.leader not in step.counts:
-        raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
-    account = _account(books, step, rival, bet, where)
-    account.paid += paid_nats(bet, stakes.inputs, step.counts[stakes.leader], where)
-    account.weight += bet.weight
-    account.weights[stakes.leader] = account.weights.get(stakes.leader, 0.0) + bet.weight
-    if rival in step.counts and not books.record.worthless(rival):
-        _check_tilts(books.record, rival, bet, where)
-        account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
-    check_origin(bet, stakes.inputs, books.counts[stakes.leader], step.senses[stakes.leader], where)
-
-
-def _account(books: Books, step: StatedStep, rival: int, bet: Bet, where: str) -> Account:
+def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Account:
     """The account of a bet: opened by its first bet, which is in the request since which they count."""
     if bet.restarts < books.latest.get(rival, 0):
         raise NotValidError(f"restarts must not become fewer; they do {where}")
@@ -202,8 +224,8 @@ def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
         )
 
 
-def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
-    """The evidence against a rival that is no candidate any more has reached log(1/(share δ))."""
+def check_ruled_out(books: Books, rival: int, step: Step) -> None:
+    """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated."""
     record = books.record
     where = f"channel {record.names[rival]!r} was ruled out after request {step.request}"
     if rival not in books.latest or rival not in step.evidence or rival not in step.thresholds:
@@ -213,12 +235,11 @@ def check_ruled_out(books: Books, rival: int, step: StatedStep) -> None:
     needed = threshold_nats(record, restarts, books.leaders)
     _check_stated_threshold(books, restarts, step.thresholds[rival], where)
     gained = account.paid + account.weight * record.epsilon * NATS
-    stated = step.evidence[rival] - STATED
-    if _reached(record, account, rival, max(needed, stated) - gained):
-        return
-    if not _reached(record, account, rival, needed - gained):
+    proved = books.proved(account, rival, needed - gained)
+    if not proved >= needed - gained:
         raise NotValidError(f"{where}, but the evidence against it does not reach {needed:.6g} nats")
-    if gained + _most(record, account, rival) < stated:
+    stated = step.evidence[rival] - STATED - gained
+    if not (proved >= stated or books.proved(account, rival, stated) >= stated):
         raise NotValidError(f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less")
 
 
@@ -236,21 +257,3 @@ def threshold_nats(record: Record, restarts: int, leaders: int) -> float:
     if record.epsilon > 0.0:
         share -= math.log(leaders * (leaders + 1))
     return -share - math.log(record.delta)
-
-
-def _reached(record: Record, account: Account, rival: int, needed: float) -> bool:
-    """Whether the rival's part is proved to be at least `needed`."""
-    if record.worthless(rival):
-        return needed <= 0.0
-    return rival_check.exceeds(_sensed_rival(record, account, rival), record.fixed_input, needed)
-
-
-def _most(record: Record, account: Account, rival: int) -> float:
-    """More than this the rival's part is not."""
-    if record.worthless(rival):
-        return 0.0
-    return rival_check.least_found(_sensed_rival(record, account, rival), record.fixed_input)
-
-
-def _sensed_rival(record: Record, account: Account, rival: int) -> SensedRival:
-    return SensedRival.of(record.alphabets[rival], account.sensed, account.weight)

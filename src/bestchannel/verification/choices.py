@@ -9,18 +9,20 @@ that uses the policies; what it finds is held against the record entry by entry.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec.json import encode
 
 from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
-from bestchannel.policies import Identification, Observation, Policy
-from bestchannel.policies.catalogue import policy_class
+from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
+from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
 from bestchannel.process import VERSION
+from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.runs.settings import LABORATORY, Settings, run_channels
-from bestchannel.verification.record import LARGEST, NotValidError, Record, Watch
+from bestchannel.verification.record import NotValidError, Record, Watch
 
 CLOSE = 1e-6
 """Relatively: how closely numbers must agree, which another processor may round otherwise."""
@@ -47,46 +49,70 @@ def document_of(result: Any) -> Any:
     return as_document(result) if isinstance(result, Identification) else result
 
 
-def taken_on_trust(record: Record) -> str | None:
-    """Why the policy of today may choose otherwise than the record has it, as one sentence; None where it may not."""
-    revision, ours = record.revision, policy_class(record.policy).revision
-    if revision is None and record.version is not None:
-        revision = REVISION_OF_VERSION.get(record.version)
+def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
+    """The policy that a record names: of the project, or one of the others. None is imported since a file names it."""
+    known = {**POLICIES, **{kind.reference(): kind for kind in others}}
+    if record.policy not in known:
+        raise NotValidError(f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
+    if known[record.policy].checked_by is None:
+        raise NotValidError(f"the policy {record.policy} must name what checks its records (checked_by); it does not")
+    return known[record.policy]
+
+
+def taken_on_trust(record: Record, ours: int) -> str | None:
+    """Why revision `ours` of the policy may choose otherwise than the record has it, in one sentence; None if not."""
+    revision, version = record.stated.audit.revision, record.stated.audit.version
+    if revision is None and version is not None:
+        revision = REVISION_OF_VERSION.get(version)
     if revision == ours:
         return None
     made = "a revision that it does not name" if revision is None else f"revision {revision}"
-    wrote = "the version of bestchannel that wrote it" if record.version is None else f"bestchannel {record.version}"
+    wrote = "the version of bestchannel that wrote it" if version is None else f"bestchannel {version}"
     return (
         f"that its requests and bets were fixed before their answers is taken on trust, since {made} of the policy"
         f" {record.policy} chose them and this is revision {ours}; verify the record with {wrote}"
     )
 
 
-def check_choices(document: Mapping[str, Any], watch: Watch) -> None:
-    """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
-    stated = from_document(document)
+class Replay:
+    """The policy of a record, told the answers again as long as it asks for what the record says was asked."""
+
+    policy: Policy | None = None
+    """None where the record has options that it does not take."""
+
+    def __init__(self, kind: type[Policy], document: Mapping[str, Any], watch: Watch) -> None:
+        self.kind, self._document, self._stated = kind, document, from_document(document)
+        self._fault: NotValidError | None = None
+        try:
+            self.policy = _made(kind, self._stated)
+            _tell(self.policy, self._stated, watch)
+        except NotValidError as fault:
+            self._fault = fault
+        except InputError as error:
+            self._fault = NotValidError(f"the answers cannot be told to the policy that the record names: {error}")
+
+    def check(self) -> None:
+        """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
+        if self._fault is not None:
+            raise self._fault
+        assert self.policy is not None
+        audit = self._stated.audit
+        result = outcome(self.policy, audit.channels, inferred_outputs=audit.inferred_outputs)
+        written_here = audit.revision is not None and audit.version == VERSION
+        for difference in _differences(as_document(result), self._document, () if written_here else WORDED):
+            raise _other_choice(self._stated.policy, *difference)
+
+
+def _made(kind: type[Policy], stated: Identification) -> Policy:
+    """The policy of a record, told nothing yet."""
+    accuracy = {"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {}
+    alphabets = [labels.alphabet for labels in stated.audit.channels]
     try:
-        policy = _settings(stated).new_policy()
-        _tell(policy, stated, watch)
-    except InputError as error:
-        raise NotValidError(f"the answers cannot be told to the policy that the record names: {error}") from None
-    result = outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs)
-    written_here = stated.audit.revision is not None and stated.audit.version == VERSION
-    for where, ours, theirs in _differences(as_document(result), document, () if written_here else WORDED):
-        raise NotValidError(_sentence(stated.policy, where, ours, theirs))
-
-
-def _settings(stated: Identification) -> Settings:
-    audit = stated.audit
-    return Settings(
-        channels=run_channels(audit.channels),
-        policy=stated.policy,
-        delta=stated.delta,
-        epsilon=stated.epsilon,
-        options=dict(audit.options),
-        source=dict(LABORATORY),
-        inferred_outputs=audit.inferred_outputs,
-    )
+        policy = make_policy(stated.policy, alphabets, delta=stated.delta, **accuracy, **stated.audit.options)
+    except TypeError as error:  # where an option is said twice
+        raise InputError(str(error)) from None
+    policy.limit(Supply())
+    return policy
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
@@ -95,10 +121,10 @@ def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
     for step in stated.audit.steps:
         _limit(policy, stated)
         request = policy.ask()
-        ours = {} if request is None else {names[c]: list(senses) for c, senses in request.senses.items()}
-        theirs = {names[c]: list(senses) for c, senses in step.request.senses.items()}
-        for where, mine, other in _entries(ours, theirs, f"request {step.request.number}: senses"):
-            raise NotValidError(_sentence(stated.policy, where, mine, other))
+        ours = {} if request is None else {names[c]: senses for c, senses in request.senses.items()}
+        theirs = {names[c]: senses for c, senses in step.request.senses.items()}
+        for difference in _entries(ours, theirs, f"request {step.request.number}: senses"):
+            raise _other_choice(stated.policy, *difference)
         policy.tell(Observation(step.request.number, step.counts))
         watch(step.request.number)
     _limit(policy, stated)
@@ -111,20 +137,19 @@ def _limit(policy: Policy, stated: Identification) -> None:
             policy.limit(supply)
 
 
-def _sentence(policy: str, where: str, ours: Any, theirs: Any) -> str:
-    return (
-        f"the record must be what the policy {policy} makes of its answers; in {where} that is {_shown(ours)},"
-        f" and the record has {_shown(theirs)}"
+def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:
+    ours, theirs = ("nothing" if value is ABSENT else shortened(value) for value in choices)
+    return NotValidError(
+        f"the record must be what the policy {policy} makes of its answers; in {where} that is {ours},"
+        f" and the record has {theirs}"
     )
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is ABSENT else shortened(value)
 
 
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Sequence[str]) -> Iterator[Difference]:
     """Step by step first, so that the earliest one comes first; keys of the result that are `free` may be anything."""
     for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
+        if encode(mine) == encode(other):
+            continue
         where = f"request {mine['request']}"
         yield from _entries(_without(mine, "status"), _without(other, "status"), where)
         yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
@@ -145,15 +170,11 @@ def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
             yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", tiny)
-    elif _is_list(ours) and _is_list(theirs) and len(ours) == len(theirs):
+    elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
         for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
             yield from _entries(mine, other, f"{where}[{place}]", tiny)
     elif not _agree(ours, theirs, tiny):
         yield where, ours, theirs
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _agree(ours: Any, theirs: Any, tiny: float) -> bool:

@@ -8,10 +8,13 @@ nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta, Struct, convert
 
-from bestchannel.verification.record import Bet, Floats, Integers, NotValidError
+from bestchannel.record import Number
+from bestchannel.verification.record import Floats, Integers, NotValidError, floats, reading
 
 ROUNDING = 1e-13
 """Relative to the sum of all terms without their signs, by which what was paid is lowered."""
@@ -21,6 +24,32 @@ LEAST_ROW = 1e-200
 
 AGREEMENT = 1e-6
 """How closely, relatively, a multiplier must be the root that it is said to be."""
+
+
+class Bet(Struct, frozen=True):
+    """What was staked against one rival in one request: on its own senses and on the leader's."""
+
+    since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
+    restarts: Annotated[int, Meta(le=2**53)]
+    weight: Number  # s
+    tilts: Floats  # ω[x] of the rival
+    outputs: Floats  # Q[y] of the rival
+    auxiliary: Floats  # V[x, y]
+    multipliers: Floats  # ν[x]
+
+
+class Stakes(Struct, frozen=True):
+    """All that Adaptive stakes on the answer to a request."""
+
+    leader: str
+    input: Floats  # P
+    bets: dict[str, Bet]  # by rival
+
+
+def stakes_of(stated: object) -> Stakes:
+    """The stakes in a record, or an `InputError`."""
+    with reading():
+        return convert(stated, Stakes, dec_hook=lambda _, value: floats(value))
 
 
 def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:

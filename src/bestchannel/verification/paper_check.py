@@ -1,4 +1,10 @@
-"""The paper's three algorithms, followed along a record: the senses they demand, estimates, eliminations [EBWGW24]."""
+"""The paper's three algorithms, followed along a record: the senses they demand, estimates, eliminations [EBWGW24].
+
+All sizes are built on N(ε, α) = 4 c₁ g/ε² log²(4 t̃ g/ε²), c₁ = 15·25/4, t̃ = (25/4) t, with accuracies in nats and
+
+g(α) = 4|X||Y| log(|X|/α), or 2(3|X|+2)² log(4/α) at a fixed input distribution (Remark 1), and
+t(α) = (|Y| e² / (|X| log(|X|/α)))^(1/5).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestchannel.verification.paper_sizes import (
-    Size,
-    best_chan_id_accuracy,
-    best_chan_id_level,
-    best_chan_id_size,
-    median_size,
-    naive_size,
-)
-from bestchannel.verification.record import Floats, Integers, NotValidError, Record, StatedStep, Watch
-from bestchannel.verification.value import Bracket, capacity_bracket, information
+from bestchannel.verification.record import Floats, Integers, NotValidError, Record, Step, Watch
 
 ACCURACY = 1e-9
 """Nats: estimates that are nearer to one another than this may be ranked either way."""
@@ -24,11 +21,23 @@ ACCURACY = 1e-9
 ROUNDING = 1e-9
 """Relative: by how much senses may fall short of a formula evaluated in doubles."""
 
+LEAST = 5e-324
+"""The smallest double: a level must not become 0."""
+
 NATS = math.log(2.0)
 """Nats in a bit."""
 
+MOST_STEPS, FASTEST = 20_000, 1e4
+"""Of Blahut and Arimoto, and the largest power to which one is raised."""
+
+FLOOR = 1e-18
+"""No input becomes less probable than this, so that logarithms stay finite."""
+
 Channels = frozenset[int]
+Bracket = tuple[float, float]
 Estimates = dict[int, Bracket]
+Size = Callable[[int, int, bool], float]
+"""Senses of a channel with so many inputs and outputs; whether the input distribution is fixed."""
 
 
 class _EndOfRecordError(Exception):
@@ -50,13 +59,8 @@ class _Course:
         """
         sensed = {channel for channel in candidates if not self.record.worthless(channel)}
         values: Estimates = dict.fromkeys(sorted(candidates), (0.0, 0.0))
-        if sensed:
-            step = self._next()
-            _check_senses(self.record, step, sensed, size)
-            values.update({channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed})
-        return values
-
-    def _next(self) -> StatedStep:
+        if not sensed:
+            return values
         if not self.left:
             raise _EndOfRecordError
         step = self.left.pop(0)
@@ -64,33 +68,39 @@ class _Course:
             raise NotValidError(f"before request {step.request} no candidate must go or come; one does")
         self.kept = step.candidates
         self._watch(step.request)
-        return step
+        _check_senses(self.record, step, sensed, size)
+        return values | {channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed}
+
+    def keep(self, estimates: Estimates, how_many: int) -> Channels:
+        """The candidates after the step, which must be so many of those with the largest estimates."""
+        kept = _best(self, estimates, how_many) if self.kept is None else self.kept
+        least = min((estimates[channel][1] for channel in kept & self.standing), default=-math.inf)
+        dropped = max((estimates[channel][0] for channel in self.standing - kept), default=-math.inf)
+        if not kept <= self.standing or len(kept) != how_many or dropped > least + ACCURACY:
+            raise NotValidError(
+                f"{self.record.policy} must keep the {how_many} largest of {len(estimates)} estimates"
+                f" after request {len(self.record.steps) - len(self.left)}; the record keeps others"
+            )
+        self.standing = kept
+        return kept
 
 
-def check_naive(record: Record, watch: Watch) -> None:
-    """NaiveChanSel [EBWGW24, Alg. 2]."""
-    _follow(record, _naive, watch)
+Choose = Callable[[_Course, Estimates, int], Channels]
+"""So many of those with the largest estimates."""
 
 
-def check_median(record: Record, watch: Watch) -> None:
-    """MedianChanEl [EBWGW24, Alg. 3]."""
-    _follow(record, _median, watch)
-
-
-def check_best_chan_id(record: Record, watch: Watch) -> None:
-    """BestChanID [EBWGW24, Alg. 1]."""
-    _follow(record, _best_chan_id, watch)
-
-
-def _follow(record: Record, algorithm: Callable[[_Course], None], watch: Watch) -> None:
+def check_paper(record: Record, watch: Watch, _: object) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
     course = _Course(record, watch)
-    if record.policy != "best-chan-id" and not record.epsilon > 0.0:
-        raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
     try:
-        algorithm(course)
+        if record.policy == "best-chan-id":
+            _best_chan_id(course)
+        elif record.epsilon > 0.0:
+            SUBROUTINES[record.policy](course, record.epsilon * NATS, record.delta, _Course.keep)
+        else:
+            raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
     except _EndOfRecordError:
-        if record.decided:
+        if record.stated.decided:
             raise NotValidError(
                 f"{record.policy} is not done after request {len(record.steps)}, and the record is decided"
             ) from None
@@ -98,92 +108,65 @@ def _follow(record: Record, algorithm: Callable[[_Course], None], watch: Watch) 
         raise NotValidError(f"{record.policy} is done before request {course.left[0].request}; the record goes on")
 
 
-def _naive(course: _Course) -> None:
-    everyone = course.standing
-    size = naive_size(course.record.epsilon * NATS, course.record.delta, len(everyone))
-    if len(everyone) > 1:
-        _keep(course, course.estimates(everyone, size), 1)
+def _naive(course: _Course, epsilon: float, delta: float, choose: Choose) -> Channels:
+    """NaiveChanSel [EBWGW24, Alg. 2], with max{N(ε, α), 2g(α)/ε} senses at α = δ/(2k) [EBWGW24, Sec. V]."""
+    candidates = course.standing
+    alpha = max(delta / (2.0 * len(candidates)), LEAST)
+    if len(candidates) == 1:
+        return candidates
+    return choose(course, course.estimates(candidates, _size(epsilon, alpha, 2.0 / epsilon)), 1)
 
 
-def _median(course: _Course) -> None:
-    epsilon_r, delta_r = course.record.epsilon * NATS / 4.0, course.record.delta / 2.0
-    while len(course.standing) > 1:
-        estimates = course.estimates(course.standing, median_size(epsilon_r, delta_r))
-        _keep(course, estimates, _half(estimates))
+def _median(course: _Course, epsilon: float, delta: float, choose: Choose) -> Channels:
+    """MedianChanEl [EBWGW24, Alg. 3], with max{N(ε_r, α), 2g(α)/ε_r²} senses at α = δ_r/3 [EBWGW24, Sec. V]."""
+    candidates, epsilon_r, delta_r = course.standing, epsilon / 4.0, delta / 2.0
+    while len(candidates) > 1:
+        size = _size(epsilon_r, max(delta_r / 3.0, LEAST), 2.0 / epsilon_r / epsilon_r)
+        candidates = choose(course, course.estimates(candidates, size), (len(candidates) + 1) // 2)
         epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
+    return candidates
+
+
+SUBROUTINES = {"naive": _naive, "median": _median}
 
 
 def _best_chan_id(course: _Course) -> None:
+    """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4, δ_r = δ/(50 r³) and N(ε_r, δ_r) senses [EBWGW24, Sec. IV]."""
     record, r = course.record, 0
-    nearly_best = _subroutine(record)
-    while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
-        r += 1
-        estimates = course.estimates(course.standing, best_chan_id_size(r, record.delta))
-        j_r = nearly_best(course, best_chan_id_accuracy(r) / 2.0, best_chan_id_level(r, record.delta))
-        _eliminate(course, estimates, j_r, r)
-    if record.decided and record.rounds != r:
-        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.rounds}")
-
-
-def _subroutine(record: Record) -> Callable[[_Course, float, float], int]:
-    name = record.options.get("subroutine")
+    name = record.stated.audit.options.get("subroutine")
     if name not in ("naive", "median"):
         raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
-    return _nearly_best_naive if name == "naive" else _nearly_best_median
+    while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
+        r += 1
+        epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
+        estimates = course.estimates(course.standing, _size(epsilon_r, delta_r, 0.0))
+        j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _best))
+        _eliminate(course, estimates, j_r, epsilon_r, r)
+    if record.stated.decided and record.stated.rounds != r:
+        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}")
 
 
-def _eliminate(course: _Course, estimates: Estimates, j_r: int, round_number: int) -> None:
+def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float, r: int) -> None:
     """Those whose estimate is below that of j_r by more than ε_r go, and no other."""
-    limit = [end - best_chan_id_accuracy(round_number) for end in estimates[j_r]]
+    limit = [end - epsilon_r for end in estimates[j_r]]
     kept = course.kept or frozenset()
     for channel in course.standing:
         low, high = estimates[channel]
         if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
             stays = "stays" if channel in kept else "goes"
             raise NotValidError(
-                f"channel {course.record.names[channel]!r} {stays} in round {round_number} of best-chan-id,"
-                " against its estimate"
+                f"channel {course.record.names[channel]!r} {stays} in round {r} of best-chan-id, against its estimate"
             )
     course.standing = course.standing & kept
 
 
-def _nearly_best_naive(course: _Course, epsilon: float, delta: float) -> int:
-    estimates = course.estimates(course.standing, naive_size(epsilon, delta, len(course.standing)))
-    return _ranked(estimates)[0]
+def _best(_: _Course, estimates: Estimates, how_many: int) -> Channels:
+    """Those with the largest estimates; of those equal up to `ACCURACY`, the first."""
+    ranked = sorted(estimates, key=lambda channel: (-round(estimates[channel][0] / ACCURACY), channel))
+    return frozenset(ranked[:how_many])
 
 
-def _nearly_best_median(course: _Course, epsilon: float, delta: float) -> int:
-    candidates, epsilon_r, delta_r = course.standing, epsilon / 4.0, delta / 2.0
-    while len(candidates) > 1:
-        estimates = course.estimates(candidates, median_size(epsilon_r, delta_r))
-        candidates = frozenset(_ranked(estimates)[: _half(estimates)])
-        epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
-    return min(candidates)
-
-
-def _half(estimates: Estimates) -> int:
-    return (len(estimates) + 1) // 2
-
-
-def _ranked(estimates: Estimates) -> list[int]:
-    """Channels from the largest estimate down; of those equal up to `ACCURACY`, the first first."""
-    return sorted(estimates, key=lambda channel: (-round(estimates[channel][0] / ACCURACY), channel))
-
-
-def _keep(course: _Course, estimates: Estimates, how_many: int) -> None:
-    """The candidates after the step must be so many of those with the largest estimates."""
-    kept = frozenset(_ranked(estimates)[:how_many]) if course.kept is None else course.kept
-    least = min((estimates[channel][1] for channel in kept & course.standing), default=-math.inf)
-    dropped = max((estimates[channel][0] for channel in course.standing - kept), default=-math.inf)
-    if not kept <= course.standing or len(kept) != how_many or dropped > least + ACCURACY:
-        raise NotValidError(
-            f"{course.record.policy} must keep the {how_many} largest of {len(estimates)} estimates"
-            f" after request {len(course.record.steps) - len(course.left)}; the record keeps others"
-        )
-    course.standing = kept
-
-
-def _check_senses(record: Record, step: StatedStep, required: set[int], size: Size) -> None:
+def _check_senses(record: Record, step: Step, required: set[int], size: Size) -> None:
     """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
     if step.senses.keys() != required:
         raise NotValidError(
@@ -191,12 +174,24 @@ def _check_senses(record: Record, step: StatedStep, required: set[int], size: Si
         )
     for channel, senses in step.senses.items():
         n_inputs, n_outputs = record.alphabets[channel]
-        each = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
-        if min(senses) != max(senses) or senses[0] < each * (1.0 - ROUNDING):
+        least = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
+        if min(senses) != max(senses) or senses[0] < least * (1.0 - ROUNDING):
             raise NotValidError(
                 f"request {step.request} must sense each input of channel {record.names[channel]!r}"
-                f" at least {each:.6g} times; it asks for {list(senses)}"
+                f" at least {least:.6g} times; it asks for {list(senses)}"
             )
+
+
+def _size(epsilon: float, alpha: float, times: float) -> Size:
+    """max{N(ε, α), times · g(α)}."""
+
+    def senses(X: int, Y: int, fixed: bool) -> float:
+        g = 2.0 * (3.0 * X + 2.0) ** 2 * math.log(4.0 / alpha) if fixed else 4.0 * X * Y * math.log(X / alpha)
+        ratio = 4.0 * g / epsilon / epsilon
+        t = (Y * math.e**2 / (X * math.log(X / alpha))) ** 0.2
+        return max(15.0 * 25.0 / 4.0 * ratio * math.log(6.25 * t * ratio) ** 2, times * g)
+
+    return senses
 
 
 def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
@@ -205,4 +200,41 @@ def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
     if fixed is not None:
         value = information(fixed, W)
         return value, value
-    return capacity_bracket(W, lambda low, high: high - low < 0.1 * ACCURACY)
+    return capacity_bracket(W, 0.1 * ACCURACY)
+
+
+def capacity_bracket(W: Floats, width: float) -> Bracket:
+    """(lower, upper) of the capacity of rows W, as soon as they are nearer than `width`, or as near as steps allow.
+
+    For any input distribution p and any output distribution Q, I(p; W) <= C(W) <= max_x D(W_x‖Q) [Bla72, Ari72, Csi72]:
+    whatever found p and Q, the bounds hold, up to the rounding of a few sums. The steps are those of [Bla72, Ari72],
+    p_x ∝ p_x exp(μ D(W_x‖pW)), with a power μ that grows while the lower bound rises.
+    """
+    p, power = np.full(len(W), 1.0 / len(W)), 1.0
+    D = divergences(W, p @ W)
+    lower, upper = max(float(p @ D), 0.0), float(D.max())
+    for _ in range(MOST_STEPS):
+        if upper - lower < max(width, 1e-15):
+            break
+        trial = np.maximum(p * np.exp(power * D - (power * D).max()), FLOOR)
+        trial = trial / trial.sum()
+        D_trial = divergences(W, trial @ W)
+        upper = min(upper, float(D_trial.max()))
+        if float(trial @ D_trial) < lower and power > 1.0:
+            power = 1.0
+            continue
+        p, D, power = trial, D_trial, min(2.0 * power, FASTEST)
+        lower = max(lower, float(p @ D))
+    return lower, upper
+
+
+def divergences(W: Floats, Q: Floats) -> Floats:
+    """D(W_x‖Q) for every row."""
+    positive = W > 0.0
+    return (W * np.log(np.where(positive, W, 1.0) / np.where(positive, Q, 1.0))).sum(axis=1)
+
+
+def information(P: Floats, W: Floats) -> float:
+    """I(P; W) = sum_x P_x D(W_x‖PW)."""
+    used = P > 0.0
+    return max(float(P[used] @ divergences(W[used], P[used] @ W[used])), 0.0)

@@ -1,9 +1,10 @@
-"""The record of an identification, read from its JSON: what is not of that form is refused, nothing is believed."""
+"""The record of an identification as its checks read it: channels by number, arrays for lists, and nothing believed."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.record import LARGEST, Result, StepRecord, result_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -22,43 +24,39 @@ Watch = Callable[[int], None]
 MOST = 2**63 - 1
 """The largest count."""
 
-LARGEST = 1e100
-"""No number may be larger, so that products of some of them can still be computed with."""
-
 
 class NotValidError(BestChannelError, ValueError):
     """A record that can be read and does not prove what it claims: one sentence says what fails, and where."""
 
 
 @dataclass(frozen=True)
-class Bet:
-    """What was staked against one rival in one request: on its own senses and on the leader's."""
+class Channels:
+    """The numbers of channels by their names, in the order in which the record lists them."""
 
-    since: int  # the request with which these bets began
-    restarts: int
-    weight: float  # s
-    tilts: Floats  # ω[x] of the rival
-    outputs: Floats  # Q[y] of the rival
-    auxiliary: Floats  # V[x, y]
-    multipliers: Floats  # ν[x]
+    names: tuple[str, ...]
+
+    def number(self, name: str, where: str) -> int:
+        """The number of a channel."""
+        if name not in self.names:
+            raise NotValidError(f"{where} of the record names channel {name!r}, which took no part")
+        return self.names.index(name)
+
+    def numbers(self, names: Iterable[str], where: str) -> frozenset[int]:
+        """The numbers of some channels."""
+        return frozenset(self.number(name, where) for name in names)
+
+    def by_number(self, values: Mapping[str, Any], where: str) -> dict[int, Any]:
+        """What there is for some channels."""
+        return {self.number(name, where): value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class StatedBets:
-    """All bets of one request."""
-
-    leader: int
-    inputs: Floats  # P
-    bets: Mapping[int, Bet]
-
-
-@dataclass(frozen=True)
-class StatedStep:
+class Step:
     """One answered request, and what is said of the state after it."""
 
     request: int
     senses: Mapping[int, tuple[int, ...]]
-    stakes: StatedBets | None
+    stakes: dict[str, Any] | None  # what they are, the policy's own check knows
     counts: Tables
     total: int  # senses so far
     candidates: frozenset[int]
@@ -69,27 +67,25 @@ class StatedStep:
 
 @dataclass(frozen=True)
 class Record:
-    """The claim, and the steps that it rests on; channels are numbered as the record lists them."""
+    """The claim, and the steps that it rests on."""
 
-    best: int | None
-    decided: bool
-    senses: int
-    cost: float | None  # of all senses, by `costs`
-    rounds: int
+    stated: Result
     policy: str
     delta: float
     epsilon: float  # bits
+    channels: Channels
+    alphabets: tuple[tuple[int, int], ...]
+    best: int | None
     candidates: frozenset[int]
     nearly_best: tuple[int, float] | None  # the channel, and within how many bits of the best it is said to be
-    names: tuple[str, ...]
-    alphabets: tuple[tuple[int, int], ...]
-    options: Mapping[str, Any]
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
     costs: tuple[Floats, ...] | None  # [channel][x] of a sense, where the policy was given any
-    steps: tuple[StatedStep, ...]
-    revision: int | None  # of the policy
-    version: str | None  # of the library that wrote it
-    inferred_outputs: bool  # only those that were seen
+    steps: tuple[Step, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the channels."""
+        return self.channels.names
 
     def worthless(self, channel: int) -> bool:
         """Whether the channel has a single input or output, and so the value 0."""
@@ -98,9 +94,41 @@ class Record:
 
 def read(document: object) -> Record:
     """The record, or an `InputError` that says that the document is none."""
+    stated = result_of(document)
+    channels = Channels(tuple(channel.name for channel in stated.audit.channels))
+    if len(set(channels.names)) < len(channels.names):
+        raise NotValidError("two channels of the record have the same name")
+    for channel in stated.audit.channels:
+        for side, letters in (("inputs", channel.inputs), ("outputs", channel.outputs)):
+            if len(set(letters)) < len(letters):
+                name = channel.name
+                raise NotValidError(f"no two {side} of channel {name!r} may be called the same; two of them are")
+    options, nearly = stated.audit.options, stated.nearly_best
+    within = None if nearly is None else (channels.number(nearly.channel, "nearly_best"), nearly.within_bits)
+    P, costs = options.get("input_distribution"), options.get("cost")
+    with reading():
+        return Record(
+            stated=stated,
+            policy=stated.policy,
+            delta=stated.delta,
+            epsilon=stated.epsilon,
+            channels=channels,
+            alphabets=tuple((len(channel.inputs), len(channel.outputs)) for channel in stated.audit.channels),
+            best=None if stated.best is None else channels.number(stated.best, "best"),
+            candidates=channels.numbers(stated.candidates, "candidates"),
+            nearly_best=within,
+            fixed_input=None if P is None else floats(P),
+            costs=None if costs is None else tuple(floats(list(of_inputs)) for of_inputs in costs),
+            steps=tuple(_step(step, channels) for step in stated.audit.steps),
+        )
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """What is not of the form that is read is no record: an `InputError`."""
     try:
-        return _Reader(document).record()
-    except NotValidError:
+        yield
+    except BestChannelError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
@@ -108,140 +136,26 @@ def read(document: object) -> Record:
         ) from None
 
 
-class _Reader:
-    """Reads one document; channels are known by name."""
-
-    def __init__(self, document: Any) -> None:
-        self.document, self.audit = document, document["audit"]
-        self.names = tuple(text(channel["name"]) for channel in self.audit["channels"])
-        self.number = {name: j for j, name in enumerate(self.names)}
-        if len(self.number) < len(self.names):
-            raise NotValidError("two channels of the record have the same name")
-
-    def record(self) -> Record:
-        """The whole of it."""
-        document, best = self.document, self.document["best"]
-        options = dict(self.audit["options"])
-        P, costs = options.get("input_distribution"), options.get("cost")
-        return Record(
-            best=None if best is None else self.channel(best, "best"),
-            decided=flag(document["decided"]),
-            senses=whole(document["senses"]),
-            cost=None if document.get("cost") is None else number(document["cost"]),
-            rounds=whole(document["rounds"]),
-            policy=text(document["policy"]),
-            delta=number(document["delta"]),
-            epsilon=number(document["epsilon"]),
-            candidates=self.channels(document["candidates"], "candidates"),
-            nearly_best=self.nearly_best(document.get("nearly_best")),
-            names=self.names,
-            alphabets=tuple((_letters(c, "inputs"), _letters(c, "outputs")) for c in self.audit["channels"]),
-            options=options,
-            fixed_input=None if P is None else floats(P),
-            costs=None if costs is None else tuple(floats(list(each)) for each in costs),
-            steps=tuple(self.step(step) for step in self.audit["steps"]),
-            revision=None if self.audit.get("revision") is None else whole(self.audit["revision"]),
-            version=None if self.audit.get("version") is None else text(self.audit["version"]),
-            inferred_outputs=flag(self.audit.get("inferred_outputs", False)),
-        )
-
-    def nearly_best(self, stated: Any) -> tuple[int, float] | None:
-        """The channel that is said to be nearly the best, and how nearly."""
-        return (
-            None if stated is None else (self.channel(stated["channel"], "nearly_best"), number(stated["within_bits"]))
-        )
-
-    def step(self, step: Any) -> StatedStep:
-        """One of `steps`."""
-        request, status = whole(step["request"]), step["status"]
-        where = f"request {request}"
-        leader = status["leader"]
-        return StatedStep(
-            request=request,
-            senses={self.channel(name, where): tuple(map(whole, each)) for name, each in step["senses"].items()},
-            stakes=None if step["stakes"] is None else self.stakes(step["stakes"], where),
-            counts={self.channel(name, where): _table(rows, name, where) for name, rows in step["counts"].items()},
-            total=whole(status["senses"]),
-            candidates=self.channels(status["candidates"], where),
-            leader=None if leader is None else self.channel(leader, where),
-            evidence=self.nats(status["evidence_nats"], where),
-            thresholds=self.nats(status["threshold_nats"], where),
-        )
-
-    def nats(self, values: Any, where: str) -> dict[int, float]:
-        """The finite ones of some numbers by channel."""
-        return {self.channel(name, where): number(nats) for name, nats in values.items() if nats is not None}
-
-    def stakes(self, stakes: Any, where: str) -> StatedBets:
-        """What was staked in a step."""
-        bets = {self.channel(name, where): _bet(bet) for name, bet in stakes["bets"].items()}
-        return StatedBets(self.channel(stakes["leader"], where), floats(stakes["input"]), bets)
-
-    def channel(self, name: object, where: str) -> int:
-        """The number of a channel."""
-        if text(name) not in self.number:
-            raise NotValidError(f"{where} of the record names channel {name!r}, which took no part")
-        return self.number[text(name)]
-
-    def channels(self, names: Any, where: str) -> frozenset[int]:
-        """The numbers of some channels."""
-        return frozenset(self.channel(name, where) for name in names)
-
-
-def _letters(channel: Any, side: str) -> int:
-    """How many inputs or outputs a channel has: texts, no two the same."""
-    letters = [text(letter) for letter in channel[side]]
-    if len(set(letters)) < len(letters):
-        raise NotValidError(f"no two {side} of channel {channel['name']!r} may be called the same; two of them are")
-    return len(letters)
-
-
-def _bet(bet: Any) -> Bet:
-    return Bet(
-        since=whole(bet["since"]),
-        restarts=whole(bet["restarts"]),
-        weight=number(bet["weight"]),
-        tilts=floats(bet["tilts"]),
-        outputs=floats(bet["outputs"]),
-        auxiliary=floats(bet["auxiliary"]),
-        multipliers=floats(bet["multipliers"]),
+def _step(step: StepRecord, channels: Channels) -> Step:
+    where, status = f"request {step.request}", step.status
+    return Step(
+        request=step.request,
+        senses=channels.by_number(step.senses, where),
+        stakes=step.stakes,
+        counts={channels.number(name, where): _table(rows, name, where) for name, rows in step.counts.items()},
+        total=status.senses,
+        candidates=channels.numbers(status.candidates, where),
+        leader=None if status.leader is None else channels.number(status.leader, where),
+        evidence=channels.by_number(status.evidence_nats, where),
+        thresholds=channels.by_number(status.threshold_nats, where),
     )
 
 
-def _table(rows: Any, name: str, where: str) -> Integers:
-    entries = [list(row) for row in rows]
-    for entry in (entry for row in entries for entry in row):
-        if isinstance(entry, bool) or not isinstance(entry, int) or not 0 <= entry <= MOST:
+def _table(rows: tuple[tuple[int, ...], ...], name: str, where: str) -> Integers:
+    for entry in (entry for row in rows for entry in row):
+        if not 0 <= entry <= MOST:
             raise NotValidError(f"counts must be whole numbers >= 0; {where} has {entry!r} for channel {name!r}")
-    return np.array(entries, dtype=np.int64)
-
-
-def text(value: object) -> str:
-    """A text."""
-    if not isinstance(value, str):
-        raise TypeError(f"a text is required, not {value!r}")
-    return value
-
-
-def flag(value: object) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise TypeError(f"true or false is required, not {value!r}")
-    return value
-
-
-def whole(value: object) -> int:
-    """A whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise TypeError(f"a whole number of at most {LARGEST:g} is required, not {reprlib.repr(value)}")
-    return value
-
-
-def number(value: object) -> float:
-    """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        raise TypeError(f"a number of at most {LARGEST:g} is required, not {reprlib.repr(value)}")
-    return float(value)
+    return np.array(rows, dtype=np.int64)
 
 
 def floats(values: object) -> Floats:
@@ -250,4 +164,8 @@ def floats(values: object) -> Floats:
 
 
 def _numbers(values: object) -> Any:
-    return [_numbers(value) for value in values] if isinstance(values, list | tuple) else number(values)
+    if isinstance(values, list | tuple):
+        return [_numbers(value) for value in values]
+    if isinstance(values, bool) or not isinstance(values, int | float) or not abs(values) <= LARGEST:
+        raise TypeError(f"a number of at most {LARGEST:g} is required, not {reprlib.repr(values)}")
+    return float(values)

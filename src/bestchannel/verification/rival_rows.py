@@ -1,31 +1,44 @@
 """One row of a rival: how much, at most, it can speak against the bets on its senses, in nats.
 
-Bets on a rival's input x were tilted by ω_e towards an output distribution Q_e in N_e senses; e runs over requests. If
+Bets on a rival's input x were tilted by ω_e towards an output distribution Q_e in N_e senses; e runs over epochs. If
 x has the probability p in an optimal input distribution, and the row w, what they have lost is at most
 
 u(p) = max_w p sum_y n_y log w_y - p c + sum_e N_e log z_e(w) + S p D(w‖R),   z_e(w) = sum_y w_y^(1-t_e) Q_e(y)^t_e,
 
 whatever R, with t_e = p ω_e, n = sum_e ω_e n_e and c = sum_ey ω_e n_ey log Q_ey. D is convex and the rest concave in w:
-a local maximum proves nothing. With log z <= log z0 + z/z0 - 1 for any z0, and a multiplier λ of sum w = 1, the letters
-separate:
+a local maximum proves nothing. With log z <= log z0 + z/z0 - 1 for any z0, and any multiplier λ of sum w = 1, the
+letters separate:
 
 u <= λ - p c + sum_e N_e (log z0_e - 1) + sum_y max_{0 < v <= 1} φ_y(v),
 φ(v) = p n log v + S p v log(v/R) + sum_e (N_e/z0_e) v^(1-t_e) Q_e^t_e - λ v,
 
-and v φ'' rises with v: φ is concave up to some v and convex from there on.
+and v φ'' rises with v: φ is concave up to some v and convex from there on. z0 and λ are those of a row w that somebody
+proposes: the bound holds for every w, and is close to u where w attains it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.verification.record import Floats, Integers
 
-FARTHEST = 0.7
-"""How far log w may go in a step."""
+GROUPS = 2
+"""Into which requests are put, in their order and about equal in senses; each becomes two epochs."""
+
+LOWEST = -600.0
+"""log v from which on maxima are looked for; what lies below is bounded as a whole."""
+
+HALVINGS = 40
+"""Of the interval of log v in which φ turns."""
+
+CLOSE = 1e-4
+"""Nats by which a bound from one place may exceed the value there, before maxima are looked for."""
+
+ROUNDING = 1e-13
+"""Relative to the sum of all terms without their signs, by which a bound is raised."""
 
 Sensed = tuple[Integers, Floats, Floats]
 """One request: a rival's counts [x, y], the tilts [x] of the bets on them, and the output distribution [y]."""
@@ -33,28 +46,49 @@ Sensed = tuple[Integers, Floats, Floats]
 
 @dataclass(frozen=True)
 class SensedRival:
-    """All bets on a rival's senses: per input x and request e, and summed over the requests."""
+    """All bets on a rival's senses: per input x and epoch e, and summed over the requests."""
 
     senses: Floats  # [x, e] N
     tilts: Floats  # [x, e] ω
-    log_outputs: Floats  # [e, y] log Q
+    log_outputs: Floats  # [x, e, y] log Q
     counts: Floats  # [x, y] n, each sense weighted with its tilt
     offsets: Floats  # [x] c
     weight: float  # S
 
     @classmethod
     def of(cls, alphabet: tuple[int, int], requests: Sequence[Sensed], weight: float) -> SensedRival:
-        """The sums, with requests of equal tilts and outputs taken together."""
-        alike: dict[bytes, list[Sensed]] = {}
-        for request in requests:
-            alike.setdefault(request[1].tobytes() + request[2].tobytes(), []).append(request)
-        groups = list(alike.values())
-        counts = np.array([sum(each[0] for each in group) for group in groups], dtype=np.float64).reshape(-1, *alphabet)
-        tilts = np.array([group[0][1] for group in groups]).reshape(-1, alphabet[0])
-        log_outputs = np.log(np.array([group[0][2] for group in groups]).reshape(-1, alphabet[1]))
+        """The sums, with requests merged to epochs that lose at least as much."""
+        counts = np.array([counts for counts, _, _ in requests], dtype=np.float64).reshape(-1, *alphabet)
+        tilts = np.array([tilts for _, tilts, _ in requests]).reshape(-1, alphabet[0])
+        outputs = np.array([outputs for _, _, outputs in requests]).reshape(-1, alphabet[1])
         weighted = tilts[:, :, None] * counts
-        offsets = (weighted * log_outputs[:, None, :]).sum(axis=(0, 2))
-        return cls(counts.sum(axis=2).T, tilts.T, log_outputs, weighted.sum(axis=0), offsets, weight)
+        offsets = (weighted * np.log(outputs)[:, None, :]).sum(axis=(0, 2))
+        epochs = _epochs(counts.sum(axis=2), tilts, outputs)
+        return cls(*epochs, weighted.sum(axis=0), offsets, weight)
+
+
+def _epochs(senses: Floats, tilts: Floats, outputs: Floats) -> tuple[Floats, Floats, Floats]:
+    """N, ω and log Q of few epochs in place of many requests [i].
+
+    log z is convex in ω, so at most its chord between the least and the largest ω of a group; and concave in Q, so that
+    at each end the mean of Q serves for all.
+    """
+    if len(senses) <= 2 * GROUPS:
+        return senses.T, tilts.T, np.broadcast_to(np.log(outputs), (senses.shape[1], *outputs.shape))
+    each = senses.sum(axis=1)
+    group = np.minimum(GROUPS * (np.cumsum(each) - each) // max(each.sum(), 1.0), GROUPS - 1)
+    epochs = []
+    for N, w, Q in ((senses[group == g], tilts[group == g], outputs[group == g]) for g in range(GROUPS)):
+        low = np.where(N > 0.0, w, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(N > 0.0, w, 0.0).max(axis=0, initial=0.0)
+        low = np.minimum(low, high)
+        share = np.clip((w - low) / np.where(high > low, high - low, np.inf), 0.0, 1.0)
+        for tilt, part in ((low, N * (1.0 - share)), (high, N * share)):
+            total = part.sum(axis=0)
+            mean = (part.T @ Q) / np.where(total > 0.0, total, 1.0)[:, None]
+            epochs.append((total, tilt, np.log(np.where(total[:, None] > 0.0, mean, 1.0))))
+    N, w, log_Q = (np.stack(parts, axis=1) for parts in zip(*epochs, strict=True))
+    return N, w, log_Q
 
 
 @dataclass(frozen=True)
@@ -64,7 +98,7 @@ class Rows:
     log_R: Floats  # [row, y]
     senses: Floats  # [row, e] N
     tilts: Floats  # [row, e] t = p ω
-    log_outputs: Floats  # [e, y]
+    log_outputs: Floats  # [row, e, y]
     counts: Floats  # [row, y] p n
     offsets: Floats  # [row] p c
     pull: Floats  # [row] S p
@@ -72,21 +106,14 @@ class Rows:
     @classmethod
     def of(cls, rival: SensedRival, x: Integers, p: Floats, log_R: Floats) -> Rows:
         """Rows of inputs x at probabilities p."""
-        each = p[:, None]
+        tilts, counts = p[:, None] * rival.tilts[x], p[:, None] * rival.counts[x]
         return cls(
-            log_R,
-            rival.senses[x],
-            each * rival.tilts[x],
-            rival.log_outputs,
-            each * rival.counts[x],
-            p * rival.offsets[x],
-            rival.weight * p,
-        )
+            log_R, rival.senses[x], tilts, rival.log_outputs[x], counts, p * rival.offsets[x], rival.weight * p
+        )  # fmt: skip
 
     def part(self, chosen: Integers) -> Rows:
         """Some of them, in that order."""
-        kept = {name: field[chosen] for name, field in vars(self).items() if name != "log_outputs"}
-        return replace(self, **kept)
+        return Rows(*(field[chosen] for field in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -98,10 +125,6 @@ class Profile:
     value: Floats  # [row, y] φ
     slope: Floats  # [row, y] v φ'
     bend: Floats  # [row, y] -v² φ''
-
-    def part(self, chosen: Integers) -> Profile:
-        """Those of some rows."""
-        return Profile(*(field[chosen] for field in vars(self).values()))
 
     def rise(self, multiplier: Floats) -> Floats:
         """v φ', with λ."""
@@ -125,58 +148,73 @@ def profile(rows: Rows, log_v: Floats, z: Floats | None = None) -> Profile:
     )
 
 
-def apart(rows: Rows, z: Floats) -> Floats:
-    """What the bound has beside λ and the letters: sum_e N_e (log z0_e - 1) - p c."""
-    return (rows.senses * (np.log(z) - 1.0)).sum(axis=1) - rows.offsets
+def upper(rows: Rows, log_w: Floats) -> Floats:
+    """Upper bounds of u from one row w each, close to u where w attains it.
+
+    λ is the one at which the bound is least to second order, or so much larger that no letter is better off at v = 1.
+    """
+    at = profile(rows, log_w)
+    w, at_one = np.exp(log_w), profile(rows, np.zeros_like(log_w), at.z).value
+    apart = (rows.senses * (np.log(at.z) - 1.0)).sum(axis=1) - rows.offsets
+    least = _multiplier(at, w)
+    over = at_one - at.value - least[:, None] * (1.0 - w)
+    lifted = least + np.where(w < 1.0, over / (1.0 - w), 0.0).max(axis=1).clip(0.0)
+    bounds = [apart + factor + _near(rows, at, at_one, factor).sum(axis=1) for factor in (least, lifted)]
+    bound = np.fmin(*bounds)
+    poor = np.flatnonzero(~(bound <= at.value.sum(axis=1) + apart + CLOSE))
+    for factor in (least[poor], lifted[poor]):
+        maxima = np.maximum(_far(rows.part(poor), at.z[poor], factor), at_one[poor] - factor[:, None])
+        bound[poor] = np.fmin(bound[poor], apart[poor] + factor + maxima.sum(axis=1))
+    return bound + ROUNDING * _size(rows, at, at_one, lifted)
 
 
-def value(rows: Rows, at: Profile) -> Floats:
-    """What is maximised in u, at rows that sum to 1 and with z0 = z."""
-    return at.value.sum(axis=1) + apart(rows, at.z)
-
-
-def multiplier(at: Profile) -> Floats:
+def _multiplier(at: Profile, w: Floats) -> Floats:
     """The λ at which the bound is least to second order, near rows that sum to 1."""
-    w = np.exp(at.log_v)
     scale = w / np.where(at.bend > 1e-6 * w, at.bend, np.inf)
     total = (w * scale).sum(axis=1)
     known = total > 0.0
     return np.where(known, (at.slope * scale).sum(axis=1) / np.where(known, total, 1.0), at.slope.sum(axis=1))
 
 
-def climbed(at: Profile) -> Floats:
-    """log w after a step of Newton's towards larger values, shorter where the maximum is far."""
-    rise = at.rise(multiplier(at))
-    way = rise / (np.maximum(at.bend, 0.0) + np.abs(rise) + 1e-300)
-    log_w = at.log_v + np.clip(way, -FARTHEST, FARTHEST)
-    return log_w - np.log(np.exp(log_w).sum(axis=1, keepdims=True))
-
-
-def quick_upper(rows: Rows, at: Profile) -> Floats:
-    """An upper bound of u from one place, close where that is a maximum; infinite where the place does not tell.
+def _near(rows: Rows, at: Profile, at_one: Floats, factor: Floats) -> Floats:
+    """Upper bounds of max φ from one place, close where that is a maximum; infinite where the place does not tell.
 
     Left of v, -φ'' is at least bend/v²: a falling φ was at most rise²/(2 bend) higher. Right of v, up to v(1 + r), it
     is at least (bend - r S p v)/((1 + r)² v²): where this takes all the rise away, the maximum lies before. From there
     on φ falls, then is convex, so that it is at most φ(1).
     """
-    factor, v = multiplier(at), np.exp(at.log_v)
-    rise = at.rise(factor)
+    v, rise = np.exp(at.log_v), at.rise(factor)
     r = np.clip(2.0 * rise / np.where(at.bend > 0.0, at.bend, 1.0), 0.0, 0.5)
     least = np.where(at.bend > 0.0, at.bend - r * rows.pull[:, None] * v, 0.0) / (1.0 + r) ** 2
     known = (least > 0.0) & (r * least >= rise)
     higher = np.where(known, 0.5 * rise**2 / np.where(known, least, 1.0), np.inf)
-    maxima = np.maximum(at.value - factor[:, None] * v + higher, _at_one(rows, at) - factor[:, None])
-    return apart(rows, at.z) + factor + maxima.sum(axis=1)
+    return np.maximum(at.value - factor[:, None] * v + higher, at_one - factor[:, None])
 
 
-def relaxed(rows: Rows, at: Profile) -> tuple[Floats, Floats]:
-    """What the bound is near a maximum, up to little, and the v of every letter at which it is reached: there or 1."""
-    factor = multiplier(at)[:, None]
-    here, at_one = at.value - factor * np.exp(at.log_v), _at_one(rows, at) - factor
-    v = np.where(at_one > here, 1.0, np.exp(at.log_v))
-    return apart(rows, at.z) + factor[:, 0] + np.maximum(here, at_one).sum(axis=1), v
+def _far(rows: Rows, z: Floats, factor: Floats) -> Floats:
+    """Upper bounds of max φ but for φ(1), wherever it is.
+
+    φ is concave and rises up to some v, and no longer from there on, or is convex: v is found by halving. φ lies below
+    its tangent until it falls or becomes convex; then it is at most as large as there, or as φ(1). Below LOWEST each of
+    its terms is small.
+    """
+    low, high = np.full(rows.log_R.shape, LOWEST), np.zeros(rows.log_R.shape)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        at = profile(rows, middle, z)
+        rising = (at.bend >= 0.0) & (at.rise(factor) >= 0.0)
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    at, start = profile(rows, low, z), profile(rows, np.full_like(low, LOWEST), z)
+    top = at.value - factor[:, None] * np.exp(low) + np.maximum(at.rise(factor), 0.0) * np.expm1(high - low)
+    small = 2.0 * rows.pull[:, None] * (np.abs(rows.log_R) - LOWEST) + np.abs(factor)[:, None]
+    return np.maximum(top, start.value + np.exp(LOWEST) * small)
 
 
-def _at_one(rows: Rows, at: Profile) -> Floats:
-    """φ without its term λ v at v = 1."""
-    return profile(rows, np.zeros_like(at.log_v), at.z).value
+def _size(rows: Rows, at: Profile, at_one: Floats, factor: Floats) -> Floats:
+    """The sum of all terms of a bound, without their signs."""
+    pull = rows.pull[:, None] * np.abs(rows.log_R)
+    letters = rows.counts * (1.0 + np.abs(at.log_v)) + np.abs(at.value) + np.abs(at_one) + pull + rows.pull[:, None]
+    epochs = rows.senses * (1.0 + np.abs(np.log(at.z)))
+    return (
+        2.0 * letters.sum(axis=1) + epochs.sum(axis=1) + np.abs(rows.offsets) + (letters.shape[1] + 1) * np.abs(factor)
+    )

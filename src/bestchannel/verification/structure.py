@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bestchannel.verification.record import NotValidError, Record, StatedStep
+from bestchannel.verification.record import NotValidError, Record, Step
 
 
 def check_structure(record: Record) -> None:
@@ -20,21 +20,15 @@ def _check_promise(record: Record) -> None:
         raise NotValidError(f"delta must lie between 0 and 1; the record has {record.delta:g}")
     if record.epsilon < 0.0:
         raise NotValidError(f"epsilon must not be negative; the record has {record.epsilon:g}")
-    if not record.names:
-        raise NotValidError("the record lists no channel")
-    for name, alphabet in zip(record.names, record.alphabets, strict=True):
-        if min(alphabet) < 1:
-            raise NotValidError(f"channel {name!r} must have inputs and outputs; it has {alphabet}")
-        _check_input(record, name, alphabet)
-
-
-def _check_input(record: Record, name: str, alphabet: tuple[int, int]) -> None:
-    """A fixed input distribution is one of every channel whose alphabet allows a value above 0."""
     P = record.fixed_input
-    if P is None or min(alphabet) == 1:
-        return
-    if P.shape != alphabet[:1] or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9:
-        raise NotValidError(f"the fixed input distribution must be one of the inputs of {name!r}; it is {P.tolist()}")
+    for channel, (n_inputs, _) in enumerate(record.alphabets):
+        if P is None or record.worthless(channel):
+            continue
+        if P.shape != (n_inputs,) or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9:
+            name = record.names[channel]
+            raise NotValidError(
+                f"the fixed input distribution must be one of the inputs of {name!r}; it is {P.tolist()}"
+            )
 
 
 def _check_steps(record: Record) -> None:
@@ -48,26 +42,26 @@ def _check_steps(record: Record) -> None:
             raise NotValidError(f"{senses} senses were made up to request {place}; the record says {step.total}")
         if not step.candidates:
             raise NotValidError(f"no candidate is left after request {place}")
-    if record.senses != senses:
-        raise NotValidError(f"the steps hold {senses} senses; the record says {record.senses}")
+    if record.stated.senses != senses:
+        raise NotValidError(f"the steps hold {senses} senses; the record says {record.stated.senses}")
     _check_cost(record)
 
 
 def _check_cost(record: Record) -> None:
     """The cost that is stated is that of the senses, by the costs of the policy."""
     costs = record.costs
-    if costs is None or record.cost is None:
-        if (costs is None) != (record.cost is None):
+    if costs is None or record.stated.cost is None:
+        if (costs is None) != (record.stated.cost is None):
             raise NotValidError("a record with costs says what its senses cost, and no other does; this one does not")
         return
     if [each.shape for each in costs] != [(n,) for n, _ in record.alphabets] or not all((c > 0.0).all() for c in costs):
         raise NotValidError("the record must have a positive cost for every input of every channel; it has not")
     paid = sum(float(costs[c] @ senses) for step in record.steps for c, senses in step.senses.items())
-    if not math.isclose(record.cost, paid, rel_tol=1e-9):
-        raise NotValidError(f"the senses cost {paid:g}; the record says {record.cost:g}")
+    if not math.isclose(record.stated.cost, paid, rel_tol=1e-9):
+        raise NotValidError(f"the senses cost {paid:g}; the record says {record.stated.cost:g}")
 
 
-def _check_counts(record: Record, step: StatedStep) -> None:
+def _check_counts(record: Record, step: Step) -> None:
     """The answer has the channels, the shape and the sums that were asked for."""
     if step.counts.keys() != step.senses.keys():
         raise NotValidError(f"request {step.request} must be answered for the channels that it asks for, and no other")
@@ -100,12 +94,12 @@ def _check_claim(record: Record) -> None:
     last = record.steps[-1].candidates if record.steps else everyone
     if record.candidates != last and not all(map(record.worthless, everyone)):
         raise NotValidError("the candidates of the result must be those after the last request; they are others")
-    if record.decided != (record.best is not None):
+    if record.stated.decided != (record.best is not None):
         raise NotValidError("a decided record names a best channel, an undecided one names none; this one does neither")
     decided = len(record.candidates) == 1 or all(map(record.worthless, record.candidates))
-    if record.decided != decided:
+    if record.stated.decided != decided:
         raise NotValidError(
-            f"decided means that one candidate is left; decided is {record.decided}"
+            f"decided means that one candidate is left; decided is {record.stated.decided}"
             f", and the candidates number {len(record.candidates)}"
         )
     if record.best is not None and record.best not in record.candidates:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 
-from bestchannel.verification.adaptive_check import check_adaptive
-from bestchannel.verification.choices import check_choices, document_of, taken_on_trust
-from bestchannel.verification.paper_check import check_best_chan_id, check_median, check_naive
-from bestchannel.verification.record import NotValidError, Record, Watch, read
+from bestchannel.verification.choices import Replay, document_of, policy_of, taken_on_trust
+from bestchannel.verification.record import NotValidError, Record, read, reading
 from bestchannel.verification.structure import check_structure
-
-POLICIES: dict[str, Callable[[Record, Watch], None]] = {
-    "adaptive": check_adaptive,
-    "best-chan-id": check_best_chan_id,
-    "naive": check_naive,
-    "median": check_median,
-}
-"""What a policy's record must satisfy beyond the structure of all."""
 
 REPLAYED, TRUSTED = "replayed", "trusted"
 
@@ -58,16 +50,20 @@ class CheckedRecord:
     choices: str | None
 
 
-def verify(result: object, *, progress: Callable[[int, int], None] | None = None) -> CheckedRecord:
+def verify(
+    result: object, *, policies: Sequence[Any] = (), progress: Callable[[int, int], None] | None = None
+) -> CheckedRecord:
     """Check the record of an identification again: its evidence, and who chose its bets (docs/theory/certificate.md).
 
     Parameters
     ----------
     result
         An `Identification`, or its JSON (`bestchannel identify --json`) as a dictionary.
+    policies
+        Classes of policies of other packages that may be asked about their records (docs/how-to/own-policy.md).
     progress
-        Called with (done, total); it counts the steps of the record twice: as their evidence is found, and as the
-        policy is told their answers.
+        Called with (done, total); it counts the steps of the record twice: as the policy is told their answers, and as
+        their evidence is found.
 
     Returns
     -------
@@ -91,28 +87,22 @@ def verify(result: object, *, progress: Callable[[int, int], None] | None = None
     show = progress or (lambda _done, _total: None)
     try:
         record = read(document)
-        steps = len(record.steps)
-        check = _check_of(record)
-        with np.errstate(all="ignore"):  # what is no number proves nothing, and is found by that
+        steps, kind = len(record.steps), policy_of(record, policies)
+        with np.errstate(all="ignore"), reading():  # what is no number proves nothing, and is found by that
             check_structure(record)
             passed.append("structure")
-            check(record, lambda done: show(done, 2 * steps))
+            replay = Replay(kind, document, lambda done: show(done, 2 * steps))
+            resolve_name(str(kind.checked_by))(record, lambda done: show(steps + done, 2 * steps), replay)
             passed.append(record.policy)
         try:
-            check_choices(document, lambda done: show(steps + done, 2 * steps))
+            replay.check()
         except NotValidError:
-            if not (doubt := taken_on_trust(record)):
+            if not (doubt := taken_on_trust(record, kind.revision)):
                 raise
             return CheckedRecord(False, tuple(passed), doubt, f"{_claim(record)}, if its choices are trusted", TRUSTED)
     except NotValidError as fault:
         return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved", None)
     return CheckedRecord(True, (*passed, "choices"), None, _claim(record), REPLAYED)
-
-
-def _check_of(record: Record) -> Callable[[Record, Watch], None]:
-    if record.policy not in POLICIES:
-        raise NotValidError(f"the policy must be one of {', '.join(POLICIES)}; it is {record.policy!r}")
-    return POLICIES[record.policy]
 
 
 def _claim(record: Record) -> str:
@@ -122,6 +112,6 @@ def _claim(record: Record) -> str:
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
-    condition = ", conditional on the observed alphabet" if record.inferred_outputs else ""
+    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
     undecided = "undecided: " if record.best is None else ""
     return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"

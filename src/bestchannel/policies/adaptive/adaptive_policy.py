@@ -11,9 +11,10 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import evidence_against
+from bestchannel.evidence.rival_bets import covers_of, evidence_against
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
+from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
@@ -53,6 +54,8 @@ HOPELESS = -4.0
 
 FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
+
+LOG_FIRST_SHARE, LOG_RESTART_SHARE = math.log(FIRST_SHARE), math.log(1.0 - FIRST_SHARE)
 
 MOST_INPUTS_WITH_SLACK = 8
 """Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
@@ -97,6 +100,7 @@ class Adaptive(Policy):
     """
 
     name, revision = "adaptive", 2
+    checked_by = "bestchannel.verification.adaptive_check:check_adaptive"
 
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
@@ -169,7 +173,7 @@ class Adaptive(Policy):
 
     def _proved_threshold(self, restarts: int, leaders: int) -> float:
         attempts = leaders * (leaders + 1) if self.epsilon else 1
-        log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
+        log_share = LOG_FIRST_SHARE + restarts * LOG_RESTART_SHARE
         return math.log(attempts) - math.log(self.delta) - log_share
 
     def _rule_out(self, state: State, view: View) -> None:
@@ -235,6 +239,20 @@ class Adaptive(Policy):
         for channel in range(len(self.alphabets)):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
+
+    covers_of = staticmethod(covers_of)
+
+    def covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
+        """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
+
+        These are nats lost on the rival's own senses.
+        """
+        if (state := self.state) is None:
+            return
+        look = view_of([rival], state.counts, self.functional, self._costs).of(rival)
+        for account in [*(bets.account for bets in state.abandoned if bets.rival == rival), state.bets[rival]]:
+            if account.since == since and account.requests:
+                yield from account.covers(look.rows, look.inputs, most, self._input_is_fixed)
 
     def _normal_evidence(self, state: State, view: View) -> dict[int, float]:
         """½ gap²/variance against every candidate but the leader: nothing is proved by it."""
@@ -391,15 +409,14 @@ class Adaptive(Policy):
         if self.threshold != "proved" or b not in senses:
             return None
         gaps, errors = self._gaps(state, view)
-        safe = gaps + state.slack - CAUTION * errors
-        ready = [
-            i
-            for i, (rival, gap) in enumerate(zip(rivals, safe.tolist(), strict=True))
+        safe = (gaps + state.slack - CAUTION * errors).tolist()
+        ready = {
+            rival: gap
+            for rival, gap in zip(rivals, safe, strict=True)
             if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
-        ]
-        accounts = {rivals[i]: state.bets[rivals[i]] for i in ready}
+        }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
-        bets, variances = chosen_bets(view, senses, b, accounts, safe[ready], epsilon, self._input_is_fixed)
+        bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)
         for rival, of_request in variances.items():
             if rival in senses:
                 of_one_sense = zip(of_request, (sum(senses[b]), sum(senses[rival])), strict=True)

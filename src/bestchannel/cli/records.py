@@ -18,6 +18,7 @@ from bestchannel.counts.disk import errors_naming, read_bytes, regular, write_by
 from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
+from bestchannel.policies.catalogue import policy_class
 from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
@@ -149,6 +150,9 @@ def _of_counts(
 @verbs.verb("Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json")
 def verify(
     result: Path = options.argument("What identify --json printed, a run, or a report."),
+    policy: str | None = options.option(
+        None, "Import this policy of another package, package.module:Class, to check its record.", "--policy"
+    ),
     json: bool = options.JSON,
 ) -> None:
     """Check again that a record proves what it claims.
@@ -159,10 +163,10 @@ def verify(
     so that they are taken on trust. An undecided record claims how near to the best a channel is, or nothing.
     """
     with regular(result) as file, terminal.progress("checking the record"):
-        record = record_of(file)
+        record, others = record_of(file), [] if policy is None else [policy_class(policy)]
         with errors_naming(result), terminal.progress("steps checked") as progress:
             document = json_of(read_bytes(file)) if record is None else record[0]
-            verdict = verification.verify(document, progress=progress)
+            verdict = verification.verify(document, policies=others, progress=progress)
     words = f"valid: {verdict.claim}" if verdict.valid else f"not valid: {verdict.failure}"
     if verdict.choices == TRUSTED:
         words = f"on trust: {verdict.claim}; {verdict.failure}"
