@@ -22,26 +22,18 @@ from bestchannel.policies.identify import outcome
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.verification.record import NotValidError, Record, Watch
+from bestchannel.verification.record import NotValidError, Record, Watch, require
 
-CLOSE = 1e-6
-"""Relatively: how closely numbers must agree, which another processor may round otherwise."""
-
-TINY, TINY_NATS = 1e-12, 1e-6
-"""Absolutely: the same near 0, of what was chosen, and of what is said of the state afterwards."""
-
-Difference = tuple[str, Any, Any]
-"""Where two documents differ, and what each has there."""
-
-ABSENT = object()
-"""Stands where a document has nothing."""
-
-
-REVISION_OF_VERSION = {"0.2.0": 1}
-"""The revision of all policies in the versions whose records name none."""
+CLOSE = 1e-6  # relatively: how closely numbers must agree, which another processor may round otherwise
+TINY, TINY_NATS = 1e-12, 1e-6  # absolutely: the same near 0, of what was chosen, and of what is said of the state
+ABSENT = object()  # stands where a document has nothing
+REVISION_OF_VERSION = {"0.2.0": 1}  # of all policies in the versions whose records name none
 
 WORDED = ("guarantee", "channels")
 """What a result says beyond what was decided: a sentence, and intervals, for which another version may find others."""
+
+Difference = tuple[str, Any, Any]
+"""Where two documents differ, and what each has there."""
 
 
 def document_of(result: Any) -> Any:
@@ -52,10 +44,9 @@ def document_of(result: Any) -> Any:
 def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
     """The policy that a record names: of the project, or one of the others. None is imported since a file names it."""
     known = {**POLICIES, **{kind.reference(): kind for kind in others}}
-    if record.policy not in known:
-        raise NotValidError(f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
-    if known[record.policy].checked_by is None:
-        raise NotValidError(f"the policy {record.policy} must name what checks its records (checked_by); it does not")
+    require(record.policy in known, f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
+    wanted = f"the policy {record.policy} must name what checks its records (checked_by); it does not"
+    require(known[record.policy].checked_by is not None, wanted)
     return known[record.policy]
 
 
@@ -105,12 +96,9 @@ class Replay:
 
 def _made(kind: type[Policy], stated: Identification) -> Policy:
     """The policy of a record, told nothing yet."""
-    accuracy = {"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {}
+    promised = {"delta": stated.delta, **({"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {})}
     alphabets = [labels.alphabet for labels in stated.audit.channels]
-    try:
-        policy = make_policy(stated.policy, alphabets, delta=stated.delta, **accuracy, **stated.audit.options)
-    except TypeError as error:  # where an option is said twice
-        raise InputError(str(error)) from None
+    policy = make_policy(stated.policy, alphabets, **{**stated.audit.options, **promised})
     policy.limit(Supply())
     return policy
 
@@ -118,23 +106,18 @@ def _made(kind: type[Policy], stated: Identification) -> Policy:
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
     """Bring the policy to the end of the record, as long as it asks what the record says was asked."""
     names = [labels.key for labels in stated.audit.channels]
-    for step in stated.audit.steps:
-        _limit(policy, stated)
+    for number, step in enumerate([*stated.audit.steps, None], start=1):
+        for supply in (supply for request, supply in stated.audit.limits if request == number):
+            policy.limit(supply)  # what there was to be sensed from this request on
+        if step is None:
+            return
         request = policy.ask()
         ours = {} if request is None else {names[c]: senses for c, senses in request.senses.items()}
         theirs = {names[c]: senses for c, senses in step.request.senses.items()}
-        for difference in _entries(ours, theirs, f"request {step.request.number}: senses"):
+        for difference in _entries(ours, theirs, f"request {number}: senses"):
             raise _other_choice(stated.policy, *difference)
-        policy.tell(Observation(step.request.number, step.counts))
-        watch(step.request.number)
-    _limit(policy, stated)
-
-
-def _limit(policy: Policy, stated: Identification) -> None:
-    """Tell the policy what there was to be sensed from its next request on."""
-    for request, supply in stated.audit.limits:
-        if request == len(policy.steps) + 1:
-            policy.limit(supply)
+        policy.tell(Observation(number, step.counts))
+        watch(number)
 
 
 def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:

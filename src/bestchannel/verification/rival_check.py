@@ -19,35 +19,22 @@ import numpy as np
 from bestchannel.verification.record import Floats
 from bestchannel.verification.rival_rows import LOWEST, Rows, SensedRival, upper
 
-LARGEST = 1.0 - math.exp(-1.0)
-"""No input of an optimal distribution is more probable, where the capacity is not 0 [MR91, SF04]."""
-
-SPARE = 1e-12
-"""By which the sum of P may differ from 1, so that rounding loses no P between boxes."""
-
-AT_ONCE = 1_500_000
-"""Numbers [row, epoch, letter] that are computed at once."""
+LARGEST = 1.0 - math.exp(-1.0)  # no input of an optimal distribution exceeds it, where C > 0 [MR91, SF04]
+SPARE = 1e-12  # by which the sum of P may differ from 1, so that rounding loses no P between boxes
+AT_ONCE = 1_500_000  # numbers [row, epoch, letter] that are computed at once
 
 
 class Cover(Protocol):
     """Boxes of input distributions, each the upper part of one before, and what shows the bound of each."""
 
-    @property
-    def cuts(self) -> Floats:
-        """[box, 3] after the first: of which box it is the upper part, at which input, and from where on."""
-
-    @property
-    def log_R(self) -> Floats:
-        """[box, y] log R."""
-
-    @property
-    def log_w(self) -> Floats:
-        """[box, end, x, y] the logarithms of rows that are bad for the bets at both ends."""
+    cuts: Floats  # [box, 3] after the first: of which box it is the upper part, at which input, and from where on
+    log_R: Floats  # [box, y]
+    log_w: Floats  # [box, end, x, y] the logarithms of rows that are bad for the bets at both ends
 
 
 def proved(rival: SensedRival, fixed: Floats | None, covers: Iterable[Cover], needed: float) -> float:
-    """How many nats the rival's part is at least, at a fixed input distribution or at any, by the first cover that
-    shows what is needed or by the best of all.
+    """Nats that the rival's part is at least, at a fixed input distribution or at any: by the first cover that shows
+    what is needed, or by the best of all.
     """
     if not (rival.senses * rival.tilts).any():
         return -rival.weight * _largest_value(rival, fixed)
