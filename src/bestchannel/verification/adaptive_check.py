@@ -155,7 +155,13 @@ def _settle(books: Books, step: Step, before: int | None) -> None:
         where = f"in the bet against {record.names[rival]!r} in request {step.request}"
         wanted = f"the leader must be sensed and the rival be another channel; they are not {where}"
         require(rival != leader and leader in step.counts, wanted)
-        account = _account(books, step, rival, bet, where)
+        require(bet.restarts >= books.latest.get(rival, 0), f"restarts must not become fewer; they do {where}")
+        books.latest[rival] = bet.restarts
+        wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
+        require(bet.since <= step.request, wanted)
+        account = books.accounts.setdefault((rival, bet.restarts), Account(bet.since))
+        wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
+        require(account.since == bet.since, wanted)
         account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
         account.weight += bet.weight
         account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
@@ -163,18 +169,6 @@ def _settle(books: Books, step: Step, before: int | None) -> None:
             _check_tilts(record, rival, bet, where)
             account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
         check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
-
-
-def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Account:
-    """The account of a bet: opened by its first bet, which is in the request since which they count."""
-    require(bet.restarts >= books.latest.get(rival, 0), f"restarts must not become fewer; they do {where}")
-    books.latest[rival] = bet.restarts
-    wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
-    require(bet.since <= step.request, wanted)
-    account = books.accounts.setdefault((rival, bet.restarts), Account(bet.since))
-    wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
-    require(account.since == bet.since, wanted)
-    return account
 
 
 def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
@@ -244,7 +238,15 @@ def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:
     e^h = (ν_x + s P_x g_x(y))/N_x at each sense and divides by e^k, k = sum_x max_y (N_x (e^h - 1) - s P_x g_x(y)),
     wins nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part".
     """
-    _check_numbers(bet, inputs, counts, where)
+    shapes = inputs.shape, bet.multipliers.shape, bet.auxiliary.shape
+    wanted = f"a bet must have the leader's inputs and outputs; its numbers have the shapes {shapes} {where}"
+    require(shapes == (counts.shape[:1], counts.shape[:1], counts.shape), wanted)
+    wanted = f"the input distribution of a bet must sum to 1; it is {inputs.tolist()} {where}"
+    require(bool((inputs >= 0.0).all() and abs(inputs.sum() - 1.0) <= 1e-9), wanted)
+    if not (bet.auxiliary >= LEAST).all():
+        wanted = f"at least {LEAST:g}"
+        raise NotValidError(f"the auxiliary rows of a bet must be {wanted}; they are {bet.auxiliary.tolist()} {where}")
+    require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
     senses = counts.sum(axis=1).astype(np.float64)[:, None]
     stakes = _stakes(bet, inputs)
     gross = np.broadcast_to(bet.multipliers[:, None] + stakes, counts.shape)
@@ -256,18 +258,6 @@ def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:
     price = np.concatenate([(senses[used] * (wealth - 1.0) - stakes[used]).max(axis=1), (-stakes[~used]).max(axis=1)])
     size = float(np.abs(won).sum() + senses.sum() + np.abs(stakes).sum() + np.abs(gross).sum())
     return math.fsum(won.ravel()) - math.fsum(price) - ROUNDING * size
-
-
-def _check_numbers(bet: Bet, inputs: Floats, counts: Integers, where: str) -> None:
-    shapes = inputs.shape, bet.multipliers.shape, bet.auxiliary.shape
-    wanted = f"a bet must have the leader's inputs and outputs; its numbers have the shapes {shapes} {where}"
-    require(shapes == (counts.shape[:1], counts.shape[:1], counts.shape), wanted)
-    wanted = f"the input distribution of a bet must sum to 1; it is {inputs.tolist()} {where}"
-    require(bool((inputs >= 0.0).all() and abs(inputs.sum() - 1.0) <= 1e-9), wanted)
-    if not (bet.auxiliary >= LEAST).all():
-        wanted = f"at least {LEAST:g}"
-        raise NotValidError(f"the auxiliary rows of a bet must be {wanted}; they are {bet.auxiliary.tolist()} {where}")
-    require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
 
 
 def _stakes(bet: Bet, inputs: Floats) -> Floats:
@@ -286,7 +276,6 @@ def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, 
     W = smooth / smooth.sum(axis=1, keepdims=True)
     N = np.array(senses, dtype=np.float64)[:, None]
     sums = (W * N / (bet.multipliers[:, None] + _stakes(bet, inputs))).sum(axis=1)
-    for x in np.flatnonzero((np.abs(sums - 1.0) > AGREEMENT) & (N[:, 0] > 0.0)):
-        raise NotValidError(
-            f"the multiplier of input x={x} is not the one that the counts before the request lead to {where}"
-        )
+    for x in np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)):
+        wanted = "is not the one that the counts before the request lead to"
+        raise NotValidError(f"the multiplier of input x={x} {wanted} {where}")

@@ -1,9 +1,8 @@
 """The choices of a record: whether the policy that it names makes them, given the same answers.
 
-Evidence is worth something where the bets were fixed before their answers, which numbers alone cannot show. A policy
-of the project is a function of what it was told, so that its requests and stakes can be made again from the answers:
-those of an honest record come out, and those that were picked afterwards do not. This is the one module of the room
-that uses the policies; what it finds is held against the record entry by entry.
+Evidence is worth something where bets were fixed before their answers, which numbers alone cannot show. But a policy is
+a function of what it was told: its requests and stakes are made again from the answers, and held against the record
+entry by entry; those that were picked afterwards do not come out. This is the one module that uses the policies.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ REVISION_OF_VERSION = {"0.2.0": 1}  # of all policies in the versions whose reco
 WORDED = ("guarantee", "channels")
 """What a result says beyond what was decided: a sentence, and intervals, for which another version may find others."""
 
-Difference = tuple[str, Any, Any]
-"""Where two documents differ, and what each has there."""
+Difference = tuple[str, Any, Any]  # where two documents differ, and what each has there
 
 
 def document_of(result: Any) -> Any:
@@ -74,9 +72,13 @@ class Replay:
     def __init__(self, kind: type[Policy], document: Mapping[str, Any], watch: Watch) -> None:
         self.kind, self._document, self._stated = kind, document, from_document(document)
         self._fault: NotValidError | None = None
+        stated, accurate = self._stated, "epsilon" in kind.option_names()
+        promised = {"delta": stated.delta} | ({"epsilon": stated.epsilon} if accurate else {})
+        alphabets = [labels.alphabet for labels in stated.audit.channels]
         try:
-            self.policy = _made(kind, self._stated)
-            _tell(self.policy, self._stated, watch)
+            self.policy = make_policy(stated.policy, alphabets, **{**stated.audit.options, **promised})
+            self.policy.limit(Supply())
+            _tell(self.policy, stated, watch)
         except NotValidError as fault:
             self._fault = fault
         except InputError as error:
@@ -92,15 +94,6 @@ class Replay:
         written_here = audit.revision is not None and audit.version == VERSION
         for difference in _differences(as_document(result), self._document, () if written_here else WORDED):
             raise _other_choice(self._stated.policy, *difference)
-
-
-def _made(kind: type[Policy], stated: Identification) -> Policy:
-    """The policy of a record, told nothing yet."""
-    promised = {"delta": stated.delta, **({"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {})}
-    alphabets = [labels.alphabet for labels in stated.audit.channels]
-    policy = make_policy(stated.policy, alphabets, **{**stated.audit.options, **promised})
-    policy.limit(Supply())
-    return policy
 
 
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
@@ -131,11 +124,8 @@ def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Sequence[str]) -> Iterator[Difference]:
     """Step by step first, so that the earliest one comes first; keys of the result that are `free` may be anything."""
     for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
-        if encode(mine) == encode(other):
-            continue
-        where = f"request {mine['request']}"
-        yield from _entries(_without(mine, "status"), _without(other, "status"), where)
-        yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
+        if encode(mine) != encode(other):
+            yield from _entries(mine, other, f"request {mine['request']}")
     # who wrote the record decides nothing, and the revision has been compared
     mine, other = (_without(document["audit"], "steps", "revision", "version") for document in (ours, theirs))
     yield from _entries(mine, other, "the audit")
@@ -152,7 +142,8 @@ def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator
     """The places where two values of JSON differ."""
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
-            yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", tiny)
+            near = TINY_NATS if key == "status" else tiny
+            yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", near)
     elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
         for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
             yield from _entries(mine, other, f"{where}[{place}]", tiny)

@@ -24,8 +24,7 @@ FLOOR = 1e-18  # no input becomes less probable than this, so that logarithms st
 Channels = frozenset[int]
 Bracket = tuple[float, float]
 Estimates = dict[int, Bracket]
-Size = Callable[[int, int, bool], float]
-"""Senses of a channel with so many inputs and outputs; whether the input distribution is fixed."""
+Size = Callable[[int, int, bool], float]  # senses by the numbers of inputs and outputs, and whether P is fixed
 
 
 class _EndOfRecordError(Exception):
@@ -73,8 +72,7 @@ class _Course:
         return kept
 
 
-Choose = Callable[[_Course, Estimates, int], Channels]
-"""So many of those with the largest estimates."""
+Choose = Callable[[_Course, Estimates, int], Channels]  # so many of those with the largest estimates
 
 
 def check_paper(record: Record, watch: Watch, _: object) -> None:
@@ -180,10 +178,7 @@ def _size(epsilon: float, alpha: float, times: float) -> Size:
 def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
     """The value of the empirical rows, between two bounds, in nats."""
     W = counts / counts.sum(axis=1, keepdims=True, dtype=np.float64)
-    if fixed is not None:
-        value = information(fixed, W)
-        return value, value
-    return capacity_bracket(W, 0.1 * ACCURACY)
+    return capacity_bracket(W, 0.1 * ACCURACY) if fixed is None else (information(fixed, W),) * 2
 
 
 def capacity_bracket(W: Floats, width: float) -> Bracket:

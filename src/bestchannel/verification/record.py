@@ -24,8 +24,7 @@ Integers = NDArray[np.int64]
 
 Kind = TypeVar("Kind")
 
-Watch = Callable[[int], None]
-"""Told how many steps are checked."""
+Watch = Callable[[int], None]  # told how many steps are checked
 
 MOST = 2**63 - 1  # the largest count
 NATS = math.log(2.0)  # in a bit
@@ -170,7 +169,11 @@ def check_structure(record: Record) -> None:
     """Raise `NotValidError` at the first thing that does not add up."""
     require(0.0 < record.delta < 1.0, f"delta must lie between 0 and 1; the record has {record.delta:g}")
     require(record.epsilon >= 0.0, f"epsilon must not be negative; the record has {record.epsilon:g}")
-    _check_fixed_input(record)
+    for channel, (n_inputs, _) in enumerate(record.alphabets):
+        P = None if record.worthless(channel) else record.fixed_input
+        if P is not None and (P.shape != (n_inputs,) or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9):
+            of = f"must be one of the inputs of {record.names[channel]!r}"
+            raise NotValidError(f"the fixed input distribution {of}; it is {P.tolist()}")
     senses = 0
     for place, step in enumerate(record.steps, start=1):
         wanted = f"requests must be numbered 1, 2, 3 …; number {place} of them has {step.request}"
@@ -185,17 +188,6 @@ def check_structure(record: Record) -> None:
     _check_cost(record)
     _check_claim(record)
     _check_nearly_best(record)
-
-
-def _check_fixed_input(record: Record) -> None:
-    """It is one of every channel whose alphabet allows a value above 0."""
-    P = record.fixed_input
-    for channel, (n_inputs, _) in enumerate(record.alphabets):
-        if P is None or record.worthless(channel):
-            continue
-        if P.shape != (n_inputs,) or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9:
-            of = f"must be one of the inputs of {record.names[channel]!r}"
-            raise NotValidError(f"the fixed input distribution {of}; it is {P.tolist()}")
 
 
 def _check_counts(record: Record, step: Step) -> None:

@@ -36,8 +36,9 @@ def proved(rival: SensedRival, fixed: Floats | None, covers: Iterable[Cover], ne
     """Nats that the rival's part is at least, at a fixed input distribution or at any: by the first cover that shows
     what is needed, or by the best of all.
     """
-    if not (rival.senses * rival.tilts).any():
-        return -rival.weight * _largest_value(rival, fixed)
+    if not (rival.senses * rival.tilts).any():  # of its value no more is known than that of a noiseless channel
+        used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0]
+        return -rival.weight * min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
     most = -math.inf
     for cover in covers:
         most = max(most, shown(rival, fixed, cover))
@@ -60,15 +61,6 @@ def shown(rival: SensedRival, fixed: Floats | None, cover: Cover) -> float:
     parts = [slice(start, start + at_once) for start in range(0, number, at_once)]
     most = [bounds(rival, low[part], high[part], cover.log_R[part], cover.log_w[part]) for part in parts]
     return -float(np.concatenate(most).max())
-
-
-def _largest_value(rival: SensedRival, fixed: Floats | None) -> float:
-    """That of a noiseless channel: all that is known of a rival without bets on its senses."""
-    n_inputs, n_outputs = rival.counts.shape
-    if fixed is None:
-        return math.log(min(n_inputs, n_outputs))
-    used = fixed[fixed > 0.0]
-    return min(float(-(used * np.log(used)).sum()), math.log(n_outputs))
 
 
 def boxes(n_inputs: int, cuts: Floats) -> tuple[Floats, Floats]:
