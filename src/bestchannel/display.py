@@ -6,9 +6,10 @@ the presentation layer registers what it can draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+from unicodedata import combining, east_asian_width
 
 import numpy as np
 
@@ -85,8 +86,8 @@ def on_one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
-def text_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The rows under their heads, the first column to the left and the others to the right.
+def text_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: Collection[str] | None = None) -> str:
+    """The rows under their heads, the columns `left`, or the first one, to the left and the others to the right.
 
     >>> print(text_table(["channel", "bits"], [["cable", 0.5], ["radio", 0.25]]))
     channel  bits
@@ -94,8 +95,14 @@ def text_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     radio    0.25
     """
     lines = [[on_one_line(str(cell)) for cell in row] for row in (heads, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
-        for line in lines
-    )
+    columns = [
+        _aligned(column, column[0] in (heads[:1] if left is None else left)) for column in zip(*lines, strict=True)
+    ]
+    return "\n".join(map("  ".join, zip(*columns, strict=True)))
+
+
+def _aligned(cells: Sequence[str], left: bool) -> list[str]:
+    """The cells, as wide as the widest; some letters take two places of a terminal, and accents none."""
+    widths = [sum(0 if combining(a) else 2 if east_asian_width(a) in "WF" else 1 for a in cell) for cell in cells]
+    spaces = [" " * (max(widths) - width) for width in widths]
+    return [cell + space if left else space + cell for cell, space in zip(cells, spaces, strict=True)]

@@ -146,6 +146,49 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     largest_request: int | None = None
 
 
+class SensorStatus(Struct, frozen=True):
+    """A sensor that was heard of: its channels, the senses that it has answered and now has on lease."""
+
+    name: str
+    channels: tuple[str, ...]
+    senses: int
+    leased: int
+    silent_s: int
+
+
+class RunStatus(Struct, frozen=True, kw_only=True):
+    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits.
+
+    `nearly_best` is proved to be the best or within `within_bits` of the best.
+    """
+
+    run: str
+    state: str
+    paused: bool = False
+    policy: str | None = None
+    delta: float | None = None
+    epsilon: float | None = None
+    channels: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    best: str | None = None
+    leader: str | None = None
+    challenger: str | None = None
+    evidence_bits: float | None = None
+    threshold_bits: float | None = None
+    nearly_best: str | None = None
+    within_bits: float | None = None
+    senses: int = 0
+    more_senses: int | None = None
+    max_senses: int | None = None
+    requests: int = 0
+    request: int | None = None
+    asked: int = 0
+    answered: int = 0
+    last_activity: str = ""
+    sensors: tuple[SensorStatus, ...] = ()
+    error: str = ""
+
+
 def result_of(document: object) -> Result:
     """The result in a document that JSON could hold, or an `InputError` that says why there is none."""
     try:

@@ -7,8 +7,7 @@ import pytest
 from numpy.random import Philox
 
 import bestchannel as bc
-from bestchannel.evidence.recorded_channel import RecordedSplit, ShuffledBets, weight_for
-from bestchannel.evidence.shuffles import shuffled
+from bestchannel.evidence.recorded_channel import RecordedSplit, ShuffledBets, shuffled, weight_for
 from bestchannel.information import NATS_PER_BIT
 
 NATS = math.log(40.0)

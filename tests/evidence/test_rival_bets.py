@@ -11,9 +11,10 @@ import pytest
 from scipy.optimize import minimize
 
 from bestchannel import capacity, mutual_information
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_bets, rival_tilts, settle_senses
+from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_tilts, settle_senses
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native.evidence import bounded, climbed, merged, row_bound
+from tests.evidence.choices import rival_bets
 
 
 def _row_bound(a, N, tau, logQ, s, logR, logw):

@@ -5,7 +5,7 @@ import pytest
 from numpy.random import Philox
 from scipy.stats import binom, chisquare
 
-from bestchannel.evidence.shuffles import FIRST_BET, Effort, coins_for, heads, shuffled, unlabelled
+from bestchannel.evidence.recorded_channel import FIRST_BET, Effort, coins_for, heads, shuffled, unlabelled
 
 COUNTS = np.array([[700, 20, 0], [3, 300, 64], [1, 0, 128]])
 

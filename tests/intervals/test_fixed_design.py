@@ -9,7 +9,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
-from bestchannel.evidence.shuffles import Effort
+from bestchannel.evidence.recorded_channel import Effort
 from bestchannel.intervals.fixed_design import Comparison, EValues, RecordedSet, closed, most_false
 from tests.statistical.limits import most_failures
 

@@ -8,7 +8,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.channels import bsc, z_channel
 from bestchannel.errors import InputError
-from bestchannel.evidence.shuffles import Effort
+from bestchannel.evidence.recorded_channel import Effort
 from bestchannel.intervals.fixed_design import RecordedSet
 from tests.statistical.limits import most_failures
 

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from bestchannel import runs
 from bestchannel.channels import bsc
-from bestchannel.cli import app
-from bestchannel.cli import identify_command as identify
+from bestchannel.cli import app, identify
 from bestchannel.counts import write_channels
 from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady

@@ -126,12 +126,12 @@ def only_read(monkeypatch):
         raise SystemExit(0)
 
     for work in (
-        "estimate_command.estimated",
-        "record_commands.estimate",
-        "capacity_command.capacities_by_name",
-        "plan_command.planned",
-        "bound_command.lower_bound",
-        "identify_command.policies.identify",
+        "estimate.estimated",
+        "records.estimate",
+        "capacity.capacities_by_name",
+        "plan.planned",
+        "bound.lower_bound",
+        "identify.policies.identify",
     ):
         monkeypatch.setattr(f"bestchannel.cli.{work}", end)
 

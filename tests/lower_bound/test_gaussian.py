@@ -6,8 +6,7 @@ from scipy.optimize import minimize
 
 from bestchannel import Channel
 from bestchannel.lower_bound.characteristic_time import characteristic_time
-from bestchannel.lower_bound.gaussian import gaussian_time, input_deviations, small_gap_time
-from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.lower_bound.known_channels import KnownChannels, gaussian_time, input_deviations, small_gap_time
 
 
 def bsc(p):

@@ -84,9 +84,9 @@ def number(rng):
 
 def leader_bets(rng):
     cases, r, n, m = (few(rng) for _ in range(4))
-    pays, V = np.empty((cases, r, n, m)), np.empty((cases, r, n, m))
-    given = rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases, r)
-    evidence.leader_bets(*given, pays, np.empty((cases, r)), V, np.empty((cases, r, n)))
+    pays, V = np.empty((cases * r, n, m)), np.empty((cases * r, n, m))
+    given = rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases * r)
+    evidence.leader_bets(*given, pays, np.empty(cases * r), V, np.empty((cases * r, n)))
 
 
 def tilts(rng):
@@ -102,6 +102,16 @@ def choices(rng):
     evidence.choices(
         *rivals, numbers(rng, cases, r), numbers(rng, cases, r), rows(rng, cases, n), known, number(rng), 1.0
     )
+
+
+def wagers(rng):
+    cases, alike, n_b, m_b, n, m = (few(rng) for _ in range(6))
+    leader = rows(rng, n_b, m_b), rows(rng, n_b), numbers(rng, n_b), numbers(rng, n_b)
+    rivals = rows(rng, alike, n, m), rows(rng, alike, n), numbers(rng, alike, n)
+    places, worst = rng.integers(0, max(alike, 1) + (rng.random() < 0.1), cases).tolist(), rows(rng, n)
+    known = [evidence.floats(worst, n) * int(rng.integers(0, 2)) for _ in places]
+    limits = (number(rng) for _ in range(4))
+    evidence.wagers(leader, rivals, places, numbers(rng, cases, n), numbers(rng, cases).tolist(), known, *limits)
 
 
 def bets_made(rng):
@@ -157,7 +167,7 @@ def scan(rng):
         start = min(found.stop + found.odd, len(text))
 
 
-CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, climbed, bounded, certify, pair,
+CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,
          view, scan)  # fmt: skip
 
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library.h"
+#include "kernel.h"
 
 int64_t BC(lanes_room)(int64_t, int64_t, int64_t);
 void BC(lanes_solve)(const double *, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, int64_t, double *,

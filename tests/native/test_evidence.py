@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, rival_bets, rival_tilts
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, rival_tilts
 from bestchannel.native import evidence, mathematics
 from bestchannel.native.library import INTEGER, POINTER, VARIANTS, floats, function
+from tests.evidence.choices import rival_bets
 
 GOLDEN = json.loads((Path(__file__).parent / "evidence_of_0.2.0.json").read_text())
 

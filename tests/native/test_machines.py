@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "src/bestchannel/native"
 SOURCES = [
     HERE / "other_machine.c",
-    *(NATIVE / f"{name}.c" for name in ("capacity", "certificate", "mathematics", "single")),
+    *(NATIVE / f"{name}.c" for name in ("capacity", "mathematics", "single")),
 ]
 FLAGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-I", NATIVE]
 

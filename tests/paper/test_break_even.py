@@ -6,8 +6,8 @@ from itertools import islice
 import pytest
 
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.paper.break_even import break_even, cost_ratios, log_senses, published_break_even
-from bestchannel.paper.complexity import expected_senses
+from bestchannel.paper.complexity import break_even, cost_ratios, expected_senses, log_senses
+from bestchannel.paper.published import published_break_even
 
 PAIRS = [(0.1, 0.1), (0.1, 0.6), (0.3, 0.1)]
 

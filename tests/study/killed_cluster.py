@@ -14,8 +14,7 @@ from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.runner import conduct
 from bestchannel.study.spec import read_spec
-from bestchannel.study.statistics import run_rows
-from bestchannel.study.table_files import as_csv
+from bestchannel.study.statistics import as_csv, run_rows
 from tests.journeys.command import started
 from tests.study.dask_processes import dask_processes
 

@@ -11,10 +11,9 @@ import pytest
 from bestchannel import InputError
 from bestchannel.errors import MissingExtraError
 from bestchannel.study import cluster, runner
-from bestchannel.study.cluster import Software, software
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Piece
-from bestchannel.study.pools import Pool, WorkerLostError
+from bestchannel.study.pools import Pool, Software, WorkerLostError, software
 from bestchannel.study.runner import conduct
 from tests.journeys.command import bestchannel, started
 from tests.study.dask_processes import dask_processes

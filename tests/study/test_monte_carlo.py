@@ -16,8 +16,7 @@ from bestchannel.study.monte_carlo import SENSING, Piece, Study, best_is_out, lo
 from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times, pieces
 from bestchannel.study.spec import parse_spec
-from bestchannel.study.statistics import run_rows
-from bestchannel.study.table_files import as_csv
+from bestchannel.study.statistics import as_csv, run_rows
 
 CONTENT = {
     "name": "small",

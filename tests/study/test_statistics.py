@@ -13,8 +13,15 @@ from bestchannel import InputError
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SimulatedRun, Study
 from bestchannel.study.spec import PolicyChoice, parse_spec
-from bestchannel.study.statistics import error_upper, has_the_bound, run_rows, summaries
-from bestchannel.study.table_files import as_csv, as_parquet, write_tables
+from bestchannel.study.statistics import (
+    as_csv,
+    as_parquet,
+    error_upper,
+    has_the_bound,
+    run_rows,
+    summaries,
+    write_tables,
+)
 
 CONTENT = {
     "name": "made up",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,29 @@ EPS = float(np.finfo(float).eps)
 TINY = 1e-300
 
 
+N = TypeVar("N", float, Floats)
+
+
+@dataclass(frozen=True, eq=False)
+class Bracket(Shown, Valued, Generic[N]):
+    """Two proved bounds of one number, or of many: lower <= C <= upper."""
+
+    lower: N
+    upper: N
+
+    @property
+    def value(self) -> N:
+        """(lower + upper)/2, in bits: the capacity, wrong by half the gap at most."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def gap(self) -> N:
+        """upper - lower, in bits."""
+        return self.upper - self.lower
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Capacity(Shown, Valued):
+class Capacity(Bracket[float]):
     """A capacity between two proved bounds: lower <= C <= upper, in bits per channel use.
 
     Attributes
@@ -28,10 +51,8 @@ class Capacity(Shown, Valued):
         The ends of the bracket, in bits.
     converged
         Whether the bracket is as narrow as the tolerances asked for; it is valid in either case.
-    input
-        An input distribution that achieves `lower`, shape (n_inputs,).
-    output
-        An output distribution that proves `upper`, shape (n_outputs,).
+    input, output
+        Distributions of the inputs that achieves `lower`, and of the outputs that proves `upper`.
     rigorous
         Whether the bracket was evaluated in ball arithmetic, and so holds for the exact binary values of the rows,
         each divided by its sum; otherwise its ends were moved outwards by a bound of the rounding error.
@@ -44,22 +65,10 @@ class Capacity(Shown, Valued):
     (True, 0.531004406)
     """
 
-    lower: float
-    upper: float
     converged: bool
     input: Floats
     output: Floats
     rigorous: bool = False
-
-    @property
-    def value(self) -> float:
-        """(lower + upper)/2, in bits: the capacity, wrong by half the gap at most."""
-        return 0.5 * (self.lower + self.upper)
-
-    @property
-    def gap(self) -> float:
-        """upper - lower, in bits."""
-        return self.upper - self.lower
 
     def __float__(self) -> float:
         return self.value
@@ -73,7 +82,7 @@ class Capacity(Shown, Valued):
 
 
 @dataclass(frozen=True, eq=False)
-class Capacities(Shown, Valued):
+class Capacities(Bracket[Floats]):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
     Of a stack on a CUDA device they are arrays of its kind, there; of a Dask array lazy ones; of an xarray.DataArray
@@ -85,10 +94,8 @@ class Capacities(Shown, Valued):
         The ends of the brackets, in bits; shape (...).
     converged
         Whether each bracket is as narrow as the tolerances asked for; shape (...).
-    input
-        Input distributions that achieve `lower`, shape (..., n_inputs).
-    output
-        Output distributions that prove `upper`, shape (..., n_outputs).
+    input, output
+        Distributions that achieve `lower` and prove `upper`, shapes (..., n_inputs) and (..., n_outputs).
 
     Examples
     --------
@@ -100,22 +107,9 @@ class Capacities(Shown, Valued):
     '2 capacities from 0.531004 to 1 bits per chann'
     """
 
-    lower: Floats
-    upper: Floats
     converged: NDArray[np.bool_]
     input: Floats
     output: Floats
-
-    @property
-    def value(self) -> Floats:
-        """(lower + upper)/2, in bits, shape (...)."""
-        middle: Floats = 0.5 * (self.lower + self.upper)
-        return middle
-
-    @property
-    def gap(self) -> Floats:
-        """upper - lower, in bits, shape (...)."""
-        return self.upper - self.lower
 
     def at(self, index: int | tuple[int, ...]) -> Capacity:
         """The answer for one channel of the stack.
@@ -124,11 +118,6 @@ class Capacities(Shown, Valued):
         ----------
         index
             The place of the channel in the leading shape of the stack.
-
-        Returns
-        -------
-        Capacity
-            Its bracket and distributions.
 
         Raises
         ------
@@ -141,13 +130,8 @@ class Capacities(Shown, Valued):
         >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).at(0).input.tolist()
         [0.5, 0.5]
         """
-        return Capacity(
-            float(self.lower[index]),
-            float(self.upper[index]),
-            bool(self.converged[index]),
-            self.input[index],
-            self.output[index],
-        )
+        ends = float(self.lower[index]), float(self.upper[index])
+        return Capacity(*ends, bool(self.converged[index]), self.input[index], self.output[index])
 
     def to_frame(self) -> Frame:
         """One row per channel, indexed by its place in the stack: value, lower, upper in bits, and converged.
@@ -189,7 +173,7 @@ class Capacities(Shown, Valued):
             from bestchannel.capacity.chunked import computed  # deferred: it makes such answers
 
             return computed(self)
-        return Capacities(*(on_host(getattr(self, field.name)) for field in fields(self)))
+        return remade(self, on_host)
 
     @property
     def _is_lazy(self) -> bool:
@@ -204,6 +188,11 @@ class Capacities(Shown, Valued):
         wide = np.count_nonzero(~here.converged)
         missed = f"; {wide} wider than asked" if wide else ""
         return f"{here.lower.size} capacities {span}, no bracket wider than {here.gap.max():.1g}{missed}"
+
+
+def remade(answers: Capacities, make: Callable[[Any], Any]) -> Capacities:
+    """The same answers with every array made into another."""
+    return Capacities(*(make(getattr(answers, field.name)) for field in fields(answers)))
 
 
 @dataclass(frozen=True)
@@ -229,23 +218,27 @@ class Tolerance:
 
     @staticmethod
     def ceiling(shape: tuple[int, ...], eta: float = 0.0) -> float:
-        """What no upper end exceeds, in bits.
-
-        No capacity exceeds log2 min(n_inputs, n_outputs); a floor eta under the output adds at
-        most -log2(1 - eta n_outputs).
-        """
+        """What no upper end exceeds, in bits: log2 min(n_inputs, n_outputs), plus -log2(1 - eta n_outputs)."""
         n, m = shape[-2:]
         return (math.log2(min(n, m)) - math.log1p(-eta * m) / NATS_PER_BIT) * (1.0 + 4.0 * EPS)
 
     def bracket(
-        self, low: Floats, high: Floats, shape: tuple[int, ...], rounding: float, eta: float = 0.0
+        self, low: Floats, high: Floats, shape: tuple[int, ...], rounding: float
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Bounds in nats as a bracket in bits, safe against rounding, and whether it is narrow enough."""
         slack = relative_slack(high, rounding) / NATS_PER_BIT if self.precise else rounding
-        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape, eta))
+        upper = np.minimum(np.maximum(high / NATS_PER_BIT + slack, 0.0), self.ceiling(shape))
         lower = np.minimum(np.maximum(low / NATS_PER_BIT - slack, 0.0), upper)
         gap = upper - lower
-        return lower, upper, (gap <= self.tol) & (gap <= self.rtol * upper)
+        narrow = gap <= self.tol
+        return lower, upper, narrow & (gap <= self.rtol * upper) if self.precise else narrow
+
+    def bracket_of_one(self, low: float, high: float, ceiling: float, rounding: float) -> tuple[float, float, bool]:
+        """The same, to the bit, for one channel whose upper end does not exceed the ceiling."""
+        slack = float(relative_slack(high, rounding)) / NATS_PER_BIT if self.precise else rounding
+        upper = min(max(high / NATS_PER_BIT + slack, 0.0), ceiling)
+        lower = min(max(low / NATS_PER_BIT - slack, 0.0), upper)
+        return lower, upper, upper - lower <= min(self.tol, self.rtol * upper)
 
 
 def rounding_in_turn(n_inputs: int, n_outputs: int) -> float:

@@ -7,7 +7,6 @@ what is computed alone is one task from the chunk to the field.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, numeric_array, refuse_unless_real
-from bestchannel.capacity.bracket import Capacities, Tolerance
+from bestchannel.capacity.bracket import Capacities, Tolerance, remade
 from bestchannel.capacity.stack import channel_names, parted, solve_stack
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
@@ -76,7 +75,11 @@ def _solve_chunk(
     flat = _parsed(chunk, size, f"chunk {_place(block_info[0]['chunk-location'])} of the stack")
     packed = np.empty((len(flat), 3 + sum(size)))
     for first in range(0, len(flat), PORTION):
-        part, named = flat[first : first + PORTION], functools.partial(_later, name, first)
+        part = flat[first : first + PORTION]
+
+        def named(c: int, first: int = first) -> str:
+            return name(first + c)
+
         answer = solve_stack(part, tolerance, name=named, normalize=normalize, workers=workers, of=of)
         columns = (answer.lower[:, None], answer.upper[:, None], answer.converged[:, None], answer.input, answer.output)
         np.concatenate(columns, axis=1, out=packed[first : first + PORTION])
@@ -105,11 +108,6 @@ def _names(leading: tuple[int, ...], block: Any) -> Callable[[int], str]:
 def _place(location: tuple[int, ...]) -> str:
     """The place of a chunk along the leading axes."""
     return ", ".join(map(str, location[:-2])) or "0"
-
-
-def _later(name: Callable[[int], str], first: int, c: int) -> str:
-    """How an error calls channel c of a portion that begins at `first`."""
-    return name(first + c)
 
 
 def _unpacked(packed: Any, n: int) -> Capacities:
@@ -146,5 +144,5 @@ def solve_named(stack: Any, solve: Callable[[Any], Capacities]) -> Capacities:
 
 def computed(answers: Capacities) -> Capacities:
     """Lazy answers in memory: every chunk is solved once for all fields."""
-    (found,) = importlib.import_module("dask").compute(answers)
-    return Capacities(*(np.asarray(getattr(found, field.name)) for field in fields(answers)))
+    (solved,) = importlib.import_module("dask").compute(answers)
+    return remade(solved, np.asarray)

@@ -139,17 +139,17 @@ def solve(problem: Problem, tol: float, rtol: float) -> Point:
     with np.errstate(all="ignore"):  # steps that overflow are caught by their gap
         p, rows = _screened(problem, tol)
         point = best = _solve_on(problem, rows, p, tol, rtol)
-        chosen = np.zeros(len(p), bool)
         for _ in range(MAX_ROUNDS):
             goal = _goal(problem, best, tol, rtol)
             if best.gap <= goal:
                 break
+            chosen = np.zeros(len(p), bool)
             chosen[rows] = True
-            in_the_way = np.flatnonzero((point.score > point.low + 0.5 * goal) & ~chosen)
+            (in_the_way,) = ((point.score > point.low + 0.5 * goal) & ~chosen).nonzero()
             if len(in_the_way) == 0:
                 break
             chosen[_best_of_stretches(problem, in_the_way, point.score)] = True
-            rows = np.flatnonzero(chosen)
+            (rows,) = chosen.nonzero()
             away_from_zero = 0.5 * (best.p + chosen / len(rows))
             point = _solve_on(problem, rows, away_from_zero, tol, rtol)
             best = min(best, point, key=_gap)
@@ -192,9 +192,10 @@ def _screened(problem: Problem, tol: float) -> tuple[Floats, Integers]:
         p, D = native.climb(part.W, part.sums[0], p, steps)
         D = D if part.plain else evaluate(part, p).D
         high = D.max()
-        near = np.flatnonzero(high - KEPT_GAPS * max(high - float(p @ D), tol) <= D)
+        (near,) = (high - KEPT_GAPS * max(high - float(p @ D), tol) <= D).nonzero()
         kept = _best_of_stretches(part, near, D)
-        rows, p = rows[kept], p[kept] / p[kept].sum()
+        rows, p = rows[kept], p[kept]
+        p /= p.sum()
     everywhere = np.zeros(len(problem.W))
     everywhere[rows] = p
     return everywhere, rows

@@ -7,13 +7,12 @@ import functools
 import importlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import probability_rows, refuse_unless_real
-from bestchannel.capacity.bracket import Capacities, Tolerance, rounding_in_turn
+from bestchannel.capacity.bracket import Capacities, Tolerance, remade, rounding_in_turn
 from bestchannel.capacity.stack import channel_names, folded, parted
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.process import Progress, logger
@@ -78,17 +77,11 @@ def solve_on_device(
                 f" are {n}x{m}: move it to the host, where every size is solved"
             )
         flat = _solve(array.reshape(-1, n, m), tolerance, channel_names(leading), normalize, progress, cupy)
-        answer = folded(flat, leading)
-        return Capacities(*(give_back(getattr(answer, field.name)) for field in fields(answer)))
+        return remade(folded(flat, leading), give_back)
 
 
 def _solve(
-    stack: Any,
-    tolerance: Tolerance,
-    name: Callable[[int], str],
-    normalize: bool,
-    progress: Progress | None,
-    cupy: Any,
+    stack: Any, tolerance: Tolerance, name: Callable[[int], str], normalize: bool, progress: Progress | None, cupy: Any
 ) -> Capacities:
     """Solve stack[c, x, y], a C-contiguous CuPy array of float64."""
     count, n, m = stack.shape

@@ -67,7 +67,7 @@ def capacity(
     """
     tolerance = _tolerance(tol, rtol)
     given = channel_or_rows.W if isinstance(channel_or_rows, Channel) else numeric_array(channel_or_rows, "the channel")
-    small = given.ndim == 2 and len(given) <= widest_in_lanes(1, tolerance.precise)
+    small = given.ndim == 2 and len(given) <= widest_in_lanes(1, tolerance)
     if cost is None and budget is None and not rigorous and small:
         W = np.ascontiguousarray(given, dtype=np.float64)
         answer = None if normalize else solve_one(W, tolerance)
@@ -203,19 +203,27 @@ def capacities(
     tolerance = _tolerance(tol, rtol)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a whole number >= 1; it is {workers!r}")
-    library = type(stack).__module__.partition(".")[0]
-    if isinstance(stack, Mapping) and library != "xarray":  # a Dataset is a mapping too
-        named = {name: _named_channel(name, channel, normalize) for name, channel in stack.items()}
-        return capacities_by_name(named, tol=tol, rtol=rtol, workers=workers, progress=progress)
-    if library == "xarray":
-        return solve_named(
-            stack,
-            lambda data: capacities(data, tol=tol, rtol=rtol, normalize=normalize, workers=workers, progress=progress),
-        )
-    if library == "dask":
-        return solve_lazily(stack, tolerance, normalize=normalize, workers=workers, progress=progress)
-    if not isinstance(stack, np.ndarray) and (device := device_of(stack)) is not None:
-        return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
+    if not isinstance(stack, np.ndarray):
+        library = type(stack).__module__.partition(".")[0]
+        if library == "xarray":
+            return solve_named(
+                stack,
+                lambda data: capacities(
+                    data, tol=tol, rtol=rtol, normalize=normalize, workers=workers, progress=progress
+                ),
+            )
+        if isinstance(stack, Mapping):
+            named = {
+                name: given
+                if isinstance(given, Channel)
+                else Channel.from_rows(given, name=str(name), normalize=normalize)
+                for name, given in stack.items()
+            }
+            return capacities_by_name(named, tol=tol, rtol=rtol, workers=workers, progress=progress)
+        if library == "dask":
+            return solve_lazily(stack, tolerance, normalize=normalize, workers=workers, progress=progress)
+        if (device := device_of(stack)) is not None:
+            return solve_on_device(stack, device, tolerance, normalize=normalize, progress=progress)
     array = numeric_array(stack, "the stack")
     leading, n, m = parted(array.shape)
     flat = solve_stack(
@@ -239,40 +247,25 @@ def capacities_by_name(
     progress: Progress | None = None,
 ) -> dict[str, Capacity]:
     """`capacity` of named channels of any sizes: those of one size are solved together."""
-    if rigorous:
-        return _one_after_the_other(channels, tol, rtol, progress)
+    tolerance, answers = _tolerance(tol, rtol), dict[str, Capacity]()
     same_size: dict[tuple[int, ...], list[str]] = {}
     for name, channel in channels.items():
-        same_size.setdefault(channel.W.shape, []).append(name)
-    answers: dict[str, Capacity] = {}
+        if not rigorous:
+            same_size.setdefault(channel.W.shape, []).append(name)
+            continue
+        answers[name] = capacity(channel, tol=tol, rtol=rtol, rigorous=True)
+        if progress:
+            progress(len(answers), len(channels))
     for names in same_size.values():
         stack = np.stack([channels[name].W for name in names])
 
         def name_of(c: int, names: list[str] = names) -> str:
             return f'channel "{names[c]}"'
 
-        part = part_of(progress, len(answers), len(channels)) if progress else None
-        tolerance = _tolerance(tol, rtol)
-        many = solve_stack(stack, tolerance, name=name_of, workers=workers or usable_cores(), progress=part)
+        part, threads = part_of(progress, len(answers), len(channels)) if progress else None, workers or usable_cores()
+        many = solve_stack(stack, tolerance, name=name_of, workers=threads, progress=part)
         answers.update(zip(names, map(many.at, range(len(names))), strict=True))
     return {name: answers[name] for name in channels}
-
-
-def _named_channel(name: str, channel: object, normalize: bool) -> Channel:
-    if isinstance(channel, Channel):
-        return channel
-    return Channel.from_rows(channel, name=str(name), normalize=normalize)
-
-
-def _one_after_the_other(
-    channels: Mapping[str, Channel], tol: float, rtol: float | None, progress: Progress | None
-) -> dict[str, Capacity]:
-    answers = {}
-    for name, channel in channels.items():
-        answers[name] = capacity(channel, tol=tol, rtol=rtol, rigorous=True)
-        if progress:
-            progress(len(answers), len(channels))
-    return answers
 
 
 def _probabilities(channel_or_rows: object, normalize: bool) -> Floats:
@@ -295,7 +288,8 @@ def _tolerance(tol: float, rtol: float | None) -> Tolerance:
 def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[Integers, Floats | None, float]:
     """The inputs that can be used within the budget, their cost, and the budget.
 
-    A budget that only the cheapest inputs meet leaves those and no constraint.
+    A budget that only the cheapest inputs meet leaves those and no constraint. Costs that would overflow when
+    subtracted, or underflow when divided by the largest difference, are refused.
     """
     if cost is None or budget is None:
         raise InputError("a cost and a budget are given together or not at all")
@@ -303,28 +297,22 @@ def _priced_inputs(cost: object, budget: float | None, n_inputs: int) -> tuple[I
     if prices.shape != (n_inputs,) or not np.all(np.isfinite(prices)):
         raise InputError(f"the cost must be {n_inputs} finite numbers, one per input; it is {cost!r}")
     budget = number_in(budget, "the budget", low=-1e300, high=1e300)
-    _refuse_unless_comparable(prices)
-    least = float(prices.min())
-    if least > budget:
-        raise InputError(f"the budget must be at least the cheapest input's cost {least:g}; it is {budget:g}")
-    cheapest = np.flatnonzero(prices == least)
-    if np.ptp(prices) == 0.0 or budget == least:
-        return cheapest, None, 0.0
-    return np.arange(n_inputs), prices, budget
-
-
-def _refuse_unless_comparable(prices: Floats) -> None:
-    """Raise for costs that overflow when subtracted, or underflow when divided by the largest difference."""
     x = int(np.argmax(np.abs(prices)))
     if abs(prices[x]) > 1e300:
         raise InputError(f"the cost of x={x} must lie in [-1e+300, 1e+300]; it is {prices[x]:g}: choose another unit")
-    excess = prices - prices.min()
+    least = float(prices.min())
+    excess = prices - least
     x = int(np.argmin(np.where(excess > 0.0, excess, np.inf)))
     if 0.0 < excess[x] < 1e-200 * excess.max():
         raise InputError(
             "the costs must differ from the least by 0, or by 1e-200 of the largest difference and more; the cost of"
             f" x={x} differs by {excess[x]:g} of {excess.max():g}: round it"
         )
+    if least > budget:
+        raise InputError(f"the budget must be at least the cheapest input's cost {least:g}; it is {budget:g}")
+    if excess.max() == 0.0 or budget == least:
+        return np.flatnonzero(excess == 0.0), None, 0.0
+    return np.arange(n_inputs), prices, budget
 
 
 def _solve_one(
@@ -357,5 +345,5 @@ def _solve_one(
         low, high = certified_bracket(W, point.P, point.Q, eta=eta, cost=cost, budget=budget, gamma=price)
         narrow = high - low <= min(tolerance.tol, tolerance.rtol * high)
         return Capacity(low, high, narrow, point.P, point.Q, rigorous=True)
-    lower, upper, converged = tolerance.bracket(np.array(point.low), np.array(point.high), W.shape, rounding, eta)
-    return Capacity(float(lower), float(upper), bool(converged), point.P, point.Q)
+    ceiling = tolerance.ceiling(W.shape, eta)
+    return Capacity(*tolerance.bracket_of_one(point.low, point.high, ceiling, rounding), point.P, point.Q)

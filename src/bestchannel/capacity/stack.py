@@ -5,21 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 
 import numpy as np
 
 from bestchannel.arrays import ROUNDING, ROW_SUM_TOLERANCE, Floats, probability_rows
-from bestchannel.capacity.bracket import (
-    Capacities,
-    Capacity,
-    Tolerance,
-    bounds_nats,
-    rounding_compensated,
-    rounding_in_turn,
-)
+from bestchannel.capacity import bracket
+from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, remade, rounding_in_turn
 from bestchannel.errors import InputError
-from bestchannel.information import NATS_PER_BIT
 from bestchannel.native import capacity as native
 from bestchannel.process import Progress
 
@@ -52,9 +44,9 @@ def solve_stack(
         _refuse_others(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, native.STALLED, dtype=np.uint8)
-    in_lanes = n <= widest_in_lanes(max(count, of), tolerance.precise)
+    in_lanes = n <= widest_in_lanes(max(count, of), tolerance)
     as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
-    rounding = rounding_in_turn(n, m) if as_they_are else rounding_compensated(n, m, precise=tolerance.precise)
+    rounding = rounding_in_turn(n, m) if as_they_are else bracket.rounding_compensated(n, m, precise=tolerance.precise)
     goal, relative_goal = tolerance.goal_nats(rounding), tolerance.relative_goal
 
     def work(first: int, last: int) -> None:
@@ -64,7 +56,7 @@ def solve_stack(
         if in_lanes and not as_they_are:
             solved = first + (status[first:last] == native.OK).nonzero()[0]
             W = stack[solved] / stack[solved].sum(axis=-1, keepdims=True)
-            low[solved], high[solved], Q[solved] = bounds_nats(W, P[solved], tolerance.precise)
+            low[solved], high[solved], Q[solved] = bracket.bounds_nats(W, P[solved], tolerance.precise)
         for c in first + (status[first:last] != native.OK).nonzero()[0]:
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
@@ -77,55 +69,45 @@ def solve_stack(
     return Capacities(lower, upper, converged, P, Q)
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """What the size of a channel and the tolerance say about its bracket."""
-
-    rounding: float
-    goal: float
-    ceiling: float
-
-
 @functools.lru_cache
-def _scale_in_turn(n: int, m: int, tolerance: Tolerance) -> _Scale | None:
-    """Those of a channel alone that the lanes solve and bound to the end; None where something else is needed."""
+def _scale_in_turn(n: int, m: int, tolerance: Tolerance) -> tuple[float, float, float] | None:
+    """Rounding, goal and ceiling of a channel that the lanes solve and bound to the end; None for any other."""
     rounding = rounding_in_turn(n, m)
-    if tolerance.precise or n > widest_in_lanes(1, False) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
+    if tolerance.precise or n > widest_in_lanes(1, tolerance) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
         return None
-    return _Scale(rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m)))
+    return rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m))
+
+
+def _bounds_in_turn(stack: Floats, goal: float) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Bounds in nats, inputs and outputs from the lanes alone; None where they did not solve every channel."""
+    count, n, m = stack.shape
+    answers = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
+    status = np.empty(count, dtype=np.uint8)
+    native.solve_in_lanes(stack, 0, count, _lane_count(n, m, count), goal, 1.0, False, *answers, status)
+    return None if status.any() else answers
 
 
 def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
     """What `solve_stack` answers for one channel, to the bit, in a third of the time; None where that has to do it."""
-    n, m = W.shape
-    scale = _scale_in_turn(n, m, tolerance)
-    if scale is None:
+    scale = _scale_in_turn(*W.shape, tolerance)
+    answers = None if scale is None else _bounds_in_turn(W[None], scale[1])
+    if scale is None or answers is None:
         return None
-    low, high, P, Q, status = np.empty(1), np.empty(1), np.empty((1, n)), np.empty((1, m)), np.empty(1, dtype=np.uint8)
-    native.solve_in_lanes(W[None], 0, 1, native.FEW_LANES, scale.goal, 1.0, False, low, high, P, Q, status)
-    if status.item() != native.OK:
-        return None
-    upper = min(max(high.item() / NATS_PER_BIT + scale.rounding, 0.0), scale.ceiling)
-    lower = min(max(low.item() / NATS_PER_BIT - scale.rounding, 0.0), upper)
-    return Capacity(lower, upper, upper - lower <= tolerance.tol, P[0], Q[0])
+    (rounding, _, ceiling), (low, high, P, Q) = scale, answers
+    return Capacity(*tolerance.bracket_of_one(low.item(), high.item(), ceiling, rounding), P[0], Q[0])
 
 
 def best_inputs(stack: Floats, tol: float) -> Floats:
     """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], sooner where there are few."""
-    (count, n, m), tolerance = stack.shape, Tolerance(tol)
-    scale = _scale_in_turn(n, m, tolerance)
-    if scale is not None:
-        low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
-        status, lanes = np.empty(count, dtype=np.uint8), _lane_count(n, m, count)
-        native.solve_in_lanes(stack, 0, count, lanes, scale.goal, 1.0, False, low, high, P, Q, status)
-        if (status == native.OK).all():
-            return P
-    return solve_stack(stack, tolerance, name=str).input
+    tolerance = Tolerance(tol)
+    scale = _scale_in_turn(*stack.shape[1:], tolerance)
+    answers = None if scale is None else _bounds_in_turn(stack, scale[1])
+    return solve_stack(stack, tolerance, name=str).input if answers is None else answers[2]
 
 
-def widest_in_lanes(count: int, precise: bool) -> int:
+def widest_in_lanes(count: int, tolerance: Tolerance) -> int:
     """Up to how many inputs the lanes, of which there are at least 8, beat solving one channel after the other."""
-    if precise:  # which `single` is not
+    if tolerance.precise:  # which `single` is not
         return 64 if count >= 8 else 24
     return min(32, 14 + 3 * count)
 
@@ -142,8 +124,7 @@ def _refuse_others(stack: Floats, name: Callable[[int], str]) -> None:
 def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) -> tuple[float, float, Floats, Floats]:
     from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import and small stacks never need it
 
-    problem = dense.Problem(W, precise=precise)
-    point = dense.solve(problem, goal, relative_goal)
+    point = dense.solve(dense.Problem(W, precise=precise), goal, relative_goal)
     return point.low, point.high, point.P, point.Q
 
 
@@ -167,11 +148,11 @@ def _over_threads(
         return
     with ThreadPoolExecutor(workers) as pool:
         try:
-            chunks = {pool.submit(work, *ends): ends for ends in bounds}
+            chunks = {pool.submit(work, first, last): last - first for first, last in bounds}
             done = 0
             for finished in as_completed(chunks):
                 finished.result()
-                done += chunks[finished][1] - chunks[finished][0]
+                done += chunks[finished]
                 if progress:
                     progress(done, count)
         except BaseException:
@@ -201,10 +182,4 @@ def channel_names(leading: tuple[int, ...], starts: Sequence[int] = ()) -> Calla
 
 def folded(flat: Capacities, leading: tuple[int, ...]) -> Capacities:
     """The answers for a stack with this leading shape."""
-    return Capacities(
-        flat.lower.reshape(leading),
-        flat.upper.reshape(leading),
-        flat.converged.reshape(leading),
-        flat.input.reshape(*leading, -1),
-        flat.output.reshape(*leading, -1),
-    )
+    return remade(flat, lambda array: array.reshape((*leading, *array.shape[1:])))

@@ -19,36 +19,20 @@ from bestchannel.errors import InputError
 
 P = ParamSpec("P")
 
-SECTIONS = """{definition}
-
-Parameters
-----------
-{parameters}
-
-Returns
--------
-Channel
-    {returned}
-
-Raises
-------
-InputError
-    Where an argument is out of its range.
-
-Examples
---------
->>> import bestchannel as bc
-{example}
-"""
-
 
 def _described(returned: str, **parameters: str) -> Callable[[Callable[P, Channel]], Callable[P, Channel]]:
     """Complete the docstring of a family, a definition and an example, by the sections that all have."""
 
     def completed(family: Callable[P, Channel]) -> Callable[P, Channel]:
         definition, _, example = inspect.cleandoc(family.__doc__ or "").rpartition("\n\n")
-        lines = "\n".join(f"{name}\n    {meaning}" for name, meaning in parameters.items())
-        family.__doc__ = SECTIONS.format(definition=definition, parameters=lines, returned=returned, example=example)
+        sections = {
+            "Parameters": "\n".join(f"{name}\n    {meaning}" for name, meaning in parameters.items()),
+            "Returns": f"Channel\n    {returned}",
+            "Raises": "InputError\n    Where an argument is out of its range.",
+            "Examples": f">>> import bestchannel as bc\n{example}",
+        }
+        underlined = (f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items())
+        family.__doc__ = "\n\n".join([definition, *underlined])
         return family
 
     return completed

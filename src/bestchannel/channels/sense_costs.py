@@ -32,11 +32,9 @@ def sense_costs(cost: Mapping[Any, Cost] | Sequence[Cost], names: Sequence[Hasha
         _of_channel(given, name, inputs)
         for name, given, inputs in zip(names, _in_order(cost, names), n_inputs, strict=True)
     )
-    every = [each for row in costs for each in row]
-    if max(every) > MOST * min(every):
-        raise InputError(
-            f"the largest cost must be at most {MOST:g} times the least; they are {max(every):g} and {min(every):g}"
-        )
+    most, least = max(map(max, costs)), min(map(min, costs))
+    if most > MOST * least:
+        raise InputError(f"the largest cost must be at most {MOST:g} times the least; they are {most:g} and {least:g}")
     return costs
 
 
@@ -67,9 +65,8 @@ def _of_channel(given: Any, name: Hashable, n_inputs: int) -> tuple[float, ...]:
         raise InputError(
             f"channel {name!r} must have one cost, or one for each of its {n_inputs} inputs; it has {len(several)}"
         )
-    for x, each in enumerate(several):
-        if isinstance(each, bool) or not isinstance(each, Real) or not math.isfinite(each) or not float(each) > 0.0:
-            where = "" if alone else f"input x={x} of "
-            got = reprlib.repr(each)
+    for x, price in enumerate(several):
+        if isinstance(price, bool) or not isinstance(price, Real) or not math.isfinite(price) or not float(price) > 0.0:
+            where, got = "" if alone else f"input x={x} of ", reprlib.repr(price)
             raise InputError(f"the cost of a sense of {where}channel {name!r} must be a finite number > 0; it is {got}")
     return tuple(map(float, several))

@@ -11,46 +11,27 @@ from bestchannel.cli import verbs
 from bestchannel.process import VERSION
 
 VERBS = {
-    "bound": (
-        "bound_command",
-        "Show how many senses every policy needs on average to name the best of known channels.",
-    ),
-    "capacity": (
-        "capacity_command",
-        "Show the capacity of known channels, in bits per use, between two proved bounds.",
-    ),
-    "estimate": (
-        "estimate_command",
-        "Estimate capacities from counts of what was sent and received, with proved intervals, and judge which is"
-        " largest.",
-    ),
-    "explain": ("explain_command", "Say what is promised and what it rests on, in a few lines; with --full, prove it."),
-    "identify": (
-        "identify_command",
-        "Name the channel of largest capacity, sensing one input of one channel at a time.",
-    ),
-    "plan": ("plan_command", "Show how many senses each policy would need if the channels were as in the file."),
-    "report": ("record_commands", "Draw an identification, or counts, as one HTML file that opens without a network."),
-    "reproduce": ("reproduce_command", "Reproduce a figure of the paper: the senses that its algorithms use."),
-    "sense": (
-        "service_commands",
-        "Let a program sense for a service, until the run has ended; at the address of the whole service, for ever.",
-    ),
-    "serve": (
-        "service_commands",
-        "Serve a folder of runs: sensors answer requests over the network, people watch the verdict form.",
-    ),
-    "study": ("study_command", "Compare policies over thousands of simulated runs."),
-    "verify": ("record_commands", "Check again that a record proves what it claims."),
-    "watch": (
-        "service_commands",
-        "Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.",
-    ),
-    "run": ("run_command", "Keep an identification in a file: ask, sense, tell, in any number of sittings."),
+    "bound": "Show how many senses every policy needs on average to name the best of known channels.",
+    "capacity": "Show the capacity of known channels, in bits per use, between two proved bounds.",
+    "estimate": "Estimate capacities from counts of what was sent and received, with proved intervals, and judge"
+    " which is largest.",
+    "explain": "Say what is promised and what it rests on, in a few lines; with --full, prove it.",
+    "identify": "Name the channel of largest capacity, sensing one input of one channel at a time.",
+    "plan": "Show how many senses each policy would need if the channels were as in the file.",
+    "report": "Draw an identification, or counts, as one HTML file that opens without a network.",
+    "reproduce": "Reproduce a figure of the paper: the senses that its algorithms use.",
+    "sense": "Let a program sense for a service, until the run has ended; at the address of the whole service,"
+    " for ever.",
+    "serve": "Serve a folder of runs: sensors answer requests over the network, people watch the verdict form.",
+    "study": "Compare policies over thousands of simulated runs.",
+    "verify": "Check again that a record proves what it claims.",
+    "watch": "Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.",
+    "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
 }
-"""The module of every verb, which has a function of the same name, and the first line of the verb's help."""
+"""The first line of the help of every verb, which is a function in the module of its name."""
 
-RUN_EXAMPLE = "Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db"
+MODULES = {"report": "records", "verify": "records", "sense": "network", "serve": "network", "watch": "network"}
+"""The modules of other names."""
 
 
 class Program(verbs.Verbs):
@@ -64,14 +45,12 @@ class Program(verbs.Verbs):
 
 def loaded(name: str) -> Any:
     """The command of a verb; that of `run` has verbs of its own."""
-    module = import_module(f"bestchannel.cli.{VERBS[name][0]}")
+    module = import_module(f"bestchannel.cli.{MODULES.get(name, name)}")
     if name == "run":
-        app = module.run_verbs
-        app.info.help, app.info.epilog = VERBS[name][1], RUN_EXAMPLE
-    else:
-        app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-        verbs.add_verb(app, getattr(module, name))
-    return typer.main.get_command(app)
+        return typer.main.get_command(module.run_verbs)
+    alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    verbs.add_verb(alone, getattr(module, name))
+    return typer.main.get_command(alone)
 
 
 def _show_version(wanted: bool) -> None:
@@ -102,7 +81,7 @@ def _bestchannel(
     """Find the channel with the largest Shannon capacity, and prove it."""
 
 
-for _name, (_, _summary) in VERBS.items():
+for _name, _summary in VERBS.items():
     app.command(_name, help=_summary)(lambda: None)
 
 

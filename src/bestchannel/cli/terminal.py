@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 import typer
 
-from bestchannel.display import on_one_line
+from bestchannel.display import on_one_line, text_table
 from bestchannel.promises import several
 
 if TYPE_CHECKING:
@@ -124,7 +124,10 @@ def show_table(
 
     Names fold on a narrow terminal, and are whole in a pipe, as for `grep`.
     """
-    from rich.console import Console  # deferred, as all of rich: --json does without
+    if not (_is_terminal(sys.stdout) or os.environ.get("COLUMNS", "").isdecimal()):
+        print(text_table(heads, rows, left=(*folding, "")))
+        return
+    from rich.console import Console  # deferred, as all of rich: pipes do without
     from rich.measure import Measurement
     from rich.table import Table
 
@@ -136,13 +139,9 @@ def show_table(
             table.add_column(head, justify="right" if head else "left", no_wrap=True)
     for first, *others in rows:
         table.add_row(literal(first, bold=first == bold), *map(literal, others))
-    out = Console(highlight=False)
     endless = Console(highlight=False, width=10**6)
-    if not (out.is_terminal or os.environ.get("COLUMNS", "").isdecimal()):
-        endless.print(table)
-        return
     needed = Measurement.get(endless, endless.options, table).minimum
-    Console(highlight=False, width=max(out.width, needed)).print(table)
+    Console(highlight=False, width=max(Console().width, needed)).print(table)
 
 
 def literal(text: str, *, bold: bool = False) -> Text:
@@ -152,10 +151,14 @@ def literal(text: str, *, bold: bool = False) -> Text:
     return Text(on_one_line(text), style="bold" if bold else "")
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream may be a terminal; rich says of what is forced to be one whether it is."""
+    return bool({"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()) or (stream is not None and stream.isatty())
+
+
 def live_console() -> Console | None:
     """Where something can be shown that moves: standard error, if it is a terminal."""
-    forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
-    if not forced and (sys.stderr is None or not sys.stderr.isatty()):
+    if not _is_terminal(sys.stderr):
         return None
     from rich.console import Console
 

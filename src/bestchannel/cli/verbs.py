@@ -63,10 +63,14 @@ def verb(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
         @functools.wraps(command)
         def run(**arguments: Any) -> None:
-            with _refusals(), _flushed():
-                for name, make in makers.items():
-                    arguments[name] = make(**{key: arguments.pop(key) for key in options[name]})
-                command(**arguments)
+            try:
+                with _refusals(typer.Exit):
+                    for name, make in makers.items():
+                        arguments[name] = make(**{key: arguments.pop(key) for key in options[name]})
+                    command(**arguments)
+            except KeyboardInterrupt:
+                note("interrupted")
+                raise typer.Exit(INTERRUPTED) from None
 
         listed = [option for p in own for option in (options[p.name].values() if p.name in options else [p])]
         parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in listed]
@@ -135,25 +139,23 @@ def resumable(run: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _refusals(end: type[BaseException]) -> Iterator[None]:
+    """Let what is refused, also by the machine, end in a sentence and exit code 1, with the result out by then."""
     try:
-        yield
+        try:
+            yield
+        finally:  # so that a full disk is noticed while it can be said
+            flush()
     except BrokenPipeError:
         raise  # the reader has seen enough, as `head` does: no error to speak of
     except (BestChannelError, MemoryError, OSError) as error:
-        note(f"error: {_sentence(error)}")
-        raise typer.Exit(REFUSED) from None
-    except KeyboardInterrupt:
-        note("interrupted")
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, BestChannelError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return f"this requires more memory than there is ({error}); fewer or smaller channels require less"
-    return f"reading or writing failed ({error})"
+        sentence = str(error)
+        if isinstance(error, MemoryError):
+            sentence = f"this requires more memory than there is ({error}); fewer or smaller channels require less"
+        elif not isinstance(error, BestChannelError):
+            sentence = f"reading or writing failed ({error})"
+        note(f"error: {sentence}")
+        raise end(REFUSED) from None
 
 
 @contextmanager
@@ -169,12 +171,9 @@ def output() -> Iterator[None]:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        with _flushed():
+        with _refusals(SystemExit):
             yield
     except BrokenPipeError:
-        raise SystemExit(REFUSED) from None
-    except OSError as error:
-        note(f"error: {_sentence(error)}")
         raise SystemExit(REFUSED) from None
 
 
@@ -186,12 +185,3 @@ class _ClosedOutput(io.TextIOBase):
     def write(self, text: str) -> int:
         """Refuse what was to be shown."""
         raise OSError("standard output is closed, and the result was to be written to it")
-
-
-@contextmanager
-def _flushed() -> Iterator[None]:
-    """Have the result out of this process at the end, so that a full disk is noticed while it can be said."""
-    try:
-        yield
-    finally:
-        flush()

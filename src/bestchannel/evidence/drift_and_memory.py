@@ -18,35 +18,19 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers
 
-SCALES = (0.5, 1.0, 2.0, 4.0)
-"""Tilts of a bet, in units of the standard deviation of what it is about."""
+SCALES = (0.5, 1.0, 2.0, 4.0)  # tilts of a bet, in units of the standard deviation of what it is about
 
 PERIODIC_SCALES = (2.0, 4.0, 8.0)
 """Amplitudes of a periodic tilt, in the same units: of many frequencies one must win much."""
 
-LARGEST_TILT = 2.0
-"""The most by which a bet changes the logarithm of the odds."""
-
-MOST_LETTERS = 16
-"""Outputs and contexts that are told apart; rarer ones are taken together."""
-
-LEVELS = 3
-"""Halves, quarters and eighths of the senses of an input are compared."""
-
-MOST_CELLS = 2**22
-"""Of a table of inputs and outputs, or of inputs, contexts and letters."""
-
-LAGS = (1, 2, 3, 4)
-"""How many senses before a sense are looked at; half of the stake is on the first."""
-
-FEWEST_PERIODS = 4
-"""What comes again less often within the senses is drift."""
-
-MOST_SIGNALS = 4
-"""Inputs, the most frequent ones, of which each is searched for a period on its own."""
-
-RUN = 2**12
-"""Consecutive senses that are kept together where there are too many to look at all."""
+LARGEST_TILT = 2.0  # the most by which a bet changes the logarithm of the odds
+MOST_LETTERS = 16  # outputs and contexts that are told apart; rarer ones are taken together
+LEVELS = 3  # halves, quarters and eighths of the senses of an input are compared
+MOST_CELLS = 2**22  # of a table of inputs and outputs, or of inputs, contexts and letters
+LAGS = (1, 2, 3, 4)  # how many senses before a sense are looked at; half of the stake is on the first
+FEWEST_PERIODS = 4  # what comes again less often within the senses is drift
+MOST_SIGNALS = 4  # inputs, the most frequent ones, of which each is searched for a period on its own
+RUN = 2**12  # consecutive senses that are kept together where there are too many to look at all
 
 
 def drift_and_memory(
@@ -60,7 +44,10 @@ def drift_and_memory(
     """
     if alphabet[0] * max(alphabet[1], MOST_LETTERS**2) > MOST_CELLS:
         return OrderEvidence(0.0, 0.0, 0.0, None)
-    kept = _spread(len(sent), most_senses)
+    kept: slice | Integers = slice(None)
+    if len(sent) > most_senses:
+        starts = np.linspace(0, len(sent) - RUN, max(most_senses // RUN, 1)).astype(np.int64)
+        kept = np.unique((starts[:, None] + np.arange(RUN)).ravel())
     senses = _Senses(sent[kept].astype(np.int64), received[kept].astype(np.int64), alphabet)
     drift = _log_mean([_evidence(senses.questions, bet) for bet in _drift(senses)])
     lags = [_log_mean([_evidence(senses.questions, bet) for bet in _memory(senses, lag)]) for lag in LAGS]
@@ -77,30 +64,16 @@ class OrderEvidence(NamedTuple):
     period: float | None
 
 
-def _spread(n: int, most: int) -> slice | Integers:
-    """Every sense, or evenly spread runs of them."""
-    if n <= most:
-        return slice(None)
-    runs = max(most // RUN, 1)
-    starts = np.linspace(0, n - RUN, runs).astype(np.int64)
-    return np.unique((starts[:, None] + np.arange(RUN)).ravel())
-
-
-@dataclass(frozen=True, eq=False)
-class _Questions:
-    """Questions with a yes or no each: is the output of sense `sense` the letter `letter`, if it is none before it?
-
-    `chance` is that of a yes, given what is left in the urn.
-    """
+class _Questions(NamedTuple):
+    """Questions with a yes or no each: is the output of sense `sense` the letter `letter`, if it is none before it?"""
 
     sense: Integers
     letter: Integers
     yes: NDArray[np.bool_]
-    chance: Floats
+    chance: Floats  # of a yes, given what is left in the urn
 
 
-@dataclass(frozen=True, eq=False)
-class _Wager:
+class _Wager(NamedTuple):
     """Question i is tilted with those of the same cells[i] (-1: not at all), in which yes varies by variance[cell].
 
     The variance, which chooses the tilt, depends on nothing but the inputs and the counts.
@@ -192,8 +165,9 @@ def _drift(senses: _Senses) -> Iterator[_Wager]:
         block = senses.rank * 2 ** (level + 1) // senses.totals[senses.x]
         earlier = np.where(block % 2 == 0, block // 2, -1)
         size = np.bincount(senses.x * 2**level + block // 2, earlier >= 0, minlength=n_inputs * 2**level)
-        # half of what is drawn from an urn of twice the size
-        yield from _both(senses, earlier, size.reshape(n_inputs, -1) / 2.0)
+        half = size.reshape(n_inputs, -1) / 2.0  # of what is drawn from an urn of twice the size
+        yield _own(senses, earlier, half)
+        yield _shared(senses, earlier, half)
 
 
 def _memory(senses: _Senses, lag: int) -> Iterator[_Wager]:
@@ -215,11 +189,6 @@ def _memory(senses: _Senses, lag: int) -> Iterator[_Wager]:
 def _before(values: NDArray[Any], lag: int) -> Integers:
     """The value `lag` senses before each sense; -1, on which nothing is bet, where there is none."""
     return np.concatenate([np.full(min(lag, len(values)), -1), values[:-lag]]).astype(np.int64)
-
-
-def _both(senses: _Senses, context: Integers, size: Floats) -> Iterator[_Wager]:
-    yield _own(senses, context, size)
-    yield _shared(senses, context, size)
 
 
 def _own(senses: _Senses, context: Integers, size: Floats | Integers) -> _Wager:
@@ -285,13 +254,10 @@ def _of_frequencies(surprise: Floats, variance: Floats, expected: float) -> Floa
 
 def _evidence(questions: _Questions, bet: _Wager) -> float:
     """What a bet has won: with all cells tilted alike, or with few of many, at even odds."""
-    inside = bet.cells >= 0
-    if not inside.any():
+    inside, possible = bet.cells >= 0, _possible(bet)
+    if not inside.any() or not possible.any():
         return 0.0
     cells, yes, chance = bet.cells[inside], questions.yes[inside], questions.chance[inside]
-    possible = _possible(bet)
-    if not possible.any():
-        return 0.0
     won = _won(cells, yes, chance, bet.variance)[:, possible]
     rate = 1.0 / won.shape[1]
     few = np.logaddexp(np.log1p(-rate) if rate < 1.0 else -np.inf, np.log(rate) + _log_mean(won)).sum()

@@ -12,7 +12,8 @@ log((ν_x + s P_x g_x(y)) / N_x) on each of N_x senses costs at most s C(W_b) + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from bestchannel.arrays import Floats
 from bestchannel.native import evidence as kernels
 
 
-@dataclass(frozen=True)
-class LeaderBets:
+class LeaderBets(NamedTuple):
     """Bets on the leader's senses in one request, one for each of several weights."""
 
     pays: Floats  # [r, x, y] log of what a sense of x that gives y is multiplied by
@@ -34,10 +34,10 @@ class LeaderBets:
         paid: Floats = (self.pays * counts).sum(axis=(1, 2))
         return paid - self.price
 
-    def at(self, places: list[int]) -> LeaderBets:
-        """Some of the bets."""
-        kept = (each.take(places, axis=0) for each in (self.pays, self.price, self.auxiliary, self.multipliers))
-        return LeaderBets(*kept)
+    @classmethod
+    def joined(cls, bets: Sequence[LeaderBets], places: list[int]) -> LeaderBets:
+        """Some of all these bets, by their number."""
+        return cls(*(np.concatenate(part).take(places, axis=0) for part in zip(*bets, strict=True)))
 
 
 def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:
@@ -49,16 +49,10 @@ def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> Leader
     The best V are those very rows, less valuable than W, that the bets are hardest to tell from W; they are
     found by repetition. Whatever V and ν_x, the price
     sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for
-    every W_b, since log z <= z - 1. W [x, y], P [x] and N [x] serve all weights; or there is one for each, [r, ...].
+    every W_b, since log z <= z - 1.
     """
-    n, m = W.shape[-2:]
-    r, cases = len(weights), (1 if W.ndim == 2 else len(W))
-    shape = cases, r // max(cases, 1)
-    pays, price, V, nu = np.empty((*shape, n, m)), np.empty(shape), np.empty((*shape, n, m)), np.empty((*shape, n))
-    rows, inputs, often = (
-        np.ascontiguousarray(array, dtype=np.float64).reshape(cases, *size)
-        for array, size in ((W, (n, m)), (P, (n,)), (senses, (n,)))
-    )
-    sizes = np.ascontiguousarray(weights, dtype=np.float64).reshape(shape)
-    kernels.leader_bets(rows, inputs, often, sizes, pays, price, V, nu)
-    return LeaderBets(pays.reshape(r, n, m), price.reshape(r), V.reshape(r, n, m), nu.reshape(r, n))
+    (n, m), r = W.shape[-2:], len(weights)
+    bets = LeaderBets(np.empty((r, n, m)), np.empty(r), np.empty((r, n, m)), np.empty((r, n)))
+    rows, inputs, often, sizes = (np.ascontiguousarray(each, dtype=np.float64) for each in (W, P, senses, weights))
+    kernels.leader_bets(rows, inputs, often, sizes, bets.pays, bets.price, bets.auxiliary, bets.multipliers)
+    return bets

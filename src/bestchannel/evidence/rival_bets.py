@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,26 +24,13 @@ from bestchannel.native.mathematics import log
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
-LARGEST_TILT = 1.0
-"""Of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on."""
-
-GROUPS = 2
-"""Groups of requests, each of which is merged to two epochs."""
-
-MOST_BOXES = 200
-"""Boxes with which a bound is looked for before it is given up."""
-
-PATIENT_BOXES, HOPELESS = 2_000, 0.1
-"""The same for somebody who checks a bound, unless about so many nats more seem to be lost."""
-
-SURE = 1e-6
-"""Nats less that are aimed at then, since another arithmetic may give that much more."""
-
-WORTH_ANOTHER_TRY = 0.6
-"""Nats that the evidence has to grow after a bound was not found."""
-
-ROUNDING = 1e-11
-"""Nats by which a bound is raised, for each sense and each unit of weight."""
+LARGEST_TILT = 1.0  # of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on
+GROUPS = 2  # groups of requests, each of which is merged to two epochs
+MOST_BOXES = 200  # boxes with which a bound is looked for before it is given up
+WORTH_ANOTHER_TRY = 0.6  # nats that the evidence has to grow after a bound was not found
+ROUNDING = 1e-11  # nats by which a bound is raised, for each sense and each unit of weight
+PATIENT_BOXES, HOPELESS = 2_000, 0.1  # boxes for somebody who checks a bound, unless so many nats more seem lost
+SURE = 1e-6  # nats less that are aimed at then, since another arithmetic may give that much more
 
 FEW_CELLS = 64
 """Cells of a rival's rows up to which as many boxes serve a statement before the end; of larger ones, fewer."""
@@ -61,38 +48,6 @@ Answer = tuple[Integers, Floats, Floats]
 
 Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
-
-
-class RivalBet(NamedTuple):
-    """A bet on a rival's senses in one request, of one of several weights."""
-
-    size: int  # which of the weights
-    tilts: Floats  # [x] ω
-    outputs: Floats  # [y] Q
-    growth: float  # nats that it should win, with the bets on the leader
-
-
-def rival_bets(
-    W: Floats,
-    P: Floats,
-    senses: Floats,
-    gaps: Floats,
-    weights: Floats,
-    gained: Floats,
-    fixed_input: bool,
-    worst: Sequence[Floats | None],
-) -> list[RivalBet]:
-    """For every rival c of one size, the bet that should win most of the weights s = weights[c, i], which fall.
-
-    `gained` [c, i] is won on the leader, which is thought to be ahead by gaps[c]. The rows W [c, x, y] are thought to
-    be true, P [c, x] is their best input, and `worst` [c] the one at which the bets so far have lost most.
-    """
-    known = np.array([at is not None and not fixed_input for at in worst], dtype=np.int64)
-    starts = np.array([inputs if at is None else at for inputs, at in zip(P, worst, strict=True)])
-    growths, largest = np.array(gained), 0.0 if fixed_input else LARGEST_INPUT
-    sizes, tilts, Q = kernels.choices(W, P, senses, gaps, weights, growths, starts, known, largest, LARGEST_TILT)
-    growth = growths[np.arange(len(sizes)), sizes]
-    return [RivalBet(*bet) for bet in zip(sizes.tolist(), tilts, Q, growth.tolist(), strict=True)]
 
 
 def rival_tilts(
@@ -169,6 +124,11 @@ class RivalAccount:
     def bets(self) -> BetsMade:
         """All bets, as the kernels take them."""
         return self.counts, self.charged, self._history[: self.requests], self.weight, GROUPS
+
+    @property
+    def worst_address(self) -> int:
+        """Where the kernels find it; 0 before."""
+        return self.addresses[3] if self.worst_known else 0
 
     @property
     def worst_input(self) -> Floats | None:

@@ -15,8 +15,7 @@ from itertools import permutations, product
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.recorded_channel import RecordedSplit, weight_for
-from bestchannel.evidence.shuffles import Effort, coins_for, shuffled, unlabelled
+from bestchannel.evidence.recorded_channel import Effort, RecordedSplit, coins_for, shuffled, unlabelled, weight_for
 
 MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 """The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""

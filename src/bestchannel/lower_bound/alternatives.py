@@ -21,8 +21,7 @@ from bestchannel.information import divergence_nats
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.native.lower_bound import Side, search_pair
 
-SOFTENING = 1e-3
-"""Share of the uniform law in a row from which a search starts: a letter at 0 would stay there."""
+SOFTENING = 1e-3  # share of the uniform law in a row from which a search starts: a letter at 0 would stay there
 
 LEAST_ENTRY = 1e-40
 """What the kernels take for 0 may be more than that in the true row, and must not cost infinitely much."""
@@ -57,17 +56,12 @@ class Position:
 def first_positions(known: KnownChannels, rival: int) -> list[Position]:
     """The true rows, the true rows with one of them near a corner, and rows near distinct corners.
 
-    The last ones reach every component of the rival's channels of large capacity, the middle
-    ones those where an input that is of no use now becomes useful.
+    The last ones reach every component of the rival's channels of large capacity, the middle ones those where an input
+    that is of no use now becomes useful. The best channel is the true one.
     """
-    return [position_at(known, v) for v in _first_rows(_softened(known.W[rival]))]
-
-
-def position_at(known: KnownChannels, v: Floats) -> Position:
-    """The true best channel against a rival with the rows v."""
-    b = known.leader
-    good = _inside(capacity(v, tol=1e-3).input)
-    return Position(_softened(known.W[b]), _inside(known.capacities[b].input), v, good)
+    u, P_u = _softened(known.W[known.leader]), _inside(known.capacities[known.leader].input)
+    rows = _first_rows(_softened(known.W[rival]))
+    return [Position(u, P_u, v, _inside(capacity(v, tol=1e-3).input)) for v in rows]
 
 
 def _first_rows(W: Floats) -> Iterator[Floats]:
@@ -113,12 +107,8 @@ def respond(known: KnownChannels, rival: int, w: Floats, positions: Iterable[Pos
         cost = cost_of(known, rival, w, at.u, at.v)
         if math.isfinite(cost):
             found.append((cost, at))
-    return _distinct(sorted(found, key=lambda pair: pair[0]))
-
-
-def _distinct(found: list[tuple[float, Position]]) -> list[tuple[float, Position]]:
     kept: list[tuple[float, Position]] = []
-    for cost, at in found:
+    for cost, at in sorted(found, key=lambda pair: pair[0]):
         if len(kept) < KEPT and all(np.abs(at.v - other.v).max() > DISTINCT for _, other in kept):
             kept.append((cost, at))
     return kept
@@ -136,18 +126,13 @@ def alternative_at(rival: int, position: Position) -> Alternative:
 
     C is convex and 0 where all rows are equal, so C((1-ε)u + ε1q) ≤ (1-ε) C(u).
     """
-    u, v = _law_rows(position.u), _law_rows(position.v)
+    u, v = (rows / rows.sum(axis=1, keepdims=True) for rows in (position.u, position.v))
     C_u, C_v = (capacity(rows, tol=CAPACITY_TOLERANCE, rtol=1e-6) for rows in (u, v))
     if C_u.upper > C_v.lower:
         mixed = min(1.0, 1.0 - C_v.lower / C_u.upper + 1e-12)
         q = C_u.output / C_u.output.sum()
         u = (1.0 - mixed) * u + mixed * q
     return Alternative(rival, frozen(u), frozen(v))
-
-
-def _law_rows(rows: Floats) -> Floats:
-    laws: Floats = rows / rows.sum(axis=1, keepdims=True)
-    return laws
 
 
 def cut_of(known: KnownChannels, alternative: Alternative) -> Floats:

@@ -17,24 +17,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.lower_bound.alternatives import Alternative, Position, alternative_at, cut_of, first_positions, respond
-from bestchannel.lower_bound.certificate import Proof
-from bestchannel.lower_bound.cutting_planes import CuttingPlanes, Solution
-from bestchannel.lower_bound.gaussian import priced_deviations, small_gap_time
-from bestchannel.lower_bound.known_channels import KnownChannels
-from bestchannel.lower_bound.proofs import FIRST_LOOK, LONG_LOOK, Attempts, Claim
+from bestchannel.lower_bound.certificate import FIRST_LOOK, LONG_LOOK, Attempts, Claim, Proof
+from bestchannel.lower_bound.known_channels import KnownChannels, priced_deviations, small_gap_time
 from bestchannel.process import Progress
 
 MOST_ROUNDS, MOST_STEPS = 12, 80
-CLOSE = 1.5
-"""Alternatives up to this much dearer than a rival's cheapest one become cuts as well."""
-
-LEAST_VALUE = 3e-14
-"""Nats per sense below which rounding swallows every proof: a gap of about 1e-7 nat."""
+CLOSE = 1.5  # alternatives up to this much dearer than a rival's cheapest one become cuts as well
+LEAST_VALUE = 3e-14  # nats per sense below which rounding swallows every proof: a gap of about 1e-7 nat
 
 PLAY_SHARE, PROOF_SHARE, SURPLUS_SHARE = 0.25, 0.45, 0.2
 """Of the accuracy asked for: what the game may leave open, what the proof may, and the least surplus of all rivals."""
@@ -183,3 +178,91 @@ def first_weights(known: KnownChannels) -> Floats:
     shares = small_gap_time(known).shares
     small = [share * each / max(each.sum(), 1e-300) for share, each in zip(shares, deviations, strict=True)]
     return 0.5 / known.n_rows + 0.5 * np.concatenate(small)
+
+
+INWARD = 0.5
+"""How far the next weights lie from the solution of the programme towards the best ones so far: the
+solution alone jumps between corners [BN07]."""
+
+LEAST_WEIGHT = 1e-6  # of an even share, given to every row: without any weight a row may move for nothing
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The value of the game, from above; the mixture that proves it; the weights that the programme chose."""
+
+    value: float
+    mixture: Floats
+    weights: Floats
+
+
+class CuttingPlanes:
+    """The game max_w min_i ⟨w, d_i⟩ on the alternatives known so far, d_i being the evidence of one sense of each row.
+
+    More alternatives lower the value, so that with finitely many it is at least 1/T*. A mixture μ of them proves it:
+    the value is at most max_(j,x) Σ_i μ_i d_i(j, x), however the programme was solved.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.cuts = np.empty((0, n_rows))
+        self.tried = np.empty((0, n_rows))
+        self.values = np.empty(0)
+
+    def add_cuts(self, cuts: Floats) -> None:
+        """More alternatives, which lower the values of the weights."""
+        self.cuts = np.concatenate([self.cuts, cuts])
+        if len(self.tried):
+            self.values = np.minimum(self.values, (self.tried @ cuts.T).min(axis=1))
+
+    def try_weights(self, w: Floats) -> Floats:
+        """w with a little for every row, summing to 1, remembered with its value."""
+        raised = np.maximum(w, LEAST_WEIGHT / len(w))
+        raised /= raised.sum()
+        value = (self.cuts @ raised).min() if len(self.cuts) else np.inf
+        self.tried = np.concatenate([self.tried, raised[None]])
+        self.values = np.append(self.values, value)
+        return raised
+
+    @property
+    def best(self) -> tuple[Floats, float]:
+        """The best weights that were tried, and their value against the alternatives known so far."""
+        i = int(np.argmax(self.values))
+        return self.tried[i], float(self.values[i])
+
+    def next_weights(self, solution: Solution) -> Floats:
+        """Between the programme's weights and the best ones."""
+        return (1.0 - INWARD) * solution.weights + INWARD * self.best[0]
+
+    def solve(self) -> Solution:
+        """The linear programme over w, and its value proved by its multipliers."""
+        best = self.best[1]
+        # Evidence is of the order of the best value, and the solver has absolute tolerances; where its simplex
+        # method fails on the scaled programme, the interior point or the programme as it is may serve.
+        for scale, method in ((best, "highs"), (best, "highs-ipm"), (1.0, "highs")):
+            answer = _programme(self.cuts / scale, method)
+            if answer.status == 0:
+                break
+        assert answer.status == 0, f"the linear programme was not solved: {answer.message}"
+        mixture = np.maximum(-answer.ineqlin.marginals, 0.0)
+        mixture /= mixture.sum()
+        value = float((mixture @ self.cuts).max()) * (1.0 + ROUNDING)
+        return Solution(value, mixture, np.maximum(answer.x[:-1], 0.0))
+
+
+def _programme(cuts: Floats, method: str) -> Any:
+    """scipy's answer to: maximise z over w and z with ⟨w, d_i⟩ ≥ z, Σ w = 1, w ≥ 0."""
+    from scipy.optimize import linprog  # deferred: slow to import
+    from scipy.sparse import csr_array, hstack
+
+    count, n_rows = cuts.shape
+    return linprog(
+        np.append(np.zeros(n_rows), -1.0),
+        A_ub=hstack([csr_array(-cuts), csr_array(np.ones((count, 1)))], format="csr"),
+        b_ub=np.zeros(count),
+        A_eq=np.append(np.ones(n_rows), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * n_rows + [(None, None)],
+        method=method,
+    )

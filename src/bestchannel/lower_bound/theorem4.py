@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +30,9 @@ from bestchannel.information import divergence_nats
 MAX_TERMS = 2**22
 """Divergence terms (output orders x inputs² x outputs) worth computing for one rival: well under a second."""
 
-SEARCH_TERMS = 2**20
-"""Divergence terms worth computing in one round of the local search."""
-
-SEARCH_ROUNDS = 20
-"""Rounds after which the local search stops improving."""
-
-FORBIDDEN = -1.0
-"""The gain of a pair of rows that must not be matched; every true gain is at least 0."""
+SEARCH_TERMS = 2**20  # divergence terms worth computing in one round of the local search
+SEARCH_ROUNDS = 20  # rounds after which the local search stops improving
+FORBIDDEN = -1.0  # the gain of a pair of rows that must not be matched; every true gain is at least 0
 
 
 @dataclass(frozen=True)
@@ -65,8 +61,7 @@ class Theorem4:
     relabellings: tuple[Relabelling | None, ...]
 
 
-@dataclass(frozen=True)
-class _Trade:
+class _Trade(NamedTuple):
     """One relabelling of a rival, with min_x 1/D(W_a‖W_b) and min_x 1/D(W_b‖W_a) under it."""
 
     forward: float
@@ -74,8 +69,7 @@ class _Trade:
     relabelling: Relabelling
 
 
-@dataclass(frozen=True)
-class _Assignment:
+class _Assignment(NamedTuple):
     """Rows matched one to one: the smallest gain, the plane it lies in, a partner for every row."""
 
     gain: float
@@ -102,13 +96,21 @@ def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_terms:
     _refuse_unsuitable(channels, best)
     rivals = [a for a in range(len(channels)) if a != best]
     pairs = [(channels[a].W, channels[best].W) for a in rivals]
-    exact = _terms(channels[best]) <= max_terms
-    fronts = [_full_front(*pair) if exact else _searched_front(*pair, max_terms) for pair in pairs]
+    n, m = channels[best].W.shape
+    exact = math.factorial(m) * n**2 * m <= max_terms
+    if exact:
+        orders = np.array(list(permutations(range(m))))
+        fronts = [_front(*_gains(*pair, orders), orders) for pair in pairs]
+    else:
+        fronts = [_searched_front(*pair, max_terms) for pair in pairs]
     sum_lower, choice = _largest_sum(fronts)
     if math.isinf(sum_lower):
         _refuse_equal(channels, best, rivals, choice)
     # Rounding may leave the relaxation an ulp below the search where the two meet.
-    sum_upper = sum_lower if exact else max(sum_lower, _largest_sum([_relaxed_front(*pair) for pair in pairs])[0])
+    sum_upper = sum_lower
+    if not exact:  # a front that no true trade exceeds: every pair of rows gets the output order that suits it best
+        relaxed = [_front(*_relaxed_gains(*pair), np.arange(m)[None, :]) for pair in pairs]
+        sum_upper = max(sum_lower, _largest_sum(relaxed)[0])
     factor = max(0.0, -math.log(2.4 * delta))
     relabellings = {a: trade.relabelling for a, trade in zip(rivals, choice, strict=True)}
     return Theorem4(
@@ -148,10 +150,6 @@ def _title(channels: Sequence[Channel], index: int) -> str:
     return f'channel "{channels[index].name}"' if channels[index].name else f"channel {index}"
 
 
-def _terms(channel: Channel) -> int:
-    return math.factorial(channel.n_outputs) * channel.n_inputs**2 * channel.n_outputs
-
-
 def _largest_sum(fronts: Sequence[list[_Trade]]) -> tuple[float, tuple[_Trade, ...]]:
     """The largest Σ_a forward_a + min_a backward_a with one trade from each front, and these trades.
 
@@ -162,17 +160,9 @@ def _largest_sum(fronts: Sequence[list[_Trade]]) -> tuple[float, tuple[_Trade, .
     reachable = min(front[-1].backward for front in fronts)
     levels = {trade.backward for front in fronts for trade in front if trade.backward <= reachable}
     choices = [tuple(next(trade for trade in front if trade.backward >= level) for front in fronts) for level in levels]
-    return max(((_sum(choice), choice) for choice in choices), key=lambda found: found[0])
-
-
-def _sum(choice: tuple[_Trade, ...]) -> float:
-    return math.fsum(trade.forward for trade in choice) + min(trade.backward for trade in choice)
-
-
-def _full_front(W_a: Floats, W_b: Floats) -> list[_Trade]:
-    """The undominated trades over all relabellings."""
-    orders = np.array(list(permutations(range(W_a.shape[1]))))
-    return _front(*_gains(W_a, W_b, orders), orders)
+    sums = [math.fsum(trade.forward for trade in each) + min(trade.backward for trade in each) for each in choices]
+    largest = max(range(len(sums)), key=sums.__getitem__)
+    return sums[largest], choices[largest]
 
 
 def _searched_front(W_a: Floats, W_b: Floats, max_terms: int) -> list[_Trade]:
@@ -187,16 +177,12 @@ def _searched_front(W_a: Floats, W_b: Floats, max_terms: int) -> list[_Trade]:
     front: list[_Trade] = []
     for _ in range(SEARCH_ROUNDS):
         previous, front = front, _front(*_gains(W_a, W_b, orders), orders)
-        if _values(front) == _values(previous):
+        if [trade[:2] for trade in front] == [trade[:2] for trade in previous]:
             break
         kept = np.array([trade.relabelling.outputs for trade in front])
         refitted = np.array([_fitting_order(W_a[list(trade.relabelling.inputs)], W_b) for trade in front])
         orders = np.concatenate([kept, refitted, _swaps(kept, limit)])
     return front
-
-
-def _values(front: list[_Trade]) -> list[tuple[float, float]]:
-    return [(trade.forward, trade.backward) for trade in front]
 
 
 def _alignments(W_a: Floats, W_b: Floats) -> Integers:
@@ -226,11 +212,6 @@ def _swaps(orders: Integers, limit: int) -> Integers:
     for row, (_, (first, second)) in zip(swapped, chosen, strict=True):
         row[[first, second]] = row[[second, first]]
     return swapped
-
-
-def _relaxed_front(W_a: Floats, W_b: Floats) -> list[_Trade]:
-    """A front that no true trade exceeds: every pair of rows gets the output order that suits it best."""
-    return _front(*_relaxed_gains(W_a, W_b), np.arange(W_a.shape[1])[None, :])
 
 
 def _relaxed_gains(W_a: Floats, W_b: Floats) -> tuple[Floats, Floats]:

@@ -18,6 +18,10 @@ _tilts_room = function("rival_tilts_room", *[INTEGER] * 2, returns=INTEGER)
 _tilts = function("rival_tilts", *[INTEGER] * 4, *[POINTER] * 4, FLOAT, *[POINTER] * 3)
 _choices_room = function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER)
 _choices = function("rival_choices", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, FLOAT, *[POINTER] * 4)
+_wagers_room = function("wagers_room", *[INTEGER] * 4, returns=INTEGER)
+_wagers = function(
+    "wagers", *[INTEGER] * 3, *[POINTER] * 4, *[INTEGER] * 2, *[POINTER] * 7, *[FLOAT] * 4, *[POINTER] * 8
+)  # fmt: skip
 _climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
 _climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 6, FLOAT, *[POINTER] * 2)
 _bound_room = function("rival_room", *[INTEGER] * 5, returns=INTEGER)
@@ -54,17 +58,19 @@ def _room_for_leader_bets(n: int, m: int) -> int:
 def leader_bets(
     W: Floats, P: Floats, senses: Floats, weights: Floats, pays: Floats, price: Floats, V: Floats, nu: Floats
 ) -> None:
-    """Fill pays [c, r, x, y], price [c, r], V [c, r, x, y] and ν [c, r, x] of every case c for its weights [c, r].
+    """Fill pays [r, x, y], price [r], V [r, x, y] and ν [r, x] of the weights [r].
 
-    The rows W are [c, x, y], P and the senses [c, x].
+    The rows W are [x, y], P and the senses [x], for all weights; or [c, x, y] and [c, x] of as many cases, which have
+    as many weights each.
     """
-    (cases, n, m), (_, r) = W.shape, weights.shape
+    *cases, n, m = W.shape
+    count, r = (cases[0] if cases else 1), len(weights)
     require_positive(n, m)
     room = np.empty(_room_for_leader_bets(n, m))
     _leader_bets(
-        cases, r, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n),
-        floats(weights, cases, r), floats(pays, cases, r, n, m), floats(price, cases, r), floats(V, cases, r, n, m),
-        floats(nu, cases, r, n), floats(room, len(room)),
+        count, r // max(count, 1), n, m, floats(W, *cases, n, m), floats(P, *cases, n), floats(senses, *cases, n),
+        floats(weights, r), floats(pays, r, n, m), floats(price, r), floats(V, r, n, m), floats(nu, r, n),
+        floats(room, len(room)),
     )  # fmt: skip
 
 
@@ -105,6 +111,56 @@ def choices(
 @functools.cache
 def _room_for_choices(n: int, m: int) -> int:
     return int(_choices_room(n, m))
+
+
+class Wagers(NamedTuple):
+    """Bets against rivals [c] of one size, and on the leader with each."""
+
+    numbers: Floats  # [c, 3] weight, what should be won, and the variance of the leader's value that the bets show
+    tilts: Floats  # [c, x]
+    outputs: Floats  # [c, y]
+    pays: Floats  # [c, x, y] of the leader, as all that follow
+    auxiliary: Floats  # [c, x, y]
+    price: Floats  # [c]
+    multipliers: Floats  # [c, x]
+
+
+def wagers(
+    leader: tuple[Floats, Floats, Floats, Floats], alike: tuple[Floats, Floats, Floats], places: Sequence[int],
+    N: Floats, gaps: Sequence[float], worst: Sequence[int], epsilon: float, largest: float, largest_input: float,
+    largest_tilt: float,
+) -> Wagers:  # fmt: skip
+    """The bets against every rival c that should win most, of the weights tried; see `wagers` in rival_bets.c.
+
+    The leader has rows [x, y], inputs, deviations and senses [x]. Rival c is number places[c] of those `alike`, with
+    rows [., x, y], inputs and deviations [., x]; it has senses N [c, x]. `worst` [c] is the address of inputs, or 0.
+    """
+    W_b, P_b, D_b, N_b = leader
+    W, P, D = alike
+    (n_b, m_b), (all_of_size, n, m), c = W_b.shape, W.shape, len(places)
+    require_positive(n_b, m_b, c, *((n, m) if n or m else ()))
+    if n and not 0 <= min(places) <= max(places) < all_of_size:
+        raise ValueError(f"places must be among {all_of_size} channels; they are {places}")
+    bets = Wagers(
+        np.empty((c, 3)), np.empty((c, n)), np.empty((c, m)), np.empty((c, n_b, m_b)), np.empty((c, n_b, m_b)),
+        np.empty(c), np.empty((c, n_b)),
+    )  # fmt: skip
+    at, behind, lost = np.array(places, dtype=np.int64), np.array(gaps, dtype=float), np.array(worst, dtype=np.int64)
+    room = np.empty(_room_for_wagers(n_b, m_b, n, m))
+    _wagers(
+        c, n_b, m_b, floats(W_b, n_b, m_b), floats(P_b, n_b), floats(D_b, n_b), floats(N_b, n_b), n, m,
+        floats(W, all_of_size, n, m), floats(P, all_of_size, n), floats(D, all_of_size, n), integers(at, c),
+        floats(N, c, n), floats(behind, c), integers(lost, c), epsilon, largest, largest_input, largest_tilt,
+        floats(bets.numbers, c, 3), floats(bets.tilts, c, n), floats(bets.outputs, c, m),
+        floats(bets.pays, c, n_b, m_b), floats(bets.auxiliary, c, n_b, m_b), floats(bets.price, c),
+        floats(bets.multipliers, c, n_b), floats(room, len(room)),
+    )  # fmt: skip
+    return bets
+
+
+@functools.cache
+def _room_for_wagers(n_b: int, m_b: int, n: int, m: int) -> int:
+    return int(_wagers_room(n_b, m_b, n, m))
 
 
 def addresses(counts: Floats, charged: Floats, history: Floats, P: Floats, logW: Floats, logR: Floats) -> list[int]:

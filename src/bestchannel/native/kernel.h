@@ -1,9 +1,27 @@
-/* What the kernels of evidence, lower bounds and text share: sizes, the order of numbers, and their work space. */
+/* What every file of kernels begins with: how a function is exported, how it is called in each variant, sizes, the
+ * order of numbers, and their work space.
+ *
+ * The same source is compiled once for every width of vectors, with VARIANT = _baseline, _avx2 or _avx512, and the
+ * loader takes the functions of the widest that the processor has. All variants give the same bits: contraction is
+ * off, sums keep their order, and no function of the C library is called but sqrt, fabs and floor, which are exact.
+ */
 #ifndef BESTCHANNEL_KERNEL_H
 #define BESTCHANNEL_KERNEL_H
 
-#include "library.h"
 #include "mathematics.h"
+
+#ifndef VARIANT
+#define VARIANT _baseline
+#endif
+#define BC_JOINED_(a, b) a##b
+#define BC_JOINED(a, b) BC_JOINED_(a, b)
+#define BC(name) BC_JOINED(bc_##name, VARIANT)
+
+#if defined(_WIN32)
+#define BC_EXPORT __declspec(dllexport)
+#else
+#define BC_EXPORT __attribute__((visibility("default")))
+#endif
 
 typedef int64_t Size;
 

@@ -4,34 +4,26 @@
    g_x = log(V_x / PV) and ν_x such that V_x = W_x / e^pays sums to 1. Whatever V and ν_x, the price
    sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for every W_b, since
    log z <= z - 1. docs/theory/adaptive.md, "Bets on the leader". */
-#include "kernel.h"
+#include "leader.h"
 
 enum { NEWTON_STEPS = 60, LINE_SEARCHES = 3, REFINEMENTS = 12 };  /* REFINEMENTS: of V, at most */
 static const double CLOSE = 1e-12, SHORT_OF_END = 0.999;
 static const double SETTLED = 1e-3;  /* the relative change of V below which it is left as it is */
 static const double ROUNDING = 1e-9, RELATIVE_ROUNDING = 1e-14;  /* nats, and for each nat staked or paid */
 
-typedef struct {
-    Size n, m;
-    const double *W, *P, *senses;
-    double weight;
-} Case;
-
-typedef struct { double *stakes, *target, *trial, *wealth, *Q; } Rows;
-
-static Rows rows_in(Space *space, Size n, Size m) {
-    return (Rows){take(space, n * m), take(space, n * m), take(space, n * m), take(space, n * m), take(space, m)};
+LeaderRoom leader_room(Space *space, Size n, Size m) {
+    return (LeaderRoom){take(space, n * m), take(space, n * m), take(space, n * m), take(space, n * m), take(space, m)};
 }
 
 /* Q = PV. */
-static void output(const Case *c, const double *V, double *restrict Q) {
+static void output(const Leader *c, const double *V, double *restrict Q) {
     for (Size y = 0; y < c->m; y++) Q[y] = 0.0;
     for (Size x = 0; x < c->n; x++)
         for (Size y = 0; y < c->m; y++) Q[y] += c->P[x] * V[x * c->m + y];
 }
 
 /* The slope of sum_x N_x D(W_x‖V_x) + s I(P; V) from V to the target, a part t of the way. */
-static double slope_at(const Case *c, const double *V, const Rows *r, double t) {
+static double slope_at(const Leader *c, const double *V, const LeaderRoom *r, double t) {
     Size n = c->n, m = c->m;
     double slope = 0.0, *restrict trial = r->trial, *restrict term = r->stakes;
     for (Size i = 0; i < n * m; i++) trial[i] = (1.0 - t) * V[i] + t * r->target[i];
@@ -45,7 +37,7 @@ static double slope_at(const Case *c, const double *V, const Rows *r, double t) 
 }
 
 /* Move V towards the target to about where sum_x N_x D(W_x‖V_x) + s I(P; V), which is convex, is least. */
-static void move(const Case *c, double *restrict V, const Rows *r) {
+static void move(const Leader *c, double *restrict V, const LeaderRoom *r) {
     double low = 0.0, high = 1.0, t = 1.0;
     double slope_low = slope_at(c, V, r, 0.0), slope_high = slope_at(c, V, r, SHORT_OF_END);
     if (slope_high > 0.0) {
@@ -61,7 +53,7 @@ static void move(const Case *c, double *restrict V, const Rows *r) {
 }
 
 /* stakes = s P_x log(V_x / PV). */
-static void stake(const Case *c, const double *V, const Rows *r) {
+static void stake(const Leader *c, const double *V, const LeaderRoom *r) {
     double *restrict stakes = r->stakes;
     output(c, V, r->Q);
     for (Size x = 0; x < c->n; x++)
@@ -94,7 +86,7 @@ static double multiplier(const double *W, double n, const double *stakes, double
 }
 
 /* sum_x max_y (N_x (e^pays - 1) - stakes) and what rounding may add; fills the pays. */
-static double priced(const Case *c, const Rows *r, double *restrict pays) {
+static double priced(const Leader *c, const LeaderRoom *r, double *restrict pays) {
     double price = 0.0, at_stake = 0.0;
     for (Size i = 0; i < c->n * c->m; i++) pays[i] = quick_log(r->wealth[i]);
     for (Size x = 0; x < c->n; x++) {
@@ -110,7 +102,7 @@ static double priced(const Case *c, const Rows *r, double *restrict pays) {
 
 /* One bet: fills pays [x, y], V [x, y] and ν [x], and returns its price. V is improved by repetition: the best rows are
    those, less valuable than W, that the bets are hardest to tell from W. */
-static double bet(const Case *c, const Rows *r, double *pays, double *V, double *nu) {
+double leader_bet(const Leader *c, const LeaderRoom *r, double *pays, double *V, double *nu) {
     Size n = c->n, m = c->m;
     copy(c->W, V, n * m);
     for (int left = REFINEMENTS; left > 0; left--) {
@@ -132,7 +124,7 @@ static double bet(const Case *c, const Rows *r, double *pays, double *V, double 
 /* How many numbers `room` of the next function must have. */
 BC_EXPORT Size BC(leader_bets_room)(Size n, Size m) {
     Space space = {0, 0};
-    rows_in(&space, n, m);
+    leader_room(&space, n, m);
     return space.used;
 }
 
@@ -142,10 +134,10 @@ BC_EXPORT void BC(leader_bets)(Size cases, Size weights, Size n, Size m, const d
                            const double *senses, const double *weight, double *pays, double *price, double *V,
                            double *nu, double *room) {
     Space space = {room, 0};
-    Rows rows = rows_in(&space, n, m);
+    LeaderRoom rows = leader_room(&space, n, m);
     for (Size c = 0; c < cases; c++)
         for (Size i = c * weights; i < (c + 1) * weights; i++) {
-            Case one = {n, m, W + c * n * m, P + c * n, senses + c * n, weight[i]};
-            price[i] = bet(&one, &rows, pays + i * n * m, V + i * n * m, nu + i * n);
+            Leader one = {n, m, W + c * n * m, P + c * n, senses + c * n, weight[i]};
+            price[i] = leader_bet(&one, &rows, pays + i * n * m, V + i * n * m, nu + i * n);
         }
 }

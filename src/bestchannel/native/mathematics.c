@@ -1,28 +1,13 @@
-/* The functions of mathematics.h on arrays, for Python, and what the processor has. */
-#include "library.h"
-#include "mathematics.h"
+/* The functions of mathematics.h on arrays, for Python: out[i] = f(x[i]). */
+#include "kernel.h"
 
-/* out[i] = log x[i], to 0.6 ulp. */
-BC_EXPORT void BC(log)(int64_t count, const double *x, double *out) {
-    for (int64_t i = 0; i < count; i++) out[i] = bc_log(x[i]);
-}
+#define ON_ARRAYS(name)                                                                                                \
+    BC_EXPORT void BC(name)(int64_t count, const double *x, double *out) {                                             \
+        for (int64_t i = 0; i < count; i++) out[i] = bc_##name(x[i]);                                                  \
+    }
 
-/* out[i] = log x[i] for normal x[i] > 0, to 2 ulp. */
-BC_EXPORT void BC(quick_log)(int64_t count, const double *x, double *out) {
-    for (int64_t i = 0; i < count; i++) out[i] = bc_quick_log(x[i]);
-}
-
-/* out[i] = log(1 + x[i]), to 0.6 ulp. */
-BC_EXPORT void BC(log1p)(int64_t count, const double *x, double *out) {
-    for (int64_t i = 0; i < count; i++) out[i] = bc_log1p(x[i]);
-}
-
-/* out[i] = exp x[i], to 0.6 ulp, and 1 ulp below 2.3e-308. */
-BC_EXPORT void BC(exp)(int64_t count, const double *x, double *out) {
-    for (int64_t i = 0; i < count; i++) out[i] = bc_exp(x[i]);
-}
-
-/* out[i] = psi(x[i]) = (1 + x[i]) log(1 + x[i]) - x[i]. */
-BC_EXPORT void BC(psi)(int64_t count, const double *x, double *out) {
-    for (int64_t i = 0; i < count; i++) out[i] = bc_psi(x[i]);
-}
+ON_ARRAYS(log)
+ON_ARRAYS(quick_log)
+ON_ARRAYS(log1p)
+ON_ARRAYS(exp)
+ON_ARRAYS(psi)

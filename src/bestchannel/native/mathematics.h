@@ -47,17 +47,8 @@ BC_INLINE uint64_t bc_exponent(uint64_t bits) {
 
 /* sum_{k=1}^{10} z^(k-1) / (2k+1): artanh(t) = t + t z series(z) with z = t^2 < 0.02945, to 2^-60 of it. */
 BC_INLINE double bc_artanh_series(double z) {
-    double series = 1.0 / 21.0;
-    series = series * z + 1.0 / 19.0;
-    series = series * z + 1.0 / 17.0;
-    series = series * z + 1.0 / 15.0;
-    series = series * z + 1.0 / 13.0;
-    series = series * z + 1.0 / 11.0;
-    series = series * z + 1.0 / 9.0;
-    series = series * z + 1.0 / 7.0;
-    series = series * z + 1.0 / 5.0;
-    series = series * z + 1.0 / 3.0;
-    return series;
+    double tail = 1.0 / 13 + z * (1.0 / 15 + z * (1.0 / 17 + z * (1.0 / 19 + z * (1.0 / 21))));
+    return 1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * (1.0 / 11 + z * tail))));
 }
 
 /* log x for a normal x > 0, to 2 ulp: what the interior points take.
@@ -121,17 +112,9 @@ BC_INLINE double bc_exp(double x) {
     double first = inside - k * BC_LOG2_HIGH, second = k * BC_LOG2_LOW;
     double r = first - second, missing = (first - r) - second;
     double a = r * 134217729.0, high = a - (a - r), low = r - high;
-    double series = 1.0 / 6227020800.0;
-    series = series * r + 1.0 / 479001600.0;
-    series = series * r + 1.0 / 39916800.0;
-    series = series * r + 1.0 / 3628800.0;
-    series = series * r + 1.0 / 362880.0;
-    series = series * r + 1.0 / 40320.0;
-    series = series * r + 1.0 / 5040.0;
-    series = series * r + 1.0 / 720.0;
-    series = series * r + 1.0 / 120.0;
-    series = series * r + 1.0 / 24.0;
-    series = series * r + 1.0 / 6.0;
+    double series = 1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * (1.0 / 39916800.0 + r * (1.0 / 479001600.0 +
+                    r * (1.0 / 6227020800.0))));
+    series = 1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * (1.0 / 5040 + r * (1.0 / 40320 + r * series)))));
     double square = 0.5 * high * high, one = 1.0 + high, both = one + square;
     double tail = r * r * r * series + (missing * (1.0 + r) + 0.5 * low * (high + r));
     double lost = (1.0 - one) + high, lost_too = (one - both) + square;
@@ -148,15 +131,8 @@ BC_INLINE double bc_exp(double x) {
  * D(W || Q) = sum_y Q psi((W-Q)/Q). Within |u| <= 0.02 it is sum_{k=2}^{10} (-u)^k / (k (k-1)).
  */
 BC_INLINE double bc_psi(double u) {
-    double total = 1.0 / 90.0;
-    total = total * -u + 1.0 / 72.0;
-    total = total * -u + 1.0 / 56.0;
-    total = total * -u + 1.0 / 42.0;
-    total = total * -u + 1.0 / 30.0;
-    total = total * -u + 1.0 / 20.0;
-    total = total * -u + 1.0 / 12.0;
-    total = total * -u + 1.0 / 6.0;
-    total = total * -u + 1.0 / 2.0;
+    double total = 1.0 / 30 - u * (1.0 / 42 - u * (1.0 / 56 - u * (1.0 / 72 - u * (1.0 / 90))));
+    total = 1.0 / 2 - u * (1.0 / 6 - u * (1.0 / 12 - u * (1.0 / 20 - u * total)));
     double far = (1.0 + u) * bc_log1p(u) - u;
     double value = fabs(u) > 0.02 ? far : u * u * total;
     return u <= -1.0 ? 1.0 : value;

@@ -1,5 +1,5 @@
 /* Which variant of the kernels this processor runs. */
-#include "library.h"
+#include "kernel.h"
 
 #if defined(WIDE_VECTORS) && (defined(__x86_64__) || defined(_M_X64))
 #include <cpuid.h>

@@ -4,6 +4,7 @@
    input of W' and Q = P'W'. Bets with t_x = P'_x ω_x such that the tilted row W'^(1-t) Q^t / z has the mean of log(W'/Q)
    under W lose most at (P', W'): there the derivative in every P_x is s D(W'_x‖Q), the same for all inputs, and that in
    the rows vanishes along log(W'/Q). docs/theory/adaptive.md, "Which bets". */
+#include "leader.h"
 #include "rival.h"
 
 enum { ROUNDS = 12, NEWTON_STEPS = 12 };
@@ -175,16 +176,19 @@ static double expected_loss(Choice *choice, double s, double largest, Size start
                  CLOSE_ENOUGH, &choice->room);
 }
 
+/* What bets of the i-th weight on the leader should win. */
+typedef double (*Gain)(void *leader, Size i);
+
 /* From which growth on bets of a weight win more than those of the next, if growths are s gap - s² v/2. */
 static double least_growth(double gap, double weight, double next) { return gap * weight * next / (weight + next); }
 
 /* Fill tilts [x] and Q [y] for that of the weights, which fall, whose bets should win most: which one that is.
 
-   growths[i] is what bets of weights[i] on the leader should win; what the rival is expected to lose is taken off, until
-   that leaves less than for the weight before, or the next one can hardly leave more. P is a good input of W; it is the
-   fixed one where largest <= 0. `worst` is where most was lost so far, or null. */
-static Size best_bet(Choice *choice, double gap, Size count, const double *weights, double *growths,
-                     const double *worst, double largest, double most, double *tilts, double *Q) {
+   growths[i] is what bets of weights[i] on the leader should win, or what `gain` of i says; what the rival is expected to
+   lose is taken off, until that leaves less than for the weight before, or the next one can hardly leave more. P is a
+   good input of W; it is the fixed one where largest <= 0. `worst` is where most was lost so far, or null. */
+static Size best_bet(Choice *choice, double gap, Size count, const double *weights, double *growths, Gain gain,
+                     void *leader, const double *worst, double largest, double most, double *tilts, double *Q) {
     const Push *push = &choice->push;
     Size n = push->n, m = push->m, starts = worst ? 2 : 1;
     begin(push, push->W, push->P, push->N);
@@ -200,7 +204,7 @@ static Size best_bet(Choice *choice, double gap, Size count, const double *weigh
         fill_tilts(push, weights[i], most, choice->omega);
         for (Size start = 0; start < starts; start++)
             lost = larger(lost, expected_loss(choice, weights[i], largest, start));
-        growths[i] -= lost;
+        growths[i] = (gain ? gain(leader, i) : growths[i]) - lost;
         if (i > 0 && !(growths[i] > growths[i - 1])) return i - 1;
         copy(choice->omega, tilts, n);
         fill_outputs(push, Q);
@@ -227,7 +231,126 @@ BC_EXPORT void BC(rival_choices)(Size rivals, Size count, Size n, Size m, const 
     Choice choice = choice_room(&space, n, m);
     for (Size c = 0; c < rivals; c++) {
         choice.push.W = W + c * n * m, choice.push.P = P + c * n, choice.push.N = N + c * n;
-        sizes[c] = best_bet(&choice, gaps[c], count, weights + c * count, growths + c * count,
+        sizes[c] = best_bet(&choice, gaps[c], count, weights + c * count, growths + c * count, 0, 0,
                             known[c] ? worst + c * n : 0, largest, most, tilts + c * n, Q + c * m);
+    }
+}
+
+/* The sum of many numbers by halves, down to 128 of them in eight sums: as NumPy adds, to the bit. */
+static double sum_by_halves(const double *a, Size count) {
+    double total = 0.0, r[8];
+    Size i = 0;
+    if (count > 128) {
+        Size half = count / 2 - count / 2 % 8;
+        return sum_by_halves(a, half) + sum_by_halves(a + half, count - half);
+    }
+    if (count >= 8) {
+        for (; i < 8; i++) r[i] = a[i];
+        for (; i + 8 <= count; i += 8)
+            for (int j = 0; j < 8; j++) r[j] += a[i + j];
+        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    }
+    for (; i < count; i++) total += a[i];
+    return total;
+}
+
+/* sum_x P_x^2 V_x / N_x: the variance of a value estimated from so many senses. */
+static double variance(Size n, const double *P, const double *deviations, const double *N, double *restrict term) {
+    for (Size x = 0; x < n; x++) term[x] = (P[x] * deviations[x]) * (P[x] * deviations[x]) / N[x];
+    return sum_by_halves(term, n);
+}
+
+/* sum_x P_x D(W_x‖PW); `term` has n m + m. */
+static double value(Size n, Size m, const double *W, const double *P, double *restrict term) {
+    double *restrict Q = term + n * m;
+    for (Size y = 0; y < m; y++) Q[y] = 0.0;
+    for (Size x = 0; x < n; x++)
+        for (Size y = 0; y < m; y++) Q[y] += P[x] * W[x * m + y];
+    for (Size x = 0; x < n; x++)
+        for (Size y = 0; y < m; y++) term[x * m + y] = P[x] * W[x * m + y] * bc_log(W[x * m + y] / Q[y]);
+    return sum_by_halves(term, n * m);
+}
+
+/* Weights that are tried until less is won, relative to gap / (v_b + v_a), which is best for a small gap. */
+enum { TRIED = 4 };
+static const double PARTS[TRIED] = {1.0, 0.75, 0.5, 0.25};
+
+/* Bets on the leader of each weight that is tried, ε, and room. */
+typedef struct {
+    Leader leader;
+    double epsilon, weights[TRIED], prices[TRIED], gains[TRIED], *pays, *V, *nu, *term;
+    LeaderRoom room;
+    Choice choice;
+} Wagers;
+
+static Wagers wagers_room(Space *space, Size n_b, Size m_b, Size n, Size m) {
+    Wagers wagers = {.room = leader_room(space, n_b, m_b)};
+    wagers.pays = take(space, TRIED * n_b * m_b), wagers.V = take(space, TRIED * n_b * m_b);
+    wagers.nu = take(space, TRIED * n_b), wagers.term = take(space, n_b * m_b + m_b + n);
+    wagers.choice = choice_room(space, n, m);
+    return wagers;
+}
+
+/* The bets of the i-th weight on the leader, and what they should win. */
+static double gain_on_leader(void *wagers, Size i) {
+    Wagers *w = wagers;
+    Leader *b = &w->leader;
+    Size n = b->n, m = b->m;
+    double *pays = w->pays + i * n * m;
+    b->weight = w->weights[i];
+    w->prices[i] = leader_bet(b, &w->room, pays, w->V + i * n * m, w->nu + i * n);
+    for (Size x = 0; x < n; x++)
+        for (Size j = x * m; j < (x + 1) * m; j++) w->term[j] = pays[j] * (b->senses[x] * b->W[j]);
+    return w->gains[i] = sum_by_halves(w->term, n * m) - w->prices[i] + b->weight * w->epsilon;
+}
+
+/* How many numbers `room` of the next function must have. */
+BC_EXPORT Size BC(wagers_room)(Size n_b, Size m_b, Size n, Size m) {
+    Space space = {0, 0};
+    wagers_room(&space, n_b, m_b, n, m);
+    return space.used;
+}
+
+/* The bets against every rival c of one size that should win most, of some weights, and the bets on the leader with them.
+
+   The leader has the rows W_b [x, y], inputs P_b, deviations D_b = sqrt(V) and senses N_b [x]. Rival c is number
+   places [c] of those with W [., x, y], P and D [., x]; it has the senses N [c, x], is behind by gaps [c], cautiously,
+   and `worst` [c] is where the inputs are at which most was lost so far, or null. Its weight is at most `largest` for
+   each sense of its least sensed input. With n = 0 it has the value 0 by its alphabet, and there is nothing to bet on but
+   the leader. ε is what the leader gains for each unit of weight.
+
+   Fills numbers [c, 3]: the weight s, what the bets should win, and the variance v_b of the leader's value at which bets
+   on it bring s C_b - s² v_b/2; tilts [c, x] and Q [c, y]; pays and V [c, x, y], price [c] and ν [c, x] of the leader. */
+BC_EXPORT void BC(wagers)(Size rivals, Size n_b, Size m_b, const double *W_b, const double *P_b, const double *D_b,
+                          const double *N_b, Size n, Size m, const double *W, const double *P, const double *D,
+                          const int64_t *places, const double *N, const double *gaps, const double *const *worst,
+                          double epsilon, double largest, double largest_input, double largest_tilt, double *numbers,
+                          double *tilts, double *Q, double *pays, double *V, double *price, double *nu, double *room) {
+    Space space = {room, 0};
+    Wagers w = wagers_room(&space, n_b, m_b, n, m);
+    Size cells = n_b * m_b;
+    double own = variance(n_b, P_b, D_b, N_b, w.term), C_b = value(n_b, m_b, W_b, P_b, w.term);
+    w.leader = (Leader){n_b, m_b, W_b, P_b, N_b, 0.0}, w.epsilon = epsilon;
+    for (Size c = 0; c < rivals; c++, N += n) {
+        double growths[TRIED], most = BC_INFINITY;
+        Size best = 0;
+        for (Size x = 0; x < n; x++) most = smaller(most, N[x]);
+        double theirs = variance(n, P + places[c] * n, D + places[c] * n, N, w.term);
+        double first = smaller(gaps[c] / larger(1e-12, own + theirs), n ? largest * most : BC_INFINITY);
+        for (Size i = 0; i < TRIED; i++) w.weights[i] = first * PARTS[i];
+        if (n) {
+            w.choice.push.W = W + places[c] * n * m, w.choice.push.P = P + places[c] * n, w.choice.push.N = N;
+            best = best_bet(&w.choice, gaps[c], TRIED, w.weights, growths, gain_on_leader, &w, worst[c], largest_input,
+                            largest_tilt, tilts + c * n, Q + c * m);
+        } else {
+            for (Size i = 0; i < TRIED; i++) growths[i] = gain_on_leader(&w, i);
+            for (Size i = 0; i < TRIED; i++) best = growths[i] > growths[best] ? i : best;
+        }
+        double s = w.weights[best], *out = numbers + 3 * c;
+        out[0] = s, out[1] = growths[best], out[2] = 2.0 * (s * (C_b + epsilon) - w.gains[best]) / (s * s);
+        price[c] = w.prices[best];
+        copy(w.pays + best * cells, pays + c * cells, cells);
+        copy(w.V + best * cells, V + c * cells, cells);
+        copy(w.nu + best * n_b, nu + c * n_b, n_b);
     }
 }

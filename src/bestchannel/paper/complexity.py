@@ -1,25 +1,20 @@
-"""What the policies of [EBWGW24] cost: the expressions of its theorems, and the exact counts.
+"""What the policies of [EBWGW24] cost: the expressions of its theorems, the exact counts, and where two of them meet.
 
-Three answers to one question, from the roughest to the sharpest.
-`theorem_1_order`, `theorem_2_order`, `theorem_3_order` are what stands inside O(·): they grow
-as the cost does, and their constant is unknown. `theorem_1_bound`, `theorem_2_bound`,
-`theorem_3_bound` carry the constants of the proofs, so that no run costs more as long as no
-estimate errs by more than its share. Both take gaps and accuracies in **nats**, as their
-arguments say. `expected_senses` is the number that a run uses when no estimate errs at all,
-to the last sense; it takes the arguments of the policies and, like them, **bits**.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
-[KKS13] Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits".
+Three answers to one question, from the roughest to the sharpest: `theorem_1_order` and its siblings are what stands
+inside O(·), without its constant. `theorem_1_bound` and its siblings carry the constants of the proofs: no run costs
+more as long as no estimate errs by more than its share. Both take gaps and accuracies in **nats**, as their arguments
+say. `expected_senses` is the number that a run uses when no estimate errs at all, to the last sense; like the policies,
+it takes **bits**. `break_even` compares NaiveChanSel and MedianChanEl, in **nats**.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import count, islice
 
 from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
@@ -39,6 +34,11 @@ Channels = tuple[int, ...]
 
 POLICIES = ("best-chan-id", "naive", "median")
 SUBROUTINES = POLICIES[1:]
+
+BINARY = Rate(2, 2)
+
+MOST_DOUBLINGS = 20_000
+"""Of the number of channels, within which MedianChanEl must become cheaper."""
 
 ROUNDS_AFTER, HALVINGS = 64, 400
 """Terms kept of the sums in the proofs of Theorems 1 and 3. They fall like 2^-r r³ and (8/9)^r r³: less than 1e-12
@@ -63,7 +63,7 @@ class ExpectedSenses:
     @property
     def total(self) -> int:
         """All senses of the run."""
-        return sum(each.estimation + each.subroutine for each in self.rounds)
+        return sum(r.estimation + r.subroutine for r in self.rounds)
 
 
 def theorem_1_order(gaps_nats: Sequence[float], delta: float, *, n_inputs: int = 1, n_outputs: int = 1) -> float:
@@ -71,17 +71,16 @@ def theorem_1_order(gaps_nats: Sequence[float], delta: float, *, n_inputs: int =
 
     |X||Y| Σ_j Δ_j⁻² A_j (log² A_j + log² Δ_j⁻¹) with A_j = log((1/δ) log Δ_j⁻¹).
 
-    `gaps_nats` are the gaps of all channels; the best one counts with the gap of its nearest
-    rival. The theorem hides the factor |X||Y|. Logarithms that would fall below 1 count as 1,
-    so that large gaps and large δ have a value.
+    `gaps_nats` are the gaps of all channels; the best one counts with the gap of its nearest rival. The theorem hides
+    the factor |X||Y|. Logarithms that would fall below 1 count as 1, so that large gaps and large δ have a value.
     """
-    return n_inputs * n_outputs * sum(_theorem_1_term(gap, delta) for gap in _effective_gaps(gaps_nats))
 
+    def term(gap: float) -> float:
+        inverse = _log_at_least_1(1 / gap)
+        level = _log_at_least_1(inverse / delta)
+        return level * (math.log(level) ** 2 + inverse**2) / gap**2
 
-def _theorem_1_term(gap: float, delta: float) -> float:
-    inverse = _log_at_least_1(1 / gap)
-    level = _log_at_least_1(inverse / delta)
-    return level * (math.log(level) ** 2 + inverse**2) / gap**2
+    return n_inputs * n_outputs * sum(map(term, _effective_gaps(gaps_nats)))
 
 
 def theorem_2_order(
@@ -91,8 +90,7 @@ def theorem_2_order(
 
     |X||Y| k ε⁻² A log²(ε⁻² A) with A = log(k/δ); the theorem hides |X||Y|.
     """
-    level = _log_at_least_1(n_channels / delta)
-    return n_inputs * n_outputs * n_channels * level * _log_at_least_1(level / epsilon_nats**2) ** 2 / epsilon_nats**2
+    return _pac_order(n_channels, epsilon_nats, n_channels / delta, n_inputs * n_outputs)
 
 
 def theorem_3_order(
@@ -102,8 +100,16 @@ def theorem_3_order(
 
     |X||Y| k ε⁻² A log²(ε⁻² A) with A = log(1/δ); the theorem hides |X||Y|.
     """
-    level = _log_at_least_1(1 / delta)
-    return n_inputs * n_outputs * n_channels * level * _log_at_least_1(level / epsilon_nats**2) ** 2 / epsilon_nats**2
+    return _pac_order(n_channels, epsilon_nats, 1 / delta, n_inputs * n_outputs)
+
+
+def _pac_order(n_channels: int, epsilon: float, odds: float, n_cells: int) -> float:
+    level = _log_at_least_1(odds)
+    return n_cells * n_channels * level * _log_at_least_1(level / epsilon**2) ** 2 / epsilon**2
+
+
+def _log_at_least_1(value: float) -> float:
+    return max(1.0, math.log(value))
 
 
 def theorem_1_bound(gaps_nats: Sequence[float], delta: float, rate: Rate, *, subroutine: str = "naive") -> float:
@@ -112,10 +118,10 @@ def theorem_1_bound(gaps_nats: Sequence[float], delta: float, rate: Rate, *, sub
     2 Σ_j ( Σ_{r<s_j} m_r + Σ_{r≥0} 8⁻ʳ m_{r+s_j} ) over the rivals j, with s_j = max(1, ⌈log₂ Δ_j⁻¹⌉)
     and m_r = n_r + (senses of one candidate in the subroutine of round r).
 
-    A rival with 2^-s ≤ Δ_j < 2^(1-s) may stay through round s; then its class shrinks to an
-    eighth per round [KKS13, Lemma 3.4]. A round has at least as many rivals as best channels,
-    hence the 2. The proof writes 8^-(r+1), an eighth already in round s, leaves the best
-    channel out, and drops the subroutine as of the same order; here all three are counted.
+    A rival with 2^-s ≤ Δ_j < 2^(1-s) may stay through round s; then its class shrinks to an eighth per round [KKS13,
+    Lemma 3.4]. A round has at least as many rivals as best channels, hence the 2. The proof writes 8^-(r+1), an eighth
+    already in round s, leaves the best channel out, and drops the subroutine as of the same order; here all three
+    count.
     """
     _refuse_unknown(subroutine, SUBROUTINES, "subroutine")
     rivals = _effective_gaps(gaps_nats)
@@ -186,11 +192,9 @@ def expected_senses(
 ) -> ExpectedSenses:
     """What a run costs when every estimate is exact, to the last sense.
 
-    `policy` is "best-chan-id", "naive" or "median"; `gaps` (bits) are the differences of the
-    channels' capacities to the largest one, `alphabets` their (n_inputs, n_outputs), `epsilon`
-    (bits) what the two PAC policies promise; all are converted to nats where the paper's
-    formulas begin. A channel is sensed |X|⌈n/|X|⌉ times where the formula says n, and not at all
-    where it has a single input or output.
+    `policy` is "best-chan-id", "naive" or "median"; `gaps` (bits) are the differences of the channels' capacities to
+    the largest one, `alphabets` their (n_inputs, n_outputs), `epsilon` (bits) what the two PAC policies promise. A
+    channel is sensed |X|⌈n/|X|⌉ times where the formula says n, and not at all if it has a single input or output.
 
     >>> expected_senses("naive", [0.0, 0.1], [(2, 2)] * 2, delta=0.1, epsilon=0.2).total
     363459060
@@ -221,9 +225,8 @@ class _KnownGaps:
 
     def senses(self, candidates: Channels, n: Callable[[Rate], int]) -> int:
         """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates whose alphabet allows a capacity above 0."""
-        sizes = [self.alphabets[channel] for channel in candidates if not self.worthless(channel)]
-        each = {size: size[0] * -(-n(Rate(*size)) // size[0]) for size in set(sizes)}
-        return sum(each[size] for size in sizes)
+        sizes = Counter(self.alphabets[channel] for channel in candidates if not self.worthless(channel))
+        return sum(many * size[0] * -(-n(Rate(*size)) // size[0]) for size, many in sizes.items())
 
 
 def _best_chan_id(known: _KnownGaps, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
@@ -237,7 +240,7 @@ def _best_chan_id(known: _KnownGaps, delta: float, pac: Callable[..., list[Round
         epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
         estimation = known.senses(candidates, partial(best_chan_id_senses, r, delta))
         inner = pac(known, candidates, epsilon_r / 2, delta_r)
-        rounds.append(Round(candidates, estimation, sum(each.estimation for each in inner)))
+        rounds.append(Round(candidates, estimation, sum(halving.estimation for halving in inner)))
         candidates = tuple(channel for channel in candidates if known.gaps[channel] <= epsilon_r)
     return rounds
 
@@ -291,5 +294,35 @@ def _refuse_unknown(name: str, known: Sequence[str], what: str) -> None:
         raise InputError(f"the {what} must be one of {', '.join(known)}; it is {name!r}")
 
 
-def _log_at_least_1(value: float) -> float:
-    return max(1.0, math.log(value))
+def cost_ratios(epsilon: float, delta: float, *, rate: Rate = BINARY) -> Iterator[float]:
+    """Senses of MedianChanEl over those of NaiveChanSel at k = 2, 4, 8, …, for ever, both as stated, without ceilings.
+
+    Σ_{r=1}^m 2^(1-r) N(ε_r, δ_r/3) / N(ε, δ/2^(m+1)) at k = 2^m, with N(ε, α) = 4c₁ g/ε² log²(4 t̃ g/ε²),
+    ε_r = (3/4)^(r-1) ε/4 and δ_r = δ/2^r [EBWGW24, Sec. V].
+
+    >>> ratios = cost_ratios(0.1, 0.1)
+    >>> [round(next(ratios), 1) for _ in range(3)]
+    [26.6, 47.6, 64.8]
+    """
+    median = 0.0
+    for m in count(1):
+        log_epsilon = math.log(epsilon / 4) + (m - 1) * math.log(0.75)
+        log_inverse_alpha = math.log(3 / delta) + m * math.log(2)
+        median += math.exp(log_senses(log_epsilon, log_inverse_alpha, rate) - (m - 1) * math.log(2))
+        yield median / math.exp(log_senses(math.log(epsilon), math.log(2 / delta) + m * math.log(2), rate))
+
+
+def break_even(epsilon: float, delta: float, *, rate: Rate = BINARY) -> int:
+    """log₂ k of the smallest power of two from which MedianChanEl costs no more than NaiveChanSel."""
+    for m, ratio in enumerate(islice(cost_ratios(epsilon, delta, rate=rate), MOST_DOUBLINGS), start=1):
+        if ratio <= 1:
+            return m
+    raise InputError(f"MedianChanEl still costs more than NaiveChanSel at k = 2^{MOST_DOUBLINGS}")
+
+
+def log_senses(log_epsilon: float, log_inverse_alpha: float, rate: Rate) -> float:
+    """log N(ε, α) from log ε and log 1/α, without the ceiling; the counts that meet are beyond the range of doubles."""
+    level = math.log(rate.n_inputs) + log_inverse_alpha
+    log_ratio = math.log(16 * rate.n_inputs * rate.n_outputs * level) - 2 * log_epsilon
+    log_t = (2 + math.log(rate.n_outputs / (rate.n_inputs * level))) / 5
+    return math.log(C1) + log_ratio + 2 * math.log(math.log(25 / 4) + log_t + log_ratio)

@@ -1,8 +1,4 @@
-"""The figures of [EBWGW24] drawn as there, with their labels corrected, and the pictures of the theory pages.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
-"""
+"""The figures of [EBWGW24] drawn as there, with their labels corrected, and the pictures of the theory pages."""
 
 from __future__ import annotations
 
@@ -10,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestchannel.drawing import BLUE, GREEN, ORANGE, RED, axes
-from bestchannel.paper.break_even import published_break_even
 from bestchannel.paper.growth import Growth
-from bestchannel.paper.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_fig2
+from bestchannel.paper.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_break_even, published_fig2
 from bestchannel.paper.stated import StatedFig1Row
 from bestchannel.paper.z_vs_bsc import ZRow
 

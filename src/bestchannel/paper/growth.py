@@ -1,12 +1,8 @@
 """How the cost of the paper's policies grows, measured by running them, beside what Theorems 1 to 3 say.
 
-One quantity is varied at a time: the gap (for the two PAC policies the accuracy ε), log 1/δ,
-the number of channels, the size of the alphabets. The other three stay at `BASE`. The
-exponent of growth is the slope of a line fitted to both logarithms; a factor log² adds to it,
-so an exponent of 2 shows as a slope somewhat above 2.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
+One quantity is varied at a time: the gap (for the two PAC policies the accuracy ε), log 1/δ, the number of channels,
+the size of the alphabets. The other three stay at `BASE`. The exponent of growth is the slope of a line fitted to both
+logarithms; a factor log² adds to it, so an exponent of 2 shows as a slope somewhat above 2.
 """
 
 from __future__ import annotations
@@ -19,12 +15,11 @@ from typing import Literal
 
 import numpy as np
 
-from bestchannel.arrays import Floats
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.complexity import theorem_1_order, theorem_2_order, theorem_3_order
-from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
+from bestchannel.policies import identify, make_policy
 from bestchannel.sensing import Simulator
 
 PolicyName = Literal["best-chan-id", "naive", "median"]
@@ -103,25 +98,19 @@ def _abscissa(quantity: Quantity, task: Task) -> float:
 
 
 def _expression(policy: PolicyName, task: Task) -> float:
+    sizes = {"n_inputs": task.n_letters, "n_outputs": task.n_letters}
     if policy == "best-chan-id":
-        gaps = [0.0, *[task.gap_nats] * (task.n_channels - 1)]
-        return theorem_1_order(gaps, task.delta, n_inputs=task.n_letters, n_outputs=task.n_letters)
+        return theorem_1_order([0.0, *[task.gap_nats] * (task.n_channels - 1)], task.delta, **sizes)
     order = theorem_2_order if policy == "naive" else theorem_3_order
-    return order(task.n_channels, task.gap_nats, task.delta, n_inputs=task.n_letters, n_outputs=task.n_letters)
+    return order(task.n_channels, task.gap_nats, task.delta, **sizes)
 
 
 def _run(policy: PolicyName, task: Task, rng: np.random.Generator) -> tuple[int, object]:
     """Senses used, and the index of the channel named; the best one has index 0."""
-    found = identify(Simulator(_channels(task), rng=rng), _policy(policy, task))
-    return found.senses, found.best
-
-
-def _policy(policy: PolicyName, task: Task) -> Policy:
+    pac = {} if policy == "best-chan-id" else {"epsilon": task.gap_nats / NATS_PER_BIT}
     alphabets = [(task.n_letters, task.n_letters)] * task.n_channels
-    if policy == "best-chan-id":
-        return BestChanID(alphabets, delta=task.delta)
-    make = NaiveChanSel if policy == "naive" else MedianChanEl
-    return make(alphabets, epsilon=task.gap_nats / NATS_PER_BIT, delta=task.delta)
+    result = identify(Simulator(_channels(task), rng=rng), make_policy(policy, alphabets, delta=task.delta, **pac))
+    return result.senses, result.best
 
 
 def _channels(task: Task) -> Sequence[Channel]:
@@ -134,15 +123,14 @@ def _channels(task: Task) -> Sequence[Channel]:
 def _blurred(n_letters: int, bits: float) -> Channel:
     """The identity blurred by uniform noise until this capacity is left."""
 
-    def channel(clear: float) -> Floats:
-        blurred: Floats = clear * np.eye(n_letters) + (1 - clear) / n_letters
-        return blurred
+    def channel(clear: float) -> Channel:
+        return Channel.from_rows(clear * np.eye(n_letters) + (1 - clear) / n_letters)
 
     low, high = 0.0, 1.0
     while high - low > 1e-12:
         middle = (low + high) / 2
         low, high = (middle, high) if capacity(channel(middle)).lower < bits else (low, middle)
-    return Channel.from_rows(channel(low))
+    return channel(low)
 
 
 def _slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -6,21 +6,19 @@ not the one in the text: there p = 2, while the figures use p = 1 for both PAC a
 and leave MedianChanEl's schedule of ε_r and δ_r out. Two labels are corrected in the rows:
 `algorithm` names the formula's owner (the legend of Figure 2 swaps the two), and `delta`
 is 0.6 where the legend prints 0.7.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from functools import partial
+from itertools import count
+from typing import Literal, TypedDict, get_args
 
 from bestchannel.errors import InputError
-from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
+from bestchannel.intervals.paper_bounds import best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
+from bestchannel.paper.complexity import BINARY
 
 Algorithm = Literal["naive", "median"]
-
-BINARY = Rate(2, 2)
 
 CANDIDATES = {(10, 0.13): (10,), (20, 0.13): (20,), (10, 0.08): (10, 3), (20, 0.08): (20, 2)}
 """How many channels each round of Figure 1 starts with, by (k, gap in nats).
@@ -98,11 +96,10 @@ def published_fig1(n_channels: int, gap: float, confidence: float) -> int:
     return sum(_fig1_round(r, size, delta) for r, size in enumerate(candidates, start=1))
 
 
-def _fig1_round(round_number: int, size: int, delta: float) -> int:
+def _fig1_round(r: int, size: int, delta: float) -> int:
     """|C_r| (N(ε_r, δ_r, 2) + N(ε_r/2, δ_r/(2|C_r|), 1))."""
-    epsilon, alpha = best_chan_id_epsilon(round_number) / 2, best_chan_id_delta(round_number, delta) / (2 * size)
-    subroutine = BINARY.round_senses(epsilon, alpha, log_power=1)
-    return size * (best_chan_id_senses(round_number, delta, BINARY) + subroutine)
+    epsilon, alpha = best_chan_id_epsilon(r) / 2, best_chan_id_delta(r, delta) / (2 * size)
+    return size * (best_chan_id_senses(r, delta, BINARY) + BINARY.round_senses(epsilon, alpha, log_power=1))
 
 
 def published_fig2(algorithm: Algorithm, epsilon: float, delta: float, n_channels: int) -> int:
@@ -117,3 +114,15 @@ def published_fig2(algorithm: Algorithm, epsilon: float, delta: float, n_channel
         return n_channels * BINARY.round_senses(epsilon, delta / (2 * n_channels), log_power=1)
     # k + k/2 + … + 2 = 2(k-1) estimates: the candidates halve, ε and δ stay.
     return 2 * (n_channels - 1) * BINARY.round_senses(epsilon, delta / 3, log_power=1)
+
+
+def published_break_even(epsilon: float, delta: float) -> int:
+    """The smallest k > 2 at which the formula published for MedianChanEl gives no more than that for NaiveChanSel.
+
+    At k = 2 both have two estimates to make, and MedianChanEl's share of δ is the larger one.
+
+    >>> published_break_even(0.1, 0.1)
+    57
+    """
+    naive, median = (partial(published_fig2, name, epsilon, delta) for name in get_args(Algorithm))
+    return next(k for k in count(3) if median(k) <= naive(k))

@@ -1,16 +1,13 @@
 """Figures 1 and 2 of [EBWGW24] as its text describes them: the algorithms as stated, really run.
 
-Channels are drawn, simulated and identified; the senses are those that the policies asked for.
-Repetition i of a point draws from child (figure, …, i, …) of one seed, as `SeedSequence.spawn`
-would hand it out, so every point can be run alone and comes out the same.
-`published` has the numbers that the paper prints.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
+Channels are drawn, simulated and identified; the senses are those that the policies asked for. Repetition i of a point
+draws from child (figure, …, i, …) of one seed, as `SeedSequence.spawn` would hand it out, so every point can be run
+alone and comes out the same. `published` has the numbers that the paper prints.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import fmean, median_low
 from typing import TypedDict
 
@@ -38,12 +35,13 @@ PAC = {"naive": NaiveChanSel, "median": MedianChanEl}
 
 
 class Repeated(TypedDict):
-    """What several runs of one point add to its row.
+    """What several runs of one point say.
 
-    `senses` of the row is the median, a number that occurred; `wrong` counts the runs that
-    named a channel other than the best, in Figure 2 one that is more than ε worse.
+    `senses` is the median, a number that occurred; `wrong` counts the runs that named a channel other than the best,
+    in Figure 2 one that is more than ε worse.
     """
 
+    senses: int
     runs: int
     wrong: int
     seed_mean: float
@@ -57,10 +55,6 @@ class StatedFig1Row(Fig1Row, Repeated):
 
 class StatedFig2Row(Fig2Row, Repeated):
     """One point of Figure 2 over several instances."""
-
-
-Run = tuple[int, float]
-"""Senses, and the gap in nats of the channel that was named."""
 
 
 def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig1Row]:
@@ -84,19 +78,21 @@ def _fig1_instances(seed: int, k: int, gap: float, seeds: int) -> list[Instance]
 
 
 def _fig1_row(seed: int, k: int, gap: float, percent: int, instances: list[Instance]) -> StatedFig1Row:
-    setting, point, delta = SETTINGS.index((k, gap)), PERCENTS.index(percent), (100 - percent) / 100
-    runs = [
-        _run(instance, BestChanID(instance.alphabets, delta=delta), _child(seed, 1, setting, i, point))
-        for i, instance in enumerate(instances)
-    ]
-    return StatedFig1Row(k=k, gap=gap, confidence=percent / 100, senses=_middle(runs), **_repeated(runs, 0.0))
+    setting, point = SETTINGS.index((k, gap)), PERCENTS.index(percent)
+    runs = _runs(
+        instances,
+        lambda instance: BestChanID(instance.alphabets, delta=(100 - percent) / 100),
+        [_child(seed, 1, setting, i, point) for i in range(len(instances))],
+        allowed_nats=0.0,
+    )
+    return StatedFig1Row(k=k, gap=gap, confidence=percent / 100, **runs)
 
 
 def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig2Row]:
     """NaiveChanSel and MedianChanEl at the 54 points of Figure 2, on `seeds` instances for each k.
 
-    All curves meet the same channels. δ is 0.6 where the paper prints 0.7, so that the rows
-    can be set beside the published ones. `progress(done, total)` is called after every point.
+    All curves meet the same channels. δ is 0.6 where the paper prints 0.7, so that the rows can be set beside the
+    published ones. `progress(done, total)` is called after every point.
     """
     rows: dict[tuple[str, float, float, int], StatedFig2Row] = {}
     for k in SIZES:
@@ -117,34 +113,33 @@ def _fig2_instances(seed: int, k: int, seeds: int) -> list[Instance]:
 def _fig2_row(
     seed: int, algorithm: Algorithm, epsilon: float, delta: float, k: int, instances: list[Instance]
 ) -> StatedFig2Row:
-    size, curve, make = SIZES.index(k), CURVES.index((algorithm, epsilon, delta)), PAC[algorithm]
-    runs = [
-        _run(
-            instance,
-            make(instance.alphabets, epsilon=epsilon / NATS_PER_BIT, delta=delta),
-            _child(seed, 2, size, i, curve),
-        )
-        for i, instance in enumerate(instances)
-    ]
-    return StatedFig2Row(
-        algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, senses=_middle(runs), **_repeated(runs, epsilon)
+    size, curve = SIZES.index(k), CURVES.index((algorithm, epsilon, delta))
+    runs = _runs(
+        instances,
+        lambda instance: PAC[algorithm](instance.alphabets, epsilon=epsilon / NATS_PER_BIT, delta=delta),
+        [_child(seed, 2, size, i, curve) for i in range(len(instances))],
+        allowed_nats=epsilon,
     )
+    return StatedFig2Row(algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, **runs)
 
 
-def _run(instance: Instance, policy: Policy, rng: np.random.Generator) -> Run:
-    found = identify(Simulator(instance.channels, rng=rng), policy)
-    return found.senses, float(instance.gaps[found.best]) * NATS_PER_BIT
-
-
-def _middle(runs: list[Run]) -> int:
-    return median_low(senses for senses, _ in runs)
-
-
-def _repeated(runs: list[Run], allowed_loss_nats: float) -> Repeated:
-    senses = [each for each, _ in runs]
+def _runs(
+    instances: Sequence[Instance],
+    policy_for: Callable[[Instance], Policy],
+    generators: Sequence[np.random.Generator],
+    *,
+    allowed_nats: float,
+) -> Repeated:
+    """What the policy comes to on each instance, where naming a channel so much worse than the best is right."""
+    senses, wrong = [], 0
+    for instance, rng in zip(instances, generators, strict=True):
+        result = identify(Simulator(instance.channels, rng=rng), policy_for(instance))
+        senses.append(result.senses)
+        wrong += bool(float(instance.gaps[result.best]) * NATS_PER_BIT > allowed_nats)
     return Repeated(
-        runs=len(runs),
-        wrong=sum(loss > allowed_loss_nats for _, loss in runs),
+        senses=median_low(senses),
+        runs=len(senses),
+        wrong=wrong,
         seed_mean=fmean(senses),
         fewest=min(senses),
         most=max(senses),

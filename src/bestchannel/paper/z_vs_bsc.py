@@ -1,13 +1,9 @@
 """A Z-channel against a binary symmetric channel: nearly equal capacities, rows far apart [EBWGW24, Sec. VI].
 
-The best channel is nearly a Z-channel: one input is kept but for a small `leak`, the other
-is flipped with probability q. Its rival is a BSC whose capacity falls short of it by a gap
-that shrinks with the leak. No relabelling brings the rows of the two together, so their
-divergence grows without end while the gap vanishes: no function of the gap alone bounds it.
-
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
-[CT06] Cover, Thomas, "Elements of Information Theory".
+The best channel is nearly a Z-channel: one input is kept but for a small `leak`, the other is flipped with probability
+q. Its rival is a BSC whose capacity falls short of it by a gap that shrinks with the leak. No relabelling brings the
+rows of the two together: their divergence grows without end while the gap vanishes, and no function of the gap bounds
+it.
 """
 
 from __future__ import annotations

@@ -91,16 +91,12 @@ def _findings(summary: Summary) -> list[Html]:
 
 def style() -> Html:
     """The style sheet, everything in it bound to the class `bestchannel`."""
-    return trusted(_file("page.css"))
+    return trusted(files("bestchannel.report").joinpath("page.css").read_text(encoding="utf-8"))
 
 
 def script() -> Html:
     """Search, sort and hints; without it everything can still be read."""
-    return trusted(_file("page.js"))
-
-
-def _file(name: str) -> str:
-    return files("bestchannel.report").joinpath(name).read_text(encoding="utf-8")
+    return trusted(files("bestchannel.report").joinpath("page.js").read_text(encoding="utf-8"))
 
 
 def meta() -> list[Html]:

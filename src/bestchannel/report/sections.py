@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.lower_bound.quick_bound import quick_bound
+from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.promises import amount, confidence, criterion, in_words
 from bestchannel.report.channel_rows import capacity_table, interval_figure, legend, order_figure
 from bestchannel.report.course_figures import (
@@ -83,13 +83,17 @@ def capacities(summary: Summary) -> Html:
     marked, values = frozenset(summary.candidates), summary.values
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    P = summary.input_distribution
+    compared = f"The policy compared {criterion(P)}, and not the capacities shown here"
+    if summary.estimate is not None:
+        compared = f"All are {criterion(P)}"
     field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
     search = tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")  # shown by the page's script
     return section(
         values,
         f"Bits per channel use. With probability at least {confidence(summary.delta)} every proved interval"
         f" holds, {_supposed(summary)}.",
-        _other_value(summary),
+        NOTHING if P is None else tag("p", f"{compared}."),
         search if rest else NOTHING,
         legend(),
         interval_figure(shown, marked, f"{values} with their intervals"),
@@ -110,15 +114,6 @@ def _supposed(summary: Summary) -> str:
     return (
         f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
     )
-
-
-def _other_value(summary: Summary) -> Html:
-    P = summary.input_distribution
-    if P is None:
-        return NOTHING
-    if summary.estimate is not None:
-        return tag("p", f"All are {criterion(P)}.")
-    return tag("p", f"The policy compared {criterion(P)}, and not the capacities shown here.")
 
 
 def _more(rest: Sequence[T], drawn: Callable[[Sequence[T]], Html]) -> Html:
@@ -150,20 +145,16 @@ def course(summary: Summary) -> Html:
     figures = [tag("figure", tag("figcaption", "Channels left, over senses"), candidates_figure(summary))]
     if (evidence := evidence_figure(summary)) is not None:
         caption = tag("figcaption", "Evidence against rivals in bits, over senses")
-        figures.append(tag("figure", caption, evidence, tag("p", _evidence_note(summary), class_="note")))
+        k = len(rival_tracks(moments(summary.course)))
+        rivals = f"the {MOST_RIVALS} longest-lived of {k} rivals" if k > MOST_RIVALS else "the rivals"
+        note = f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {rivals}."
+        figures.append(tag("figure", caption, evidence, tag("p", note, class_="note")))
     return section(
         "Course",
         f"{summary.spent} {words}",
         tag("div", *figures, class_="pair" if len(figures) > 1 else None),
         folded("Table of the course", course_table(summary)),
     )
-
-
-def _evidence_note(summary: Summary) -> str:
-    tracks = rival_tracks(moments(summary.course))
-    shown = min(len(tracks), MOST_RIVALS)
-    few = f"the {shown} longest-lived of {len(tracks)} rivals" if shown < len(tracks) else "the rivals"
-    return f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {few}."
 
 
 def senses(summary: Summary) -> Html:

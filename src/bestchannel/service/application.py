@@ -24,11 +24,12 @@ from starlette.routing import Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.record import RunStatus
 from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
 from bestchannel.service.leases import ForbiddenError, GoneError
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Refusal, RefusedError, RunStatus, encoded, parsed
+from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
 

@@ -14,7 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bestchannel.record import Result
+from bestchannel.record import Result, RunStatus
 from bestchannel.runs import store
 from bestchannel.service import messages as m
 from bestchannel.service import pages
@@ -101,19 +101,19 @@ class Endpoints:
         """All runs."""
         return answer(m.RunList(tuple(await self._folder.statuses())))
 
-    @_called("POST", "/api/runs", OWN, takes=m.NewRun, gives=m.RunStatus, status=201, refusals=(503,))
+    @_called("POST", "/api/runs", OWN, takes=m.NewRun, gives=RunStatus, status=201, refusals=(503,))
     async def create(self, request: Request, wish: m.NewRun) -> Response:
         """Begin a run."""
         await asyncio.to_thread(self._folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
         return answer(await self._folder.status(wish.name), 201)
 
-    @_called("GET", "/api/runs/{run}", VIEW, gives=m.RunStatus, refusals=(404,))
+    @_called("GET", "/api/runs/{run}", VIEW, gives=RunStatus, refusals=(404,))
     async def standing(self, request: Request) -> Response:
         """Where a run stands."""
         return answer(await self._folder.status(request.path_params["run"]))
 
-    @_called("PATCH", "/api/runs/{run}", OWN, takes=m.Change, gives=m.RunStatus, refusals=(404, 503))
+    @_called("PATCH", "/api/runs/{run}", OWN, takes=m.Change, gives=RunStatus, refusals=(404, 503))
     async def alter(self, request: Request, change: m.Change) -> Response:
         """Pause a run or let it go on, limit it, end it."""
         name = request.path_params["run"]
@@ -179,12 +179,12 @@ class Endpoints:
         self._folder.path(run)  # which must be there
         last = request.headers.get("last-event-id") or query.get("last", "")
         report = () if query.get("report") == "no" else ("report",)
-        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report, "quiet")))
+        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report)))
 
     @_called("GET", "/events", VIEW, kind=EVENTS, refusals=(503,))
     async def list_events(self, request: Request) -> Response:
         """All runs as server-sent events."""
-        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs", "quiet")))
+        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs")))
 
     @_called("GET", "/runs/{run}", VIEW, kind=HTML, refusals=(404,))
     async def run_page(self, request: Request) -> Response:

@@ -24,11 +24,12 @@ from msgspec.structs import replace
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.service.ledger import Labels, Lease, Ledger, Sensor
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome, RunStatus
+from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 
 MOST_AT_ONCE = 512  # offers that share a transaction
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token
@@ -261,7 +262,11 @@ class HostedRun:
             self._fail(error)
 
     def _serve(self, run: LaboratoryRun) -> None:
-        while batch := self._batch():
+        while True:
+            batch = [self._tasks.get()]
+            with suppress(Empty):
+                while len(batch) < MOST_AT_ONCE:
+                    batch.append(self._tasks.get_nowait())
             offers = [task for task in batch if isinstance(task, Offered)]
             if offers:
                 self._keep(run, offers)
@@ -275,22 +280,20 @@ class HostedRun:
                         task.answer.set_exception(error)
                     self._stand(run)
 
-    def _batch(self) -> list[Task]:
-        """What is waiting, at least one thing."""
-        batch = [self._tasks.get()]
-        with suppress(Empty):
-            while len(batch) < MOST_AT_ONCE:
-                batch.append(self._tasks.get_nowait())
-        return batch
-
     def _keep(self, run: LaboratoryRun, offers: list[Offered]) -> None:
         """Take in the pieces of all offers in their order, and put those that are new on disk together."""
+        ledger, late = self._ledger, run.history
         with self._lock:
-            outcomes = [[self._take_in(run, offer.request, piece) for piece in offer.pieces] for offer in offers]
+            outcomes = [
+                [ledger.take_in(piece) for piece in offer.pieces]
+                if ledger is not None and offer.request == ledger.number
+                else [outcome_late(late, offer.request, piece) for piece in offer.pieces]
+                for offer in offers
+            ]
         pairs = zip(chain(*(offer.pieces for offer in offers)), chain(*outcomes), strict=True)
         new = [piece for piece, outcome in pairs if outcome.outcome == KEPT]
         try:
-            moved_on = bool(new) and self._ledger is not None and run.tell_pieces(self._ledger.number, new).complete
+            moved_on = ledger is not None and bool(new) and run.tell_pieces(ledger.number, new).complete
         except BaseException as error:
             for offer in offers:
                 offer.answer.set_exception(error)
@@ -302,11 +305,6 @@ class HostedRun:
             self._stand(run)
         for offer, became in zip(offers, outcomes, strict=True):
             offer.answer.set_result(became)
-
-    def _take_in(self, run: LaboratoryRun, request: int, piece: AnswerPiece) -> PieceOutcome:
-        if self._ledger is not None and request == self._ledger.number:
-            return self._ledger.take_in(piece)
-        return outcome_late(run.history, request, piece)
 
     def _stand(self, run: LaboratoryRun, anew: bool = False) -> None:
         """Say where the run stands, and begin a ledger where it asks for something else, or anew from the file."""

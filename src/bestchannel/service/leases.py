@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.record import RunStatus
 from bestchannel.runs import store
 from bestchannel.runs.history import History
 from bestchannel.runs.run import OPEN
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import outcome_late
 from bestchannel.service.limits import Client, Hold, Places
-from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received, RunStatus
+from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,7 @@ from bestchannel.service.run_folder import RunFolder
 STATUS_S, LIST_S, REPORT_S = 0.4, 1.0, 1.0  # least seconds between two standings, lists of all runs, and reports
 SHARE = 0.02  # of the time, spent at most on listing or drawing again; where a run stands is told at once
 LONGEST_S = 15.0  # after which something is drawn again, whatever it costs; a run that has ended is drawn at once
-QUIET_S = 10.0  # how often a stream says that it is alive
+QUIET_S = 10.0  # of silence, after which a stream says that it is alive
 LIST = ""  # the subject of the list of all runs; no run has this name
 NICENESS = 5  # of the process that draws: whoever senses comes first
 
@@ -61,7 +62,7 @@ class Feed:
         self.watchers = 0
         self.news = asyncio.Event()
         self._without_paths = without_paths
-        self._tasks = [asyncio.create_task(self._keep_writing(writer)) for writer in (*writers, _say_alive)]
+        self._tasks = [asyncio.create_task(self._keep_writing(writer)) for writer in writers]
 
     def post(self, kind: str, data: bytes, id: str = "") -> None:
         """Show this JSON as the last event of its kind; it is news where it differs from the one before."""
@@ -130,7 +131,11 @@ class Live:
                         seen[kind] = event
                         if not event.id or event.id != last:
                             yield event.wire
-                await news.wait()
+                try:
+                    async with asyncio.timeout(QUIET_S):
+                        await news.wait()
+                except TimeoutError:
+                    yield b"event: quiet\ndata: 0\n\n"
         finally:
             feed.watchers -= 1
             if not feed.watchers:
@@ -179,14 +184,6 @@ class Live:
         return report, packing + drawing
 
 
-async def _say_alive(feed: Feed) -> None:
-    beat = 0
-    while True:
-        await asyncio.sleep(QUIET_S)
-        beat += 1
-        feed.post("quiet", b"%d" % beat)
-
-
 def _pause(least: float, took: float) -> float:
     """Seconds until something that took so long is done again."""
     return min(max(least, took / SHARE), max(LONGEST_S, least))
@@ -232,28 +229,22 @@ class ReportProcess:
             _, _, answer, work = await self._queue.get()
             if answer.done():  # nobody waits for it any more
                 continue
-            try:
-                drawn, error = await self._done(work), None
-            except Exception as raised:
-                drawn, error = None, raised
-            if not answer.done() and error is not None:
-                answer.set_exception(error)
-            elif not answer.done():
-                answer.set_result(drawn)
+            with suppress(asyncio.InvalidStateError):  # nor does anybody by now
+                try:
+                    answer.set_result(await self._done(work))
+                except Exception as error:
+                    answer.set_exception(error)
 
-    async def _done(self, work: Callable[[], R]) -> R:
-        loop = asyncio.get_running_loop()
+    async def _done(self, work: Callable[[], R], again: bool = True) -> R:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_begin)
         try:
-            return await loop.run_in_executor(self._started(), work)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         except BrokenProcessPool:
             self.close()
-            return await loop.run_in_executor(self._started(), work)
-
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
-        return self._pool
+            if not again:
+                raise
+            return await self._done(work, again=False)
 
 
 def _begin() -> None:
@@ -265,8 +256,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(0)
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.record import RunStatus
 
 MOST_SENSES = 2**53  # of one part: what every reader of JSON holds exactly
 MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_536
@@ -156,49 +157,6 @@ class RevokedToken(Struct, frozen=True):
     """A token that is valid no more."""
 
     id: str
-
-
-class SensorStatus(Struct, frozen=True):
-    """A sensor that was heard of: its channels, the senses that it has answered and now has on lease."""
-
-    name: str
-    channels: tuple[str, ...]
-    senses: int
-    leased: int
-    silent_s: int
-
-
-class RunStatus(Struct, frozen=True, kw_only=True):
-    """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits.
-
-    `nearly_best` is proved to be the best or within `within_bits` of the best.
-    """
-
-    run: str
-    state: str
-    paused: bool = False
-    policy: str | None = None
-    delta: float | None = None
-    epsilon: float | None = None
-    channels: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
-    best: str | None = None
-    leader: str | None = None
-    challenger: str | None = None
-    evidence_bits: float | None = None
-    threshold_bits: float | None = None
-    nearly_best: str | None = None
-    within_bits: float | None = None
-    senses: int = 0
-    more_senses: int | None = None
-    max_senses: int | None = None
-    requests: int = 0
-    request: int | None = None
-    asked: int = 0
-    answered: int = 0
-    last_activity: str = ""
-    sensors: tuple[SensorStatus, ...] = ()
-    error: str = ""
 
 
 class RunList(Struct, frozen=True):

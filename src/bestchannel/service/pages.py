@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.record import RunStatus
 from bestchannel.report.markup import Html, joined, lone, tag, trusted
 from bestchannel.report.page import meta, script, style
-from bestchannel.service.messages import RunStatus
 
-EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"
-"""Channels of a new run: a name, its inputs and its outputs on each line."""
+EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"  # channels of a new run: a name, its inputs and its outputs on each line
 
 
 def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
@@ -24,7 +23,10 @@ def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
 
 def run_list(runs: Sequence[RunStatus]) -> str:
     """How many runs there are, and where each stands: what the home page keeps current."""
-    return tag("p", _how_many(runs), class_="lead") + (tag("section", _table(runs)) if runs else "")
+    if not runs:
+        return tag("p", "There are none yet.", class_="lead")
+    how_many = f"{len(runs):,} in this folder, {sum(run.state == 'open' for run in runs):,} of them open."
+    return tag("p", how_many, class_="lead") + tag("section", _table(runs))
 
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
@@ -65,12 +67,12 @@ def again_page(path: str) -> str:
 def static_file(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its kind."""
     kinds = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-    ours = {"page.css": style, "page.js": script, "live.css": _own("live.css"), "live.js": _own("live.js")}
-    return (ours[name]().encode(), kinds[name.rpartition(".")[2]]) if name in ours else None
-
-
-def _own(name: str) -> Callable[[], str]:
-    return lambda: files("bestchannel.service").joinpath("static", name).read_text(encoding="utf-8")
+    kind, ours = kinds.get(name.rpartition(".")[2], ""), {"page.css": style, "page.js": script}
+    if name in ours:
+        return ours[name]().encode(), kind
+    if name in ("live.css", "live.js"):
+        return files("bestchannel.service").joinpath("static", name).read_bytes(), kind
+    return None
 
 
 def _page(title: str, *content: object, **data: object) -> str:
@@ -87,13 +89,6 @@ def _page(title: str, *content: object, **data: object) -> str:
 
 def _connection() -> Html:
     return tag("span", "connecting …", id="connection", role="status", aria_live="polite")
-
-
-def _how_many(runs: Sequence[RunStatus]) -> str:
-    if not runs:
-        return "There are none yet."
-    open_ones = sum(run.state == "open" for run in runs)
-    return f"{len(runs):,} in this folder, {open_ones:,} of them open."
 
 
 def _table(runs: Sequence[RunStatus]) -> Html:

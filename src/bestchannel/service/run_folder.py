@@ -29,11 +29,12 @@ from bestchannel.counts.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.record import RunStatus, SensorStatus
 from bestchannel.runs.laboratory_files import channel_labels
 from bestchannel.runs.run import OPEN
 from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
 from bestchannel.service.ledger import Labels, Lease, Sensor
-from bestchannel.service.messages import Change, NewRun, RunStatus, SensorStatus
+from bestchannel.service.messages import Change, NewRun
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST_RUNS = 1000  # of a folder: creation is refused beyond

@@ -21,8 +21,7 @@ from bestchannel.runs.sqlite_file import Kind, connected, make_durable, transact
 from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import Spec
 
-PATIENCE_S = 30.0
-"""How long one writer waits for another: a piece is written in far less."""
+PATIENCE_S = 30.0  # how long one writer waits for another: a piece is written in far less
 
 JOURNAL = Kind(
     "journal",

@@ -27,14 +27,9 @@ from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
 from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 
-DRAWING, SENSING = 0, 1
-"""The first number of a child's key: what its generator is for."""
-
-SAME = 1e-10
-"""Bits: capacities no further apart than this are equal; they are computed within 1e-12."""
-
-PIECE_SECONDS = 1.0
-"""After this long a process hands in what it has, so that it is stored and progress is shown."""
+DRAWING, SENSING = 0, 1  # the first number of a child's key: what its generator is for
+SAME = 1e-10  # bits: capacities no further apart than this are equal; they are computed within 1e-12
+PIECE_SECONDS = 1.0  # after this long a process hands in what it has, so that it is stored and progress is shown
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from bestchannel.sensing import Simulator
 from bestchannel.sensing.instances import Instance
 from bestchannel.study.monte_carlo import SAME
 
-MOST_SENSES = 10**9
-"""Simulated runs that would pass this many senses are given up."""
+MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
 
 
 @dataclass(frozen=True)

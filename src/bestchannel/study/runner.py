@@ -13,21 +13,15 @@ from itertools import pairwise
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.process import Progress, usable_cores
-from bestchannel.study.cluster import dask_cluster
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
-from bestchannel.study.pools import Pool, Runs, WorkerLostError, processes, this_process
+from bestchannel.study.pools import Pool, Runs, WorkerLostError, dask_cluster, processes, this_process
 
 Store = Callable[[Runs], None]
 
-PIECE_RUNS = 256
-"""The most runs that a process is handed at once; it returns after a second, done or not."""
-
-MOST_LOSSES = 10
-"""How often a piece is given to a cluster again after it was lost there with several workers."""
-
-LOOK_S = 1.0
-"""How long nothing may come back before the pool is looked at again, which may have grown or gone."""
+PIECE_RUNS = 256  # the most runs that a process is handed at once; it returns after a second, done or not
+MOST_LOSSES = 10  # how often a piece is given to a cluster again after it was lost there with several workers
+LOOK_S = 1.0  # how long nothing may come back before the pool is looked at again, which may have grown or gone
 
 CONTINUES = "what was stored is safe, and the same command continues"
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +39,65 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.study.channel_sets import FAMILIES
-from bestchannel.study.keys import Check, Keys, number, text, whole
 
 Rows = Mapping[str, list[list[float]]]
+
+Check = Callable[[object, str], Any]
+"""Of a value and the full name of its key: the value in the required type, or an `InputError`."""
+
+
+class Keys:
+    """A table of the file, from which keys are taken one by one; what is left over is refused."""
+
+    def __init__(self, content: Mapping[str, Any], where: str) -> None:
+        self.left = dict(content)
+        self.where = where
+
+    def take(self, key: str, check: Check, *default: Any) -> Any:
+        """The value of a key, checked; the default where the key is missing and there is one."""
+        if key in self.left:
+            return check(self.left.pop(key), f"{self.where}{key}")
+        if default:
+            return default[0]
+        raise InputError(f"{self.where}{key} is missing; a study requires it")
+
+    def tables(self, key: str) -> list[Keys]:
+        """The tables [[key]], of which there is at least one."""
+        found = self.left.pop(key, None)
+        if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
+            raise InputError(f"{key} must be one or more tables [[{key}]]; it is {found!r}")
+        return [Keys(each, f"{key}[{i}].") for i, each in enumerate(found)]
+
+    def refuse_rest(self, known: Sequence[str] = ()) -> None:
+        """Refuse the first key that nothing asked for."""
+        for key, value in self.left.items():
+            more = f"; there are {', '.join(known)}" if known else "; leave it out"
+            raise InputError(f"{self.where}{key} = {value!r} means nothing here{more}")
+
+
+def one_that(fits: Callable[[Any], bool], what: str) -> Check:
+    """A value that fits; any other is refused with the words that say what it must be."""
+
+    def check(value: object, where: str) -> Any:
+        if not fits(value):
+            raise InputError(f"{where} must be {what}; it is {value!r}")
+        return value
+
+    return check
+
+
+text = one_that(lambda value: isinstance(value, str) and value.strip() != "", "a text")
+
+
+def whole(least: int) -> Check:
+    """A whole number from `least` on."""
+    return one_that(lambda value: type(value) is int and value >= least, f"a whole number >= {least}")
+
+
+def number(low: float, high: float) -> Check:
+    """A number above `low`, up to `high`."""
+    return lambda value, where: number_in(value, where, low=low, high=high)
+
 
 EFFORT: Mapping[str, Check] = {"runs": whole(1), "max_senses": whole(1), "lower_bound": number(0.0, 1.0)}
 """The keys that say how much is run, of the study and of a source of channels."""
@@ -121,16 +177,10 @@ def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
     keys.refuse_rest(["policy", "name", *known])
     if epsilon is not None and "epsilon" in known:
         options.setdefault("epsilon", epsilon)
-    choice = PolicyChoice(name, policy, options)
-    _try_out(choice, keys.where)
-    return choice
-
-
-def _try_out(choice: PolicyChoice, where: str) -> None:
-    """Refuse options that the policy refuses, before anything runs."""
-    P = choice.options.get("input_distribution")
-    with _naming(f"{where}policy = {choice.policy!r}"):
+    choice, P = PolicyChoice(name, policy, options), options.get("input_distribution")
+    with _naming(f"{keys.where}policy = {policy!r}"):  # options that the policy refuses, before anything runs
         choice.make([(len(P) if isinstance(P, list) else 2, 2)] * 2, 0.1)
+    return choice
 
 
 @contextmanager
@@ -148,14 +198,19 @@ def _effort(keys: Keys, **defaults: Any) -> dict[str, Any]:
 
 
 def _source(keys: Keys, folder: Path, policies: Sequence[str], effort: Mapping[str, Any]) -> Source:
-    effort = _effort(keys, **effort) | {"policies": keys.take("policies", _some_of(policies), tuple(policies))}
+    listed = one_that(
+        lambda value: isinstance(value, list) and len(value) > 0 and set(map(str, value)) <= set(policies),
+        f"a list of names of policies, {', '.join(policies)}",
+    )
+    effort = _effort(keys, **effort) | {"policies": tuple(keys.take("policies", listed, policies))}
     if "channels" in keys.left:
         path = folder / keys.take("channels", text)
         rows = {name: channel.W.tolist() for name, channel in read_channels(path).items()}
         name = keys.take("name", text, path.stem)
         keys.refuse_rest(["channels", "name", "policies", *EFFORT])
         return Source(name, "", {}, rows, 1, **effort)
-    family = keys.take("family", _family)
+    known = one_that(lambda value: isinstance(value, str) and value in FAMILIES, f"one of {', '.join(FAMILIES)}")
+    family = keys.take("family", known)
     name, sets = keys.take("name", text, family), keys.take("sets", whole(1), 1)
     return Source(name, family, _numbers(keys, family), {}, sets, **effort)
 
@@ -178,23 +233,6 @@ def _deltas(value: object, where: str) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where} must be a list of error probabilities; it is {value!r}")
     return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5) for i, delta in enumerate(value))
-
-
-def _some_of(known: Sequence[str]) -> Check:
-    """A list of names that are known."""
-
-    def check(value: object, where: str) -> tuple[str, ...]:
-        if not isinstance(value, list) or not value or not set(map(str, value)) <= set(known):
-            raise InputError(f"{where} must be a list of names of policies, {', '.join(known)}; it is {value!r}")
-        return tuple(value)
-
-    return check
-
-
-def _family(value: object, where: str) -> str:
-    if value not in FAMILIES:
-        raise InputError(f"{where} must be one of {', '.join(FAMILIES)}; it is {value!r}")
-    return str(value)
 
 
 def _refuse_repeated(key: str, names: Sequence[str]) -> None:

@@ -5,37 +5,39 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats
+from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.lower_bound.bound import kl_nats
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
 from bestchannel.study.spec import PolicyChoice
 
-CONFIDENCE = 0.95
-"""Of the upper limit on the error probability."""
-
-ENOUGH = 20
-"""Runs of one set of channels from which on its 95th percentile says something."""
+CONFIDENCE = 0.95  # of the upper limit on the error probability
+ENOUGH = 20  # runs of one set of channels from which on its 95th percentile says something
 
 
 @dataclass(frozen=True)
 class ConditionSummary:
     """What the runs of one condition show. Senses are of all its runs, the undecided ones included as far as they went.
 
-    `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of
-    their probability at confidence 95 %. `best_out` are the runs in which the best channel was ruled out, decided or
-    not: of equally good ones the last, and with ε in favour of one that is not within ε of it. `ratio` is the mean of
-    senses ÷ (T*.lower kl(δ, 1-δ)) of the set that was sensed, None where it was not asked for, T* is 0 or infinite, a
-    run is undecided, or the policy has an accuracy ε or a fixed input, for which this is no bound;
-    `tail` the largest 95th percentile ÷ median of one set of channels, None where no set has 20 runs.
+    `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of their probability
+    at confidence 95 %. `best_out` are the runs in which the best channel was ruled out, decided or not: of equally good
+    ones the last, and with ε in favour of one that is not within ε of it. `ratio` is the mean of senses ÷ (T*.lower
+    kl(δ, 1-δ)), None where that was not asked for or is no bound; `tail` the largest 95th percentile ÷ median of one
+    set of channels, None where no set has 20 runs.
     """
 
     study: str
@@ -64,7 +66,24 @@ def run_rows(study: Study, journal: Journal) -> list[dict[str, Any]]:
 
     `best` is the name that a file gives the channel, or its position in a set of a family.
     """
-    return [_row(study, run) for run in journal.runs()]
+    return [
+        {
+            "study": study.spec.name,
+            "instance": condition.source.name,
+            "set": run.number % condition.source.sets,
+            "policy": condition.policy.name,
+            "delta": condition.delta,
+            "run": run.number,
+            "best": None if run.best is None else str((list(condition.source.rows) or range(run.best + 1))[run.best]),
+            "decided": run.best is not None,
+            "correct": run.correct,
+            "best_out": run.best_out,
+            "senses": run.senses,
+            "rounds": run.rounds,
+        }
+        for run in journal.runs()
+        for condition in [study.conditions[run.condition]]
+    ]
 
 
 def summaries(study: Study, journal: Journal) -> list[ConditionSummary]:
@@ -83,25 +102,6 @@ def error_upper(wrong: int, runs: int, confidence: float = CONFIDENCE) -> float:
     from scipy.special import betaincinv  # deferred: the other verbs need not wait for it
 
     return 1.0 if wrong >= runs else float(betaincinv(wrong + 1, runs - wrong, confidence))
-
-
-def _row(study: Study, run: SimulatedRun) -> dict[str, Any]:
-    condition = study.conditions[run.condition]
-    names = list(condition.source.rows) or range(len(study.instance(run.condition, run.number).channels))
-    return {
-        "study": study.spec.name,
-        "instance": condition.source.name,
-        "set": run.number % condition.source.sets,
-        "policy": condition.policy.name,
-        "delta": condition.delta,
-        "run": run.number,
-        "best": None if run.best is None else str(names[run.best]),
-        "decided": run.best is not None,
-        "correct": run.correct,
-        "best_out": run.best_out,
-        "senses": run.senses,
-        "rounds": run.rounds,
-    }
 
 
 def _summary(
@@ -154,3 +154,49 @@ def _tail(senses: Floats, sets: Floats) -> float | None:
     groups = [senses[sets == j] for j in np.unique(sets)]
     quantiles = [np.quantile(each, [0.5, 0.95], method="inverted_cdf") for each in groups if len(each) >= ENOUGH]
     return max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None)
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+LARGEST = 2**63 - 1
+
+
+def write_tables(folder: Path, study: Study, journal: Journal) -> list[Path]:
+    """Write runs and summary; return the files that were written."""
+    tables = {"runs": run_rows(study, journal), "summary": [asdict(each) for each in summaries(study, journal)]}
+    contents = dict[Path, bytes]()
+    for name, rows in tables.items():
+        contents[folder / f"{name}.csv"] = as_csv(rows)
+        with suppress(MissingExtraError):  # CSV holds the same
+            contents[folder / f"{name}.parquet"] = as_parquet(rows)
+    for path, content in contents.items():
+        with errors_naming(path):
+            write_bytes(path, content)
+    return list(contents)
+
+
+def as_csv(rows: Rows) -> bytes:
+    """The rows with a header; what is None is empty."""
+    if not rows:
+        raise InputError("a table must have rows; this one has none")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def as_parquet(rows: Rows) -> bytes:
+    """The same columns with their types."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("writing Parquet", "parquet") from None
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for name, values in columns.items():
+        if any(isinstance(value, int) and value > LARGEST for value in values):  # Parquet has no such integers
+            columns[name] = list(map(float, values))
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()

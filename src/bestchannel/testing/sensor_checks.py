@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from bestchannel.errors import InputError
 from bestchannel.policies import Observation, Request, Sensor
 from bestchannel.policies.request import checked_counts
-from bestchannel.testing.claims import claim
+from bestchannel.testing.policy_checks import claim
 
 Make = Callable[[], Sensor]
 Sizes = Sequence[tuple[int, int]]
@@ -49,10 +49,10 @@ def check_channels_are_described(make: Make, alphabets: Sizes | None = None) -> 
     claim(len(set(names)) == len(names), f"the names of channels must differ; they are {names}")
     for labels in parties:
         for letters in (labels.inputs, labels.outputs):
-            whole = letters and len(set(letters)) == len(letters) and all(isinstance(each, str) for each in letters)
+            whole = letters and len(set(letters)) == len(letters) and all(isinstance(letter, str) for letter in letters)
             claim(whole, f"the letters of channel {labels.key!r} must be texts that differ; they are {letters!r}")
-    found = _sizes(make, None) if parties else alphabets
-    claim(alphabets is None or found == list(alphabets), f"the sizes must be {alphabets}; parties have {found}")
+    sizes = _sizes(make, None) if parties else alphabets
+    claim(alphabets is None or sizes == list(alphabets), f"the sizes must be {alphabets}; parties have {sizes}")
 
 
 def check_answers_are_what_was_asked(make: Make, alphabets: Sizes | None = None) -> None:
@@ -83,10 +83,8 @@ def check_random_state_is_its_own(make: Make, alphabets: Sizes | None = None) ->
         claim(same, f"with rng in the same state the answer must be the same; {first} became {second}")
 
 
-SENSOR_CHECKS: tuple[Callable[..., None], ...] = (
-    check_channels_are_described,
-    check_answers_are_what_was_asked,
-    check_random_state_is_its_own,
+SENSOR_CHECKS: tuple[Callable[..., None], ...] = tuple(
+    check for name, check in vars().items() if name.startswith("check_") and check is not check_sensor
 )
 """What every sensor promises, one function each; it takes what `check_sensor` takes."""
 

@@ -55,6 +55,8 @@ HOPELESS = -4.0
 FIRST_SHARE = 0.9
 """The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
+LOG_FIRST_SHARE, LOG_RESTART_SHARE = math.log(FIRST_SHARE), math.log(1.0 - FIRST_SHARE)
+
 MOST_INPUTS_WITH_SLACK = 8
 """Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
 
@@ -171,7 +173,7 @@ class Adaptive(Policy):
 
     def _proved_threshold(self, restarts: int, leaders: int) -> float:
         attempts = leaders * (leaders + 1) if self.epsilon else 1
-        log_share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
+        log_share = LOG_FIRST_SHARE + restarts * LOG_RESTART_SHARE
         return math.log(attempts) - math.log(self.delta) - log_share
 
     def _rule_out(self, state: State, view: View) -> None:
@@ -407,15 +409,14 @@ class Adaptive(Policy):
         if self.threshold != "proved" or b not in senses:
             return None
         gaps, errors = self._gaps(state, view)
-        safe = gaps + state.slack - CAUTION * errors
-        ready = [
-            i
-            for i, (rival, gap) in enumerate(zip(rivals, safe.tolist(), strict=True))
+        safe = (gaps + state.slack - CAUTION * errors).tolist()
+        ready = {
+            rival: gap
+            for rival, gap in zip(rivals, safe, strict=True)
             if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
-        ]
-        accounts = {rivals[i]: state.bets[rivals[i]] for i in ready}
+        }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
-        bets, variances = chosen_bets(view, senses, b, accounts, safe[ready], epsilon, self._input_is_fixed)
+        bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)
         for rival, of_request in variances.items():
             if rival in senses:
                 of_one_sense = zip(of_request, (sum(senses[b]), sum(senses[rival])), strict=True)

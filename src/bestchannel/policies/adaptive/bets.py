@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import RivalAccount, RivalBet, rival_bets, settle_senses
-from bestchannel.native.mathematics import log
-from bestchannel.policies.adaptive.view import Look, View
-
-SIZES = np.array([1.0, 0.75, 0.5, 0.25])
-"""Weights that are tried until less is won, relative to gap / (v_b + v_a), which is best for a small gap."""
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.native.evidence import wagers
+from bestchannel.policies.adaptive.view import NOTHING, View
 
 LARGEST_ON_BINARY, LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS = 1.0, 0.5, 4.0
 """The largest weight for each sense of the input that is sensed least: with two inputs, with more, and with n: 4/n.
 
 Of larger bets most may be lost far from the estimated inputs, at some that are hardly sensed, and no bound is found.
 """
-
-Senses = Mapping[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)  # one for each rival of each request
@@ -84,91 +79,60 @@ class Bets:
 
 def chosen_bets(
     view: View,
-    senses: Senses,
+    senses: Mapping[int, tuple[int, ...]],
     leader: int,
     accounts: Mapping[int, RivalAccount],
-    gaps: Floats,
+    gaps: Mapping[int, float],
     epsilon: float,
     fixed_input: bool,
 ) -> tuple[Bets, dict[int, tuple[float, float]]]:
-    """The bet against every rival, of those with `accounts`, that should win most, of the weights tried.
+    """The bet against every rival, of those with `gaps`, that should win most, of the weights tried.
 
     A rival is left out where none should win; one that is not sensed has value 0 by its alphabet. `gaps` are those by
     which the leader is ahead of each, cautiously. Also, for each that is bet on, the variances v_b of the leader's
     value and v_a of its own that the bets show with these senses: those of a normal approximation in which evidence
     grows as much, gap² / (2 (v_b + v_a)), and in which bets of weight s on the leader bring s C_b - s² v_b / 2.
     """
-    rivals, b, N_b = list(accounts), view.of(leader), np.array(senses[leader], dtype=np.float64)
-    groups = list(_groups(view, senses, rivals))
-    theirs, most = np.zeros(len(rivals)), np.full(len(rivals), np.inf)
-    for group in groups:
-        theirs[group.places], most[group.places] = group.variances(), group.largest_weights()
-    largest = np.minimum(gaps / np.maximum(_variance(b, N_b) + theirs, 1e-12), most)
-    weights = largest[:, None] * SIZES
-    on_leader = leader_bets(b.rows, b.inputs, N_b, weights.ravel())
-    gained = on_leader.settled(N_b[:, None] * b.rows).reshape(weights.shape) + weights * epsilon
-    shown = 2.0 * (weights * (_value(b) + epsilon) - gained) / weights**2
-    best = dict[int, RivalBet]()
-    for at, look, often in groups:
-        worst = [accounts[rivals[place]].worst_input for place in at]
-        gap, weight, won = gaps.take(at), weights.take(at, axis=0), gained.take(at, axis=0)
-        bets = rival_bets(look.rows, look.inputs, often, gap, weight, won, fixed_input, worst)
-        best.update(zip(at, bets, strict=True))
-    stakes, variances, kept = dict[int, RivalStake](), dict[int, tuple[float, float]](), list[int]()
-    for i, (rival, gap) in enumerate(zip(rivals, gaps.tolist(), strict=True)):
-        bet = best[i] if i in best else _bet_on_leader_alone(gained[i])
-        if bet.growth > 0.0:
-            of_leader = float(shown[i, bet.size])
-            stakes[rival] = RivalStake(float(weights[i, bet.size]), bet.tilts, bet.outputs)
-            variances[rival] = of_leader, gap**2 / (2.0 * bet.growth) - of_leader
-            kept.append(i * len(SIZES) + bet.size)
-    since = {rival: accounts[rival].since for rival in stakes}
-    restarts = {rival: accounts[rival].restarts for rival in stakes}
-    return Bets(leader, b.inputs, on_leader.at(kept), stakes, since, restarts), variances
-
-
-class Group(NamedTuple):
-    """Rivals of one size that are about to be sensed, at these places among all that are bet on."""
-
-    places: list[int]
-    look: Look
-    senses: Floats  # [c, x]
-
-    def variances(self) -> Floats:
-        """Of the values estimated from these senses."""
-        return _variance(self.look, self.senses)
-
-    def largest_weights(self) -> Floats:
-        """The largest weight that suits each."""
-        n = self.senses.shape[1]
-        largest = LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / n)
-        return largest * self.senses.min(axis=1)
-
-
-def _groups(view: View, senses: Senses, rivals: Sequence[int]) -> Iterator[Group]:
-    """The rivals that are sensed, those of one size together."""
-    places = {rival: place for place, rival in enumerate(rivals) if rival in senses}
-    for channels, look in view.alike:
-        at = [i for i, channel in enumerate(channels) if channel in places]
-        if at:
-            own = [channels[i] for i in at]
-            often = np.array([senses[channel] for channel in own], dtype=np.float64)
-            yield Group([places[channel] for channel in own], look.at(at), often)
-
-
-def _value(look: Look) -> float:
-    """sum_x P_x D(W_x‖PW)."""
-    weighted = look.inputs[:, None] * look.rows
-    return float((weighted * log(look.rows / weighted.sum(axis=0))).sum())
-
-
-def _variance(look: Look, senses: Floats) -> Floats:
-    """Of the value estimated from the senses N: sum_x P_x² V_x / N_x."""
-    variance: Floats = ((look.inputs * look.deviations) ** 2 / senses).sum(axis=-1)
-    return variance
-
-
-def _bet_on_leader_alone(growths: Floats) -> RivalBet:
-    """The bet against a rival whose value is 0 by its alphabet: there is nothing to bet on but the leader."""
-    size = int(np.argmax(growths))
-    return RivalBet(size, np.zeros(0), np.zeros(0), float(growths[size]))
+    b, N_b = view.of(leader), np.array(senses[leader], dtype=np.float64)
+    worthless = [rival for rival in gaps if rival not in senses]
+    stakes, variances = dict[int, RivalStake](), dict[int, tuple[float, float]]()
+    on_leader, order = list[LeaderBets](), list[int]()
+    for channels, look in [*view.alike, (worthless, NOTHING)]:
+        places = [i for i, channel in enumerate(channels) if channel in gaps]
+        if not places:
+            continue
+        rivals, n = [channels[i] for i in places], look.inputs.shape[1]
+        bets = wagers(
+            (b.rows, b.inputs, b.deviations, N_b),
+            (look.rows, look.inputs, look.deviations),
+            places,
+            np.array([senses.get(rival, ()) for rival in rivals], dtype=np.float64),
+            [gaps[rival] for rival in rivals],
+            [0 if fixed_input else accounts[rival].worst_address for rival in rivals],
+            epsilon,
+            LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / max(n, 1)),
+            0.0 if fixed_input else LARGEST_INPUT,
+            LARGEST_TILT,
+        )
+        for rival, (weight, growth, own), tilts, outputs in zip(
+            rivals, bets.numbers.tolist(), bets.tilts, bets.outputs, strict=True
+        ):
+            if growth > 0.0:
+                stakes[rival] = RivalStake(weight, tilts, outputs)
+                variances[rival] = own, gaps[rival] ** 2 / (2.0 * growth) - own
+        on_leader.append(LeaderBets(bets.pays, bets.price, bets.auxiliary, bets.multipliers))
+        order += rivals
+    if not order:
+        on_leader = [leader_bets(b.rows, b.inputs, N_b, np.zeros(0))]
+    kept = [rival for rival in gaps if rival in stakes]
+    return (
+        Bets(
+            leader=leader,
+            inputs=b.inputs,
+            on_leader=LeaderBets.joined(on_leader, [order.index(rival) for rival in kept]),
+            on_rivals={rival: stakes[rival] for rival in kept},
+            since={rival: accounts[rival].since for rival in kept},
+            restarts={rival: accounts[rival].restarts for rival in kept},
+        ),
+        variances,
+    )

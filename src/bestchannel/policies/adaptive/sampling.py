@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(NamedTuple):
     """What a rule goes by: a leader and its rivals, in nats.
 
     After n senses of the leader and n_a of a rival, evidence grows to about gap² / (2 (v/n + v_a/n_a)), with the
@@ -33,7 +32,7 @@ class Situation:
         Bets of the weights [rival] that were made before have gained by it too.
         """
         needed = np.maximum(self.needed - slack * weights, 0.0)
-        return replace(self, gaps=self.gaps + slack, needed=np.maximum(needed, LEAST_NEEDED))
+        return self._replace(gaps=self.gaps + slack, needed=np.maximum(needed, LEAST_NEEDED))
 
 
 SensesNeeded = tuple[float, Floats]
@@ -42,11 +41,8 @@ SensesNeeded = tuple[float, Floats]
 Rule = Callable[[Situation], SensesNeeded]
 
 
-GRID = 1.0 + np.geomspace(0.02, 50.0, 60)
-"""Senses of the leader that are tried, relative to the fewest possible."""
-
-LEAST_NEEDED = 0.1
-"""Nats of evidence that are planned for in any case."""
+GRID = 1.0 + np.geomspace(0.02, 50.0, 60)  # senses of the leader that are tried, relative to the fewest possible
+LEAST_NEEDED = 0.1  # nats of evidence that are planned for in any case
 
 SLACKS = np.geomspace(1e-4, 4.0, 64)
 """Nats by which the best may be missed, of which the least is looked for that so many senses can show."""
@@ -75,8 +71,7 @@ def in_cost(rule: Rule, leader_price: float, rival_prices: Floats) -> Rule:
 
     def priced(now: Situation) -> SensesNeeded:
         leader, rivals = rule(
-            replace(
-                now,
+            now._replace(
                 leader_variances=now.leader_variances * leader_price,
                 rival_variances=now.rival_variances * rival_prices,
                 leader_senses=now.leader_senses * leader_price,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,17 +28,11 @@ class Look(NamedTuple):
     as_leader: Floats  # [x] shares of its senses
     as_rival: Floats  # [x]
 
-    def at(self, places: list[int]) -> Look:
-        """Those of some of the channels."""
-        return Look(*(each.take(places, axis=0) for each in self))
+
+NOTHING = Look(np.zeros((0, 0, 0)), *[np.zeros((0, 0))] * 4)  # of channels that are not looked at
 
 
-NOTHING = Look(*[np.zeros((0, 0))] * 5)
-"""Of channels that are not looked at."""
-
-
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """Estimates in nats; of a channel with a single input or output, or not looked at, the value 0 and nothing else."""
 
     values: Floats  # [channel]

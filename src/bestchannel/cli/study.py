@@ -16,8 +16,7 @@ from bestchannel.study.monte_carlo import Study
 from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times
 from bestchannel.study.spec import read_spec
-from bestchannel.study.statistics import ConditionSummary, summaries
-from bestchannel.study.table_files import write_tables
+from bestchannel.study.statistics import ConditionSummary, summaries, write_tables
 
 HEADS = ("policy", "δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.bound_command import ends
+from bestchannel.cli.bound import ends
 from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.promises import amount, several

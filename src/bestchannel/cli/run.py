@@ -12,7 +12,7 @@ import typer
 
 from bestchannel import runs
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.identify_command import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
+from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
@@ -152,7 +152,14 @@ def resume(
         finish(result, json, checks)
 
 
-run_verbs = typer.Typer(cls=verbs.Verbs, no_args_is_help=True, rich_markup_mode="rich", add_completion=False)
+run_verbs = typer.Typer(
+    cls=verbs.Verbs,
+    help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
+    epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
 for _verb in (new, ask, tell, amend, status, resume):
     verbs.add_verb(run_verbs, _verb)
 

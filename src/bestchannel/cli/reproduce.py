@@ -14,7 +14,7 @@ from bestchannel.paper.figures import figure_1, figure_2
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2
 from bestchannel.promises import several
-from bestchannel.study.table_files import Rows, as_csv
+from bestchannel.study.statistics import Rows, as_csv
 
 PICTURES: tuple[Literal["png", "svg"], ...] = ("png", "svg")
 
