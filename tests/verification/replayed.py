@@ -16,7 +16,7 @@ from bestchannel import Adaptive, Simulator, identify
 from bestchannel.native.library import VARIANT
 from bestchannel.policies.identify import outcome
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.verification.choices import _settings, _tell
+from bestchannel.verification.choices import Replay
 
 OPTIONS = ({}, {"epsilon": 0.03}, {"sampling": "lucb"}, {"input_distribution": True}, {"cost": True})
 SIZES = ((2, 2), (2, 2), (3, 2), (3, 3), (4, 4), (8, 8), (2, 16), (16, 16))
@@ -38,8 +38,7 @@ def made(number):
 def differs(document):
     """Where the policy, told the same answers, asks, stakes or finds something else; None where nowhere."""
     stated = from_document(document)
-    policy = _settings(stated).new_policy()
-    _tell(policy, stated, lambda *_: None)
+    policy = Replay(Adaptive, document, lambda _: None).policy
     again = as_document(outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs))
     again = json.loads(json.dumps(again))
     return next((key for key in document if key != "channels" and again.get(key) != document[key]), None)
