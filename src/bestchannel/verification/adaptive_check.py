@@ -105,8 +105,8 @@ class Books:
         if record.worthless(rival):
             return 0.0
         bets = record.alphabets[rival], account.sensed, account.weight
-        found = self.replay.kind.covers_of(*bets, record.fixed_input, -needed)
-        own = self.replay.policy.covers(rival, account.since, -needed) if self.replay.policy is not None else ()
+        found = self.replay.kind._covers_of(*bets, record.fixed_input, -needed)
+        own = self.replay.policy._covers(rival, account.since, -needed) if self.replay.policy is not None else ()
         return rival_check.proved(SensedRival.of(*bets), record.fixed_input, chain(own, found), needed)
 
 

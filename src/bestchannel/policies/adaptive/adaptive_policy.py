@@ -240,9 +240,9 @@ class Adaptive(Policy):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
 
-    covers_of = staticmethod(covers_of)
+    _covers_of = staticmethod(covers_of)
 
-    def covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
+    def _covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
         """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
 
         These are nats lost on the rival's own senses.
