@@ -4,7 +4,6 @@ docs/theory/adaptive.md has the proofs. An inequality that holds with room to sp
 wrong constant, so each comes with a case in which it is nearly an equality, or with a twin that breaks it.
 """
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,7 +124,7 @@ def test_bets_priced_a_millionth_too_low_are_noticed():
     # the twin of the two tests above: it fails at the rows hardest to tell from W
     W, P, N, s = bsc(0.1).W, np.array([0.5, 0.5]), np.array([1000.0, 1000.0]), np.array([3.0])
     bets = leader_bets(W, P, N, s)
-    cheap = replace(bets, price=bets.price - 1e-6 * s)
+    cheap = bets._replace(price=bets.price - 1e-6 * s)
     assert excess(cheap, P, N, s, W / np.exp(bets.pays)).max() > rounding(N, s)
 
 
