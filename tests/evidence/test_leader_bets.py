@@ -4,7 +4,6 @@ docs/theory/adaptive.md has the proofs. An inequality that holds with room to sp
 wrong constant, so each comes with a case in which it is nearly an equality, or with a twin that breaks it.
 """
 
-
 import numpy as np
 import pytest
 
