@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -67,6 +67,7 @@ def keep_public_bases(app: Sphinx, name: str, value: type, options: Any, bases: 
 def is_public(base: type) -> bool:
     """Whether a class is an exception, or one that is described here."""
     modules = [sys.modules.get(name) for name in (ROOT, *(f"{ROOT}.{module}" for module in MODULES))]
+    base = get_origin(base) or base  # of Bracket[float], Bracket
     return issubclass(base, BaseException) or any(getattr(module, base.__name__, None) is base for module in modules)
 
 

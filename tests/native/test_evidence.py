@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, rival_tilts
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, rival_tilts
 from bestchannel.native import evidence, mathematics
 from bestchannel.native.library import INTEGER, POINTER, VARIANTS, floats, function
 from tests.evidence.choices import rival_bets
@@ -83,6 +83,39 @@ def test_rivals_together_are_what_each_is_alone():
         assert bet.growth == together.growth
         assert np.array_equal(bet.tilts, together.tilts)
         assert np.array_equal(bet.outputs, together.outputs)
+
+
+def tried_one_by_one(leader, rival, gap, worst, epsilon, largest):
+    """Weight, growth, variance and the bets of the best of four weights, by the kernels that `wagers` is made of."""
+    (W_b, P_b, D_b, N_b), (W, P, D, N) = leader, rival
+    variance = ((P_b * D_b) ** 2 / N_b).sum() + ((P * D) ** 2 / N).sum()
+    weights = min(gap / max(variance, 1e-12), largest * N.min()) * np.array([1.0, 0.75, 0.5, 0.25])
+    bets = leader_bets(W_b, P_b, N_b, weights)
+    gained = bets.settled(N_b[:, None] * W_b) + weights * epsilon
+    own = (weighted := P_b[:, None] * W_b) * mathematics.log(W_b / weighted.sum(axis=0))
+    shown = 2.0 * (weights * (own.sum() + epsilon) - gained) / weights**2
+    given = W[None], P[None], N[None], np.array([gap]), weights[None], gained[None]
+    (bet,) = rival_bets(*given, False, [worst])
+    i = bet.size
+    return [weights[i], bet.growth, shown[i]], [bet.tilts, bet.outputs, bets.pays[i], bets.auxiliary[i]]
+
+
+@pytest.mark.parametrize("size", [(2, 2), (4, 3), (8, 8), (12, 12)], ids=str)
+def test_bets_of_a_request_are_to_the_bit_those_of_weights_tried_one_by_one(size):
+    # 144 cells are more than NumPy adds without halving
+    rng, (n, m) = np.random.default_rng(size), size
+    W, P, N = rng.dirichlet(np.ones(m), (3, n)), rng.dirichlet(np.full(n, 9.0), 3), rng.integers(5, 90, (3, n)) * 1.0
+    D, b = rng.uniform(0.1, 1.0, (3, n)), 2
+    leader, worst = (W[b], P[b], D[b], N[b]), np.full(n, 1.0 / n)
+    addresses = [evidence.floats(worst, n), 0]
+    found = evidence.wagers(
+        leader, (W, P, D), [1, 0], N[[1, 0]], [0.3, 0.2], addresses, 0.01, 0.5, LARGEST_INPUT, LARGEST_TILT
+    )
+    for c, (a, gap, known) in enumerate([(1, 0.3, worst), (0, 0.2, None)]):
+        numbers, arrays = tried_one_by_one(leader, (W[a], P[a], D[a], N[a]), gap, known, 0.01, 0.5)
+        assert found.numbers[c].tolist() == numbers
+        for ours, theirs in zip((found.tilts, found.outputs, found.pays, found.auxiliary), arrays, strict=True):
+            assert np.array_equal(ours[c], theirs)
 
 
 def test_cases_of_leader_bets_together_are_what_each_is_alone():

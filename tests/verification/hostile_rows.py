@@ -38,7 +38,7 @@ def bracket(rows, w):
         away = np.where(w > 0.0, w * (np.log(w) - rows.log_R), 0.0).sum(axis=1)
     t = rows.tilts[:, :, None]
     z = (w[:, None, :] ** (1.0 - t) * np.exp(rows.log_outputs) ** t).sum(axis=2)
-    return logs - rows.offsets + (rows.senses * np.log(z)).sum(axis=1) + rows.pull * away
+    return logs - rows.offsets + (rows.senses * np.log(z)).sum(axis=1) + rows.pull[:, 0] * away
 
 
 def climbed(rows, log_w):
@@ -46,7 +46,7 @@ def climbed(rows, log_w):
     at = profile(rows, log_w)
     stiff = np.maximum(at.bend, 1e-3 * np.exp(log_w))
     multiplier = (at.slope * np.exp(log_w) / stiff).sum(axis=1) / (np.exp(2.0 * log_w) / stiff).sum(axis=1)
-    rise = at.rise(multiplier)
+    rise = at.slope - multiplier[:, None] * np.exp(log_w)
     log_w = log_w + np.clip(rise / (np.maximum(at.bend, 0.0) + np.abs(rise) + 1e-300), -0.7, 0.7)
     return log_w - np.log(np.exp(log_w).sum(axis=1, keepdims=True))
 

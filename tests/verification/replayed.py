@@ -16,7 +16,7 @@ from bestchannel import Adaptive, Simulator, identify
 from bestchannel.native.library import VARIANT
 from bestchannel.policies.identify import outcome
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.verification.choices import _settings, _tell
+from bestchannel.verification.choices import Replay
 
 OPTIONS = ({}, {"epsilon": 0.03}, {"sampling": "lucb"}, {"input_distribution": True}, {"cost": True})
 SIZES = ((2, 2), (2, 2), (3, 2), (3, 3), (4, 4), (8, 8), (2, 16), (16, 16))
@@ -32,16 +32,18 @@ def made(number):
     if "cost" in options:
         options["cost"] = rng.uniform(1, 3, len(sensor.channels)).tolist()
     limit = 4000 * n * m
-    return as_document(identify(sensor, Adaptive(sensor.alphabets, delta=0.05, **options), max_senses=limit))
+    return _read_back(identify(sensor, Adaptive(sensor.alphabets, delta=0.05, **options), max_senses=limit))
+
+
+def _read_back(result):
+    """What a file has of it."""
+    return json.loads(json.dumps(as_document(result)))
 
 
 def differs(document):
     """Where the policy, told the same answers, asks, stakes or finds something else; None where nowhere."""
-    stated = from_document(document)
-    policy = _settings(stated).new_policy()
-    _tell(policy, stated, lambda *_: None)
-    again = as_document(outcome(policy, stated.audit.channels, inferred_outputs=stated.audit.inferred_outputs))
-    again = json.loads(json.dumps(again))
+    audit, policy = from_document(document).audit, Replay(Adaptive, document, lambda _: None).policy
+    again = _read_back(outcome(policy, audit.channels, inferred_outputs=audit.inferred_outputs))
     return next((key for key in document if key != "channels" and again.get(key) != document[key]), None)
 
 

@@ -75,7 +75,7 @@ def test_record_of_an_earlier_version_is_valid(path):
     assert as_document(from_document(result))["best"] == result["best"]
 
 
-NOT_PROTECTED = [WHO_WROTE_IT, ("audit", "inferred_outputs"), ("checks",), ("source",), *((key,) for key in WORDED)]
+NOT_PROTECTED = [*WHO_WROTE_IT, ("audit", "inferred_outputs"), ("checks",), ("source",), *((key,) for key in WORDED)]
 """In a record of another version, as docs/theory/certificate.md says."""
 
 
@@ -229,13 +229,13 @@ CHANGES = {
     a_comment: 'in the result, comment that is nothing, and the record has "checked by hand"',
     a_number_as_text: "Expected `float`, got `str` - at `$.bets[...].weight`",
     numbers_as_text: "a number of at most 1e+100 is required",
-    huge_multipliers: "a number of at most 1e+100 is required, not 1e+308",
+    huge_multipliers: "a number of at most 1e+100 is required, not [1e+308",
     many_restarts: "Expected `int` <= 9007199254740992 - at `$.bets[...].restarts`",
     a_letter_twice: "no two inputs of channel '0' may be called the same; two of them are",
     a_letter_that_is_no_text: "Expected `str`, got `int` - at `$.audit.channels[0].inputs[0]`",
     another_option: "the record must be what the policy adaptive makes of its answers",
     an_unknown_option: "has no option luck",
-    an_option_said_twice: "cannot be told to the policy that the record names",
+    an_option_said_twice: "in the audit, options, delta that is nothing, and the record has 0.05",
     outputs_inferred: "in the result, guarantee that is",
     outputs_inferred_perhaps: "Expected `bool`, got `int` - at `$.audit.inferred_outputs`",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,29 +20,8 @@ EPS = float(np.finfo(float).eps)
 TINY = 1e-300
 
 
-N = TypeVar("N", float, Floats)
-
-
-@dataclass(frozen=True, eq=False)
-class Bracket(Shown, Valued, Generic[N]):
-    """Two proved bounds of one number, or of many: lower <= C <= upper."""
-
-    lower: N
-    upper: N
-
-    @property
-    def value(self) -> N:
-        """(lower + upper)/2, in bits: the capacity, wrong by half the gap at most."""
-        return 0.5 * (self.lower + self.upper)
-
-    @property
-    def gap(self) -> N:
-        """upper - lower, in bits."""
-        return self.upper - self.lower
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Capacity(Bracket[float]):
+class Capacity(Shown, Valued):
     """A capacity between two proved bounds: lower <= C <= upper, in bits per channel use.
 
     Attributes
@@ -65,10 +44,22 @@ class Capacity(Bracket[float]):
     (True, 0.531004406)
     """
 
+    lower: float
+    upper: float
     converged: bool
     input: Floats
     output: Floats
     rigorous: bool = False
+
+    @property
+    def value(self) -> float:
+        """(lower + upper)/2, in bits: the capacity, wrong by half the gap at most."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def gap(self) -> float:
+        """upper - lower, in bits."""
+        return self.upper - self.lower
 
     def __float__(self) -> float:
         return self.value
@@ -82,7 +73,7 @@ class Capacity(Bracket[float]):
 
 
 @dataclass(frozen=True, eq=False)
-class Capacities(Bracket[Floats]):
+class Capacities(Shown, Valued):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
     Of a stack on a CUDA device they are arrays of its kind, there; of a Dask array lazy ones; of an xarray.DataArray
@@ -107,9 +98,22 @@ class Capacities(Bracket[Floats]):
     '2 capacities from 0.531004 to 1 bits per chann'
     """
 
+    lower: Floats
+    upper: Floats
     converged: NDArray[np.bool_]
     input: Floats
     output: Floats
+
+    @property
+    def value(self) -> Floats:
+        """(lower + upper)/2, in bits, shape (...)."""
+        middle: Floats = 0.5 * (self.lower + self.upper)
+        return middle
+
+    @property
+    def gap(self) -> Floats:
+        """upper - lower, in bits, shape (...)."""
+        return self.upper - self.lower
 
     def at(self, index: int | tuple[int, ...]) -> Capacity:
         """The answer for one channel of the stack.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import overload
+from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -128,28 +128,22 @@ def pseudo_capacity(
     return _solve_one(W, _tolerance(tol, rtol), rigorous, eta=eta)
 
 
+class _Options(TypedDict, total=False):
+    tol: float
+    rtol: float | None
+    normalize: bool
+    workers: int | None
+    progress: Progress | None
+
+
 @overload
 def capacities(  # type: ignore[overload-overlap]  # a mapping is an object too, and is looked for first
-    stack: Mapping[str, object],
-    *,
-    tol: float = ...,
-    rtol: float | None = ...,
-    normalize: bool = ...,
-    workers: int | None = ...,
-    progress: Progress | None = ...,
+    stack: Mapping[str, object], **options: Unpack[_Options]
 ) -> dict[str, Capacity]: ...
 
 
 @overload
-def capacities(
-    stack: object,
-    *,
-    tol: float = ...,
-    rtol: float | None = ...,
-    normalize: bool = ...,
-    workers: int | None = ...,
-    progress: Progress | None = ...,
-) -> Capacities: ...
+def capacities(stack: object, **options: Unpack[_Options]) -> Capacities: ...
 
 
 def capacities(

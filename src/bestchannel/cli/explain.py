@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +13,13 @@ from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.formulas import readable
 from bestchannel.errors import InputError
 
-TOPICS: dict[str, tuple[str, str]] = {
+WITHIN = "the named channel is within epsilon of the best, wrong with probability at most delta"
+
+TOPICS = {
     "adaptive": ("adaptive", "the named channel is the best, wrong with probability at most delta, however it sensed"),
     "best-chan-id": ("best-chan-id", "the named channel is the best, wrong with probability at most delta"),
-    "naive": (
-        "naive-chan-sel",
-        "the named channel is within epsilon of the best, wrong with probability at most delta",
-    ),
-    "median": (
-        "median-chan-el",
-        "the named channel is within epsilon of the best, wrong with probability at most delta",
-    ),
+    "naive": ("naive-chan-sel", WITHIN),
+    "median": ("median-chan-el", WITHIN),
     "estimate": ("intervals", "all intervals hold together and at all times, wrong with probability at most delta"),
     "recorded-counts": (
         "recorded-counts",
@@ -55,6 +49,8 @@ SUMMARY = re.compile(r"^\*\*In short\.\*\* (.+?)\n\n", re.MULTILINE | re.DOTALL)
 
 COLUMNS = 80
 
+PACKAGE = Path(__file__).parents[1]
+
 
 @verbs.verb("Example: bestchannel explain adaptive")
 def explain(
@@ -68,7 +64,10 @@ def explain(
 ) -> None:
     """Say what is promised and what it rests on, in a few lines; with --full, prove it."""
     if topic is None:
-        _list_topics(json)
+        listed = [{"topic": name, "promise": words} for name, (_, words) in TOPICS.items()]
+        width = max(map(len, TOPICS))
+        lines = [f"{name:{width}}  {words}" for name, (_, words) in TOPICS.items()]
+        terminal.answer({"topics": listed}, lambda: terminal.say(*lines), json=json)
         return
     explanation = explained(topic)
     if json:
@@ -115,20 +114,7 @@ def _references(text: str) -> dict[str, str]:
 
 
 def _page(name: str) -> str:
-    return _pages().joinpath(name).read_text(encoding="utf-8")
-
-
-def _pages() -> Traversable:
-    """`bestchannel/pages` of an installed package; an editable install reads docs/ of its source."""
-    package = files("bestchannel")
-    installed = package.joinpath("pages")
-    return installed if installed.is_dir() else Path(str(package)).parents[1] / "docs"
-
-
-def _list_topics(json: bool) -> None:
-    if json:
-        terminal.print_json({"topics": [{"topic": name, "promise": words} for name, (_, words) in TOPICS.items()]})
-        return
-    width = max(map(len, TOPICS))
-    for name, (_, words) in TOPICS.items():
-        terminal.say(f"{name:{width}}  {words}")
+    """A page of `bestchannel/pages` of an installed package; an editable install reads docs/ of its source."""
+    installed = PACKAGE / "pages"
+    pages = installed if installed.is_dir() else PACKAGE.parents[1] / "docs"
+    return (pages / name).read_text(encoding="utf-8")

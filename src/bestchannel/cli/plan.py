@@ -12,7 +12,7 @@ from bestchannel.cli.bound import ends
 from bestchannel.cli.reading import Reading
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.promises import amount, several
-from bestchannel.study.planning import MOST_SENSES, Need, Plan
+from bestchannel.study.planning import MOST_SENSES, Plan
 from bestchannel.study.planning import plan as planned
 
 
@@ -106,18 +106,10 @@ def advice(result: Plan) -> str:
             f"{adaptive.undecided} of {several(result.runs, 'simulated run')} passed {MOST_SENSES:,} senses:"
             f" the gap of {result.gap:.2g} bits is too small; give a larger --epsilon"
         )
-    return f"use adaptive with room for {several(_round_up(adaptive.q95 or 0), 'sense')}{_comparison(adaptive, others)}"
-
-
-def _comparison(adaptive: Need, others: list[Need]) -> str:
-    least = min((need for need in others if need.senses), key=lambda need: need.senses or 0, default=None)
-    if least is None or not adaptive.senses:
-        return ""
-    times = (least.senses or 0) / adaptive.senses
-    return f"; {least.policy}, the cheapest of the others, takes {times:,.2g} times as many"
-
-
-def _round_up(senses: int) -> int:
-    """Two digits, upwards."""
-    unit = 10 ** max(len(str(senses)) - 2, 0)
-    return -(-senses // unit) * unit
+    most = adaptive.q95 or 0
+    unit = 10 ** max(len(str(most)) - 2, 0)  # two digits, upwards
+    room = f"use adaptive with room for {several(-(-most // unit) * unit, 'sense')}"
+    least, policy = min(((need.senses, need.policy) for need in others if need.senses), default=(0, ""))
+    if not least or not adaptive.senses:
+        return room
+    return f"{room}; {policy}, the cheapest of the others, takes {least / adaptive.senses:,.2g} times as many"

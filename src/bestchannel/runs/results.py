@@ -17,6 +17,7 @@ from bestchannel.arrays import Integers
 from bestchannel.counts.disk import errors_naming, read_bytes
 from bestchannel.counts.json_format import finite_or_none
 from bestchannel.counts.json_text import json_of
+from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
@@ -226,7 +227,11 @@ def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> lis
     Which channels those are is up to the data, so each gets δ/k as if all k were among them.
     """
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
-    usable = {str(j): table.astype(np.int64) for j, table in enumerate(tables) if 0 < senses[j] <= MOST_COUNTS}
+    usable = {
+        str(j): LabelledCounts(str(j), table.astype(np.int64), labels.inputs, labels.outputs, inferred_outputs=False)
+        for j, (labels, table) in enumerate(zip(result.audit.channels, tables, strict=True))
+        if 0 < senses[j] <= MOST_COUNTS
+    }
     if not usable:
         return [None] * len(tables)
     answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")

@@ -62,7 +62,7 @@ def random_binary_channels(rng: np.random.Generator, k: int, gap_nats: float, *,
         raise InputError(f"k must be between 2 and the {pool} channels of the pool; it is {k}")
     gap = number_in(gap_nats, "the smallest gap (nats)", low=0.0, high=NATS_PER_BIT) / NATS_PER_BIT
     W = rng.dirichlet([1.0, 1.0], size=(pool, 2))
-    values = _capacities(W)
+    values = capacities(W, workers=1).value
     ranked = np.argsort(-values, kind="stable")
     first, second = _leaders(values[ranked], k, gap, rng)
     others = rng.choice(np.arange(second + 1, pool), size=k - 2, replace=False)
@@ -80,15 +80,12 @@ def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> I
             f"no two of the {pool} random channels are {gap * NATS_PER_BIT:.3g} nats apart with {k - 2} below them;"
             " draw a larger pool, or ask for a smaller gap"
         )
-    ways = np.array([_log_binomial(pool - 1 - second, k - 2) for second in fitting[:, 1].tolist()])
+
+    def log_ways(lesser: int) -> float:
+        """log of the binomial coefficient of `lesser` over k - 2."""
+        return math.lgamma(lesser + 1) - math.lgamma(k - 1) - math.lgamma(lesser - k + 3)
+
+    ways = np.array([log_ways(pool - 1 - second) for second in fitting[:, 1].tolist()])
     weights = np.exp(ways - ways.max())
     pair: Integers = fitting[rng.choice(len(fitting), p=weights / weights.sum())]
     return pair
-
-
-def _log_binomial(n: int, m: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
-
-
-def _capacities(W: Floats) -> Floats:
-    return capacities(W, workers=1).value

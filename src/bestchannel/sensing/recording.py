@@ -155,10 +155,8 @@ class Recording:
     @property
     def left(self) -> list[list[int]]:
         """How many trials of each input of each channel were not given yet."""
-        return [
-            [len(outputs) - used for outputs, used in zip(*rows, strict=True)]
-            for rows in zip(self._outputs, self._used, strict=True)
-        ]
+        rows = zip(self._outputs, self._used, strict=True)
+        return [[len(outputs) - used for outputs, used in zip(*row, strict=True)] for row in rows]
 
     def go_on_after(self, counts: Sequence[Integers]) -> None:
         """Skip what a policy was told before, where a recording that has given nothing begins with just that.
@@ -193,21 +191,18 @@ class Recording:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
+        remaining = self.left
         for channel, senses in request.senses.items():
-            for x, asked in enumerate(senses):
-                left = len(self._outputs[channel][x]) - self._used[channel][x]
+            for x, (asked, left) in enumerate(zip(senses, remaining[channel], strict=True)):
                 if asked > left:
+                    labels = self.parties[channel]
+                    label = "" if labels.inputs[x] == str(x) else f" ({labels.inputs[x]})"
                     raise OutOfSensesError(
-                        f"the recording has {several(left, 'more sense')} of {self._name(channel, x)}, and the policy"
-                        f" requires {asked:,} ({request.total:,} in this request); the policy adaptive requires fewer,"
-                        " and `estimate` uses all that was recorded"
+                        f"the recording has {several(left, 'more sense')} of input x={x}{label} of channel"
+                        f" {labels.key!r}, and the policy requires {asked:,} ({request.total:,} in this request); the"
+                        " policy adaptive requires fewer, and `estimate` uses all that was recorded"
                     )
         return {channel: self._next(channel, senses) for channel, senses in request.senses.items()}
-
-    def _name(self, channel: int, x: int) -> str:
-        labels = self.parties[channel]
-        label = "" if labels.inputs[x] == str(x) else f" ({labels.inputs[x]})"
-        return f"input x={x}{label} of channel {labels.key!r}"
 
     def _next(self, channel: int, senses: tuple[int, ...]) -> Integers:
         counts = np.zeros(self.parties[channel].alphabet, dtype=np.int64)

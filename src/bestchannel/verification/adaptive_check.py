@@ -9,38 +9,53 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
 
+from bestchannel.record import Number
 from bestchannel.verification import rival_check
-from bestchannel.verification.leader_check import Bet, check_origin, paid_nats, stakes_of
-from bestchannel.verification.record import MOST, Integers, NotValidError, Record, Step, Watch
+from bestchannel.verification.record import (
+    MOST,
+    NATS,
+    ROUNDING,
+    Floats,
+    Integers,
+    NotValidError,
+    Record,
+    Step,
+    Watch,
+    as_struct,
+    number_of,
+    require,
+)
 from bestchannel.verification.rival_rows import Sensed, SensedRival
 
-FIRST_SHARE = 0.9
-"""Of δ for the first bets against a rival; those after r restarts have FIRST_SHARE (1 - FIRST_SHARE)^r."""
-
-STATED = 0.01
-"""Nats by which the evidence that a record states may exceed what is proved."""
-
-LEAST_OUTPUT = 1e-200
-"""No output distribution of a bet may have a smaller entry: its logarithm would lose its digits."""
-
-NATS = math.log(2.0)
-"""Nats in a bit."""
+FIRST_SHARE = 0.9  # of δ for the first bets against a rival; those after r restarts have 0.9 · 0.1^r
+STATED = 0.01  # nats by which the evidence that a record states may exceed what is proved
+LEAST = 1e-200  # no entry of V or Q may be smaller: numbers near 1e-308 lose their digits, and with them the proof
+AGREEMENT = 1e-6  # how closely, relatively, a multiplier must be the root that it is said to be
 
 
-class Replay(Protocol):
-    """The policy that proposes what is checked: its class, and itself, told the answers, where it could be made."""
+class Bet(Struct, frozen=True):
+    """What was staked against one rival in one request: on its own senses and on the leader's."""
 
-    @property
-    def kind(self) -> Any:
-        """Has `covers_of(alphabet, bets on senses, weight, fixed input distribution, most)`, see `Books.proved`."""
+    since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
+    restarts: Annotated[int, Meta(le=2**53)]
+    weight: Number  # s
+    tilts: Floats  # ω[x] of the rival
+    outputs: Floats  # Q[y] of the rival
+    auxiliary: Floats  # V[x, y]
+    multipliers: Floats  # ν[x]
 
-    @property
-    def policy(self) -> Any:
-        """Has `covers(rival, since, most)` of its own bets since a request."""
+
+class Stakes(Struct, frozen=True):
+    """All that Adaptive stakes on the answer to a request."""
+
+    leader: str
+    input: Floats  # P
+    bets: dict[str, Bet]  # by rival
 
 
 @dataclass
@@ -54,22 +69,18 @@ class Account:
     weights: dict[int, float] = field(default_factory=dict)  # by leader
 
 
-PastAccount = tuple[int, float, Account]
-"""The rival, the threshold in nats, and the account."""
-
-
 @dataclass
 class Books:
     """All that the steps up to some request have brought."""
 
     record: Record
-    replay: Replay
+    replay: Any  # who proposes: `kind` is Adaptive, `policy` one that was told the answers, where it could be made
     counts: list[Integers]
     accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
     latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
     leaders: int = 1  # with ε, those that were bet on, the present one included
     periods: int = 1  # with ε, all leaders so far
-    past: list[PastAccount] = field(default_factory=list)  # with ε, those of leaders before
+    past: list[tuple[int, float, Account]] = field(default_factory=list)  # see `present`; with ε, of leaders before
 
     def start_anew(self) -> None:
         """Forget all bets, as with ε for another leader; one that was not bet on has used nothing of δ."""
@@ -77,12 +88,16 @@ class Books:
         self.leaders, self.periods = self.leaders + bool(self.accounts), self.periods + 1
         self.accounts, self.latest = {}, {}
 
-    def present(self) -> list[PastAccount]:
-        """The accounts of the present leader, or, without ε, of all."""
-        return [
-            (rival, threshold_nats(self.record, restarts, self.leaders), account)
-            for (rival, restarts), account in self.accounts.items()
-        ]
+    def present(self) -> list[tuple[int, float, Account]]:
+        """Rival, threshold in nats and account: of the present leader, or, without ε, of all."""
+        return [(key[0], self.threshold(key[1], self.leaders), account) for key, account in self.accounts.items()]
+
+    def threshold(self, restarts: int, leaders: int) -> float:
+        """log(1/(share δ)), the share 0.9·0.1^restarts, and with ε 1/(i(i+1)) of that for leader number i."""
+        share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
+        if self.record.epsilon > 0.0:
+            share -= math.log(leaders * (leaders + 1))
+        return -share - math.log(self.record.delta)
 
     def proved(self, account: Account, rival: int, needed: float) -> float:
         """Nats that the rival's part is at least: all that are needed, where the policy can show that."""
@@ -95,29 +110,99 @@ class Books:
         return rival_check.proved(SensedRival.of(*bets), record.fixed_input, chain(own, found), needed)
 
 
-def check_adaptive(record: Record, watch: Watch, replay: Replay) -> None:
+def check_adaptive(record: Record, watch: Watch, replay: Any) -> None:
     """Raise `NotValidError` unless the steps prove what the record claims."""
-    if record.stated.audit.options.get("threshold", "proved") != "proved":
-        raise NotValidError(
-            "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
-        )
-    counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets]
-    books = Books(record, replay, counts)
-    candidates, leader = frozenset(range(len(record.names))), None
+    threshold = record.stated.audit.options.get("threshold", "proved")
+    wanted = "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
+    require(threshold == "proved", wanted)
+    books = Books(record, replay, [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets])
+    everyone = frozenset(range(len(record.names)))
+    candidates, leader = everyone, None
     for step in record.steps:
-        _check_size(books, step)
+        for channel, table in step.counts.items():
+            if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
+                raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
         _settle(books, step, leader)
-        _count(books, step)
+        for channel, table in step.counts.items():
+            books.counts[channel] = books.counts[channel] + table
         if record.epsilon > 0.0 and leader is not None and step.leader != leader:
             books.start_anew()
-            candidates = frozenset(range(len(record.names)))
+            candidates = everyone
         leader = step.leader
-        _check_candidates(record, step, candidates)
+        wanted = f"the leader after request {step.request} must be a candidate; it is none"
+        require(leader in step.candidates, wanted)
+        for back in sorted(step.candidates - candidates):
+            name = record.names[back]
+            raise NotValidError(f"channel {name!r} was ruled out and is a candidate in request {step.request}")
         for rival in sorted(candidates - step.candidates):
-            check_ruled_out(books, rival, step)
+            _check_ruled_out(books, rival, step)
         candidates = step.candidates
         watch(step.request)
     _check_nearly_best(books, leader)
+
+
+def _settle(books: Books, step: Step, before: int | None) -> None:
+    """Book what the bets of one request brought, on the leader before it."""
+    if step.stakes is None:
+        return
+    record, stakes, where = books.record, as_struct(step.stakes, Stakes), f"request {step.request}"
+    bets = {number_of(name, record.names, where): bet for name, bet in stakes.bets.items()}
+    leader = number_of(stakes.leader, record.names, where)
+    require(leader == before, f"the bets of {where} must be on the leader after the request before")
+    fixed = record.fixed_input is None or not bets or np.array_equal(record.fixed_input, stakes.input)
+    require(fixed, f"the bets of {where} must be at the fixed input distribution")
+    for rival, bet in bets.items():
+        where = f"in the bet against {record.names[rival]!r} in request {step.request}"
+        wanted = f"the leader must be sensed and the rival be another channel; they are not {where}"
+        require(rival != leader and leader in step.counts, wanted)
+        require(bet.restarts >= books.latest.get(rival, 0), f"restarts must not become fewer; they do {where}")
+        books.latest[rival] = bet.restarts
+        wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
+        require(bet.since <= step.request, wanted)
+        account = books.accounts.setdefault((rival, bet.restarts), Account(bet.since))
+        wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
+        require(account.since == bet.since, wanted)
+        account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
+        account.weight += bet.weight
+        account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
+        if rival in step.counts and not record.worthless(rival):
+            _check_tilts(record, rival, bet, where)
+            account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
+        check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
+
+
+def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
+    """0 <= P_x ω_x < 1 for every P that can be optimal, and an output distribution without zeros."""
+    tilts, outputs = bet.tilts.tolist(), bet.outputs.tolist()
+    wanted = "a bet must have a tilt for every input of the rival and a probability for every output"
+    fit = bet.tilts.shape + bet.outputs.shape == record.alphabets[rival]
+    require(fit, f"{wanted}; it has {tilts} and {outputs} {where}")
+    most = rival_check.LARGEST if record.fixed_input is None else record.fixed_input / record.fixed_input.sum()
+    below = bool((bet.tilts >= 0.0).all() and (bet.tilts * most < 1.0).all())
+    require(below, f"tilts must be >= 0, and below 1 times any P; they are {tilts} {where}")
+    sound = bool((bet.outputs >= LEAST).all() and abs(bet.outputs.sum() - 1.0) <= 1e-9)
+    require(sound, f"the outputs of a bet must be a distribution without zeros; they are {outputs} {where}")
+
+
+def _check_ruled_out(books: Books, rival: int, step: Step) -> None:
+    """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated.
+
+    The stated threshold is what δ demands; a policy may also have counted leaders that were not bet on.
+    """
+    where = f"channel {books.record.names[rival]!r} was ruled out after request {step.request}"
+    if rival not in books.latest or rival not in step.evidence or rival not in step.thresholds:
+        raise NotValidError(f"{where} without evidence against it")
+    restarts, stated = books.latest[rival], step.thresholds[rival]
+    demanded = [books.threshold(restarts, number) for number in range(books.leaders, books.periods + 1)]
+    wanted = f"{where} at {stated:.6g} nats, but {demanded[0]:.6g} nats are what delta demands"
+    require(any(math.isclose(stated, nats, rel_tol=1e-9) for nats in demanded), wanted)
+    account = books.accounts[rival, restarts]
+    gained = account.paid + account.weight * books.record.epsilon * NATS
+    needed, said = demanded[0] - gained, step.evidence[rival] - STATED - gained
+    proved = books.proved(account, rival, needed)
+    require(proved >= needed, f"{where}, but the evidence against it does not reach {demanded[0]:.6g} nats")
+    wanted = f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less"
+    require(proved >= said or books.proved(account, rival, said) >= said, wanted)
 
 
 def _check_nearly_best(books: Books, leader: int | None) -> None:
@@ -130,130 +215,67 @@ def _check_nearly_best(books: Books, leader: int | None) -> None:
     if record.nearly_best is None:
         return
     channel, bits = record.nearly_best
-    for rival, (n_inputs, n_outputs) in enumerate(record.alphabets):
-        ruled_out = rival not in record.candidates and (
-            not record.epsilon or (channel == leader and bits >= record.epsilon)
-        )
-        if rival == channel or ruled_out or math.log2(min(n_inputs, n_outputs)) <= bits:
+    proved_by_epsilon = not record.epsilon or (channel == leader and bits >= record.epsilon)
+    for rival, alphabet in enumerate(record.alphabets):
+        ruled_out = rival not in record.candidates and proved_by_epsilon
+        if rival == channel or ruled_out or math.log2(min(alphabet)) <= bits:
             continue
-        accounts = [(nats, account) for other, nats, account in [*books.past, *books.present()] if other == rival]
-        needed = [
-            (account, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
-            for nats, account in accounts
-        ]
-        if not any(books.proved(account, rival, nats) >= nats for account, nats in needed):
+        for other, nats, account in [*books.past, *books.present()]:
+            needed = nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS
+            if other == rival and books.proved(account, rival, needed) >= needed:
+                break
+        else:
             raise NotValidError(
                 f"nearly_best says that {record.names[channel]!r} is within {bits:g} bit of the best, but the evidence"
                 f" against {record.names[rival]!r} does not show that"
             )
 
 
-def _check_candidates(record: Record, step: Step, before: frozenset[int]) -> None:
-    if step.leader not in step.candidates:
-        raise NotValidError(f"the leader after request {step.request} must be a candidate; it is none")
-    for back in sorted(step.candidates - before):
-        raise NotValidError(
-            f"channel {record.names[back]!r} was ruled out and is a candidate in request {step.request}"
-        )
+def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:
+    """What a bet on the leader's senses has brought: sum n(x, y) h_x(y) - k, in nats and from below.
+
+    Whatever P, V > 0, ν and s are, with g_x = log(V_x/PV) and N_x senses of input x, a bet that multiplies by
+    e^h = (ν_x + s P_x g_x(y))/N_x at each sense and divides by e^k, k = sum_x max_y (N_x (e^h - 1) - s P_x g_x(y)),
+    wins nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part".
+    """
+    shapes = inputs.shape, bet.multipliers.shape, bet.auxiliary.shape
+    wanted = f"a bet must have the leader's inputs and outputs; its numbers have the shapes {shapes} {where}"
+    require(shapes == (counts.shape[:1], counts.shape[:1], counts.shape), wanted)
+    wanted = f"the input distribution of a bet must sum to 1; it is {inputs.tolist()} {where}"
+    require(bool((inputs >= 0.0).all() and abs(inputs.sum() - 1.0) <= 1e-9), wanted)
+    if not (bet.auxiliary >= LEAST).all():
+        wanted = f"at least {LEAST:g}"
+        raise NotValidError(f"the auxiliary rows of a bet must be {wanted}; they are {bet.auxiliary.tolist()} {where}")
+    require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
+    senses = counts.sum(axis=1).astype(np.float64)[:, None]
+    stakes = _stakes(bet, inputs)
+    gross = np.broadcast_to(bet.multipliers[:, None] + stakes, counts.shape)
+    used = senses[:, 0] > 0.0
+    wanted = f"a bet must pay something whatever the answer; its multipliers are too small {where}"
+    require(bool((gross[used] > 0.0).all()), wanted)
+    wealth = gross[used] / senses[used]
+    won = counts[used] * np.log(wealth)
+    price = np.concatenate([(senses[used] * (wealth - 1.0) - stakes[used]).max(axis=1), (-stakes[~used]).max(axis=1)])
+    size = float(np.abs(won).sum() + senses.sum() + np.abs(stakes).sum() + np.abs(gross).sum())
+    return math.fsum(won.ravel()) - math.fsum(price) - ROUNDING * size
 
 
-def _check_size(books: Books, step: Step) -> None:
-    """Sums of counts stay within 64 bits."""
-    for channel, table in step.counts.items():
-        if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
-            raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
+def _stakes(bet: Bet, inputs: Floats) -> Floats:
+    """s P_x g_x(y)."""
+    P = inputs / inputs.sum()
+    return bet.weight * P[:, None] * np.log(bet.auxiliary / (P @ bet.auxiliary))
 
 
-def _count(books: Books, step: Step) -> None:
-    for channel, table in step.counts.items():
-        books.counts[channel] = books.counts[channel] + table
+def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, ...], where: str) -> None:
+    """The multipliers follow from what was known before the request: they are not fitted to its answer.
 
-
-def _settle(books: Books, step: Step, leader: int | None) -> None:
-    """Book what the bets of one request brought."""
-    if step.stakes is None:
-        return
-    record, stakes, where = books.record, stakes_of(step.stakes), f"request {step.request}"
-    bets: dict[int, Bet] = record.channels.by_number(stakes.bets, where)
-    if record.channels.number(stakes.leader, where) != leader:
-        raise NotValidError(f"the bets of request {step.request} must be on the leader after the request before")
-    if record.fixed_input is not None and bets and not np.array_equal(record.fixed_input, stakes.input):
-        raise NotValidError(f"the bets of request {step.request} must be at the fixed input distribution")
-    for rival, bet in bets.items():
-        where = f"in the bet against {record.names[rival]!r} in request {step.request}"
-        if rival == leader or leader not in step.counts:
-            raise NotValidError(f"the leader must be sensed and the rival be another channel; they are not {where}")
-        account = _account(books, step, rival, bet, where)
-        account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
-        account.weight += bet.weight
-        account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
-        if rival in step.counts and not record.worthless(rival):
-            _check_tilts(record, rival, bet, where)
-            account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
-        check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
-
-
-def _account(books: Books, step: Step, rival: int, bet: Bet, where: str) -> Account:
-    """The account of a bet: opened by its first bet, which is in the request since which they count."""
-    if bet.restarts < books.latest.get(rival, 0):
-        raise NotValidError(f"restarts must not become fewer; they do {where}")
-    books.latest[rival] = bet.restarts
-    key = (rival, bet.restarts)
-    if bet.since > step.request:
-        raise NotValidError(f"bets must not begin after their own request; they begin with {bet.since} {where}")
-    account = books.accounts.setdefault(key, Account(bet.since))
-    if account.since != bet.since:
-        raise NotValidError(f"bets with the same restarts must have begun with the same request; they differ {where}")
-    return account
-
-
-def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
-    """0 <= P_x ω_x < 1 for every P that can be optimal, and an output distribution without zeros."""
-    shapes = bet.tilts.shape + bet.outputs.shape
-    if shapes != record.alphabets[rival]:
-        raise NotValidError(
-            f"a bet must have a tilt for every input of the rival and a probability for every output;"
-            f" it has {bet.tilts.tolist()} and {bet.outputs.tolist()} {where}"
-        )
-    most = rival_check.LARGEST if record.fixed_input is None else record.fixed_input / record.fixed_input.sum()
-    if (bet.tilts < 0.0).any() or (bet.tilts * most >= 1.0).any():
-        raise NotValidError(f"tilts must be >= 0, and below 1 times any P; they are {bet.tilts.tolist()} {where}")
-    if (bet.outputs < LEAST_OUTPUT).any() or abs(bet.outputs.sum() - 1.0) > 1e-9:
-        raise NotValidError(
-            f"the outputs of a bet must be a distribution without zeros; they are {bet.outputs.tolist()} {where}"
-        )
-
-
-def check_ruled_out(books: Books, rival: int, step: Step) -> None:
-    """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated."""
-    record = books.record
-    where = f"channel {record.names[rival]!r} was ruled out after request {step.request}"
-    if rival not in books.latest or rival not in step.evidence or rival not in step.thresholds:
-        raise NotValidError(f"{where} without evidence against it")
-    restarts = books.latest[rival]
-    account = books.accounts[rival, restarts]
-    needed = threshold_nats(record, restarts, books.leaders)
-    _check_stated_threshold(books, restarts, step.thresholds[rival], where)
-    gained = account.paid + account.weight * record.epsilon * NATS
-    proved = books.proved(account, rival, needed - gained)
-    if not proved >= needed - gained:
-        raise NotValidError(f"{where}, but the evidence against it does not reach {needed:.6g} nats")
-    stated = step.evidence[rival] - STATED - gained
-    if not (proved >= stated or books.proved(account, rival, stated) >= stated):
-        raise NotValidError(f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less")
-
-
-def _check_stated_threshold(books: Books, restarts: int, stated: float, where: str) -> None:
-    """It is what δ demands; a policy may also have counted leaders that were not bet on."""
-    numbers = range(books.leaders, books.periods + 1)
-    demanded = [threshold_nats(books.record, restarts, number) for number in numbers]
-    if not any(math.isclose(stated, nats, rel_tol=1e-9) for nats in demanded):
-        raise NotValidError(f"{where} at {stated:.6g} nats, but {demanded[0]:.6g} nats are what delta demands")
-
-
-def threshold_nats(record: Record, restarts: int, leaders: int) -> float:
-    """log(1/(share δ)), the share 0.9·0.1^restarts, and with ε 1/(i(i+1)) of that for leader number i."""
-    share = math.log(FIRST_SHARE) + restarts * math.log(1.0 - FIRST_SHARE)
-    if record.epsilon > 0.0:
-        share -= math.log(leaders * (leaders + 1))
-    return -share - math.log(record.delta)
+    ν_x is the root of sum_y W_x(y) N_x / (ν_x + s P_x g_x(y)) = 1, with W the leader's rows estimated from the counts
+    before: (n + 1/Y) / sum (n + 1/Y) with Y outputs.
+    """
+    smooth = before + 1.0 / before.shape[1]
+    W = smooth / smooth.sum(axis=1, keepdims=True)
+    N = np.array(senses, dtype=np.float64)[:, None]
+    sums = (W * N / (bet.multipliers[:, None] + _stakes(bet, inputs))).sum(axis=1)
+    for x in np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)):
+        wanted = "is not the one that the counts before the request lead to"
+        raise NotValidError(f"the multiplier of input x={x} {wanted} {where}")

@@ -1,9 +1,8 @@
 """The choices of a record: whether the policy that it names makes them, given the same answers.
 
-Evidence is worth something where the bets were fixed before their answers, which numbers alone cannot show. A policy
-of the project is a function of what it was told, so that its requests and stakes can be made again from the answers:
-those of an honest record come out, and those that were picked afterwards do not. This is the one module of the room
-that uses the policies; what it finds is held against the record entry by entry.
+Evidence is worth something where bets were fixed before their answers, which numbers alone cannot show. But a policy is
+a function of what it was told: its requests and stakes are made again from the answers, and held against the record
+entry by entry; those that were picked afterwards do not come out. This is the one module that uses the policies.
 """
 
 from __future__ import annotations
@@ -22,26 +21,17 @@ from bestchannel.policies.identify import outcome
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.verification.record import NotValidError, Record, Watch
+from bestchannel.verification.record import NotValidError, Record, Watch, require
 
-CLOSE = 1e-6
-"""Relatively: how closely numbers must agree, which another processor may round otherwise."""
-
-TINY, TINY_NATS = 1e-12, 1e-6
-"""Absolutely: the same near 0, of what was chosen, and of what is said of the state afterwards."""
-
-Difference = tuple[str, Any, Any]
-"""Where two documents differ, and what each has there."""
-
-ABSENT = object()
-"""Stands where a document has nothing."""
-
-
-REVISION_OF_VERSION = {"0.2.0": 1}
-"""The revision of all policies in the versions whose records name none."""
+CLOSE = 1e-6  # relatively: how closely numbers must agree, which another processor may round otherwise
+TINY, TINY_NATS = 1e-12, 1e-6  # absolutely: the same near 0, of what was chosen, and of what is said of the state
+ABSENT = object()  # stands where a document has nothing
+REVISION_OF_VERSION = {"0.2.0": 1}  # of all policies in the versions whose records name none
 
 WORDED = ("guarantee", "channels")
 """What a result says beyond what was decided: a sentence, and intervals, for which another version may find others."""
+
+Difference = tuple[str, Any, Any]  # where two documents differ, and what each has there
 
 
 def document_of(result: Any) -> Any:
@@ -52,10 +42,9 @@ def document_of(result: Any) -> Any:
 def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
     """The policy that a record names: of the project, or one of the others. None is imported since a file names it."""
     known = {**POLICIES, **{kind.reference(): kind for kind in others}}
-    if record.policy not in known:
-        raise NotValidError(f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
-    if known[record.policy].checked_by is None:
-        raise NotValidError(f"the policy {record.policy} must name what checks its records (checked_by); it does not")
+    require(record.policy in known, f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
+    wanted = f"the policy {record.policy} must name what checks its records (checked_by); it does not"
+    require(known[record.policy].checked_by is not None, wanted)
     return known[record.policy]
 
 
@@ -83,9 +72,13 @@ class Replay:
     def __init__(self, kind: type[Policy], document: Mapping[str, Any], watch: Watch) -> None:
         self.kind, self._document, self._stated = kind, document, from_document(document)
         self._fault: NotValidError | None = None
+        stated, accurate = self._stated, "epsilon" in kind.option_names()
+        promised = {"delta": stated.delta} | ({"epsilon": stated.epsilon} if accurate else {})
+        alphabets = [labels.alphabet for labels in stated.audit.channels]
         try:
-            self.policy = _made(kind, self._stated)
-            _tell(self.policy, self._stated, watch)
+            self.policy = make_policy(stated.policy, alphabets, **{**stated.audit.options, **promised})
+            self.policy.limit(Supply())
+            _tell(self.policy, stated, watch)
         except NotValidError as fault:
             self._fault = fault
         except InputError as error:
@@ -103,38 +96,21 @@ class Replay:
             raise _other_choice(self._stated.policy, *difference)
 
 
-def _made(kind: type[Policy], stated: Identification) -> Policy:
-    """The policy of a record, told nothing yet."""
-    accuracy = {"epsilon": stated.epsilon} if "epsilon" in kind.option_names() else {}
-    alphabets = [labels.alphabet for labels in stated.audit.channels]
-    try:
-        policy = make_policy(stated.policy, alphabets, delta=stated.delta, **accuracy, **stated.audit.options)
-    except TypeError as error:  # where an option is said twice
-        raise InputError(str(error)) from None
-    policy.limit(Supply())
-    return policy
-
-
 def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
     """Bring the policy to the end of the record, as long as it asks what the record says was asked."""
     names = [labels.key for labels in stated.audit.channels]
-    for step in stated.audit.steps:
-        _limit(policy, stated)
+    for number, step in enumerate([*stated.audit.steps, None], start=1):
+        for supply in (supply for request, supply in stated.audit.limits if request == number):
+            policy.limit(supply)  # what there was to be sensed from this request on
+        if step is None:
+            return
         request = policy.ask()
         ours = {} if request is None else {names[c]: senses for c, senses in request.senses.items()}
         theirs = {names[c]: senses for c, senses in step.request.senses.items()}
-        for difference in _entries(ours, theirs, f"request {step.request.number}: senses"):
+        for difference in _entries(ours, theirs, f"request {number}: senses"):
             raise _other_choice(stated.policy, *difference)
-        policy.tell(Observation(step.request.number, step.counts))
-        watch(step.request.number)
-    _limit(policy, stated)
-
-
-def _limit(policy: Policy, stated: Identification) -> None:
-    """Tell the policy what there was to be sensed from its next request on."""
-    for request, supply in stated.audit.limits:
-        if request == len(policy.steps) + 1:
-            policy.limit(supply)
+        policy.tell(Observation(number, step.counts))
+        watch(number)
 
 
 def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:
@@ -148,11 +124,8 @@ def _other_choice(policy: str, where: str, *choices: Any) -> NotValidError:
 def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Sequence[str]) -> Iterator[Difference]:
     """Step by step first, so that the earliest one comes first; keys of the result that are `free` may be anything."""
     for mine, other in zip(ours["audit"]["steps"], theirs["audit"]["steps"], strict=True):
-        if encode(mine) == encode(other):
-            continue
-        where = f"request {mine['request']}"
-        yield from _entries(_without(mine, "status"), _without(other, "status"), where)
-        yield from _entries(mine["status"], other["status"], f"{where}, status", TINY_NATS)
+        if encode(mine) != encode(other):
+            yield from _entries(mine, other, f"request {mine['request']}")
     # who wrote the record decides nothing, and the revision has been compared
     mine, other = (_without(document["audit"], "steps", "revision", "version") for document in (ours, theirs))
     yield from _entries(mine, other, "the audit")
@@ -169,7 +142,8 @@ def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator
     """The places where two values of JSON differ."""
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
-            yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", tiny)
+            near = TINY_NATS if key == "status" else tiny
+            yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", near)
     elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
         for place, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
             yield from _entries(mine, other, f"{where}[{place}]", tiny)

@@ -13,31 +13,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestchannel.verification.record import Floats, Integers, NotValidError, Record, Step, Watch
+from bestchannel.verification.record import NATS, Floats, Integers, NotValidError, Record, Step, Watch, require
 
-ACCURACY = 1e-9
-"""Nats: estimates that are nearer to one another than this may be ranked either way."""
-
-ROUNDING = 1e-9
-"""Relative: by how much senses may fall short of a formula evaluated in doubles."""
-
-LEAST = 5e-324
-"""The smallest double: a level must not become 0."""
-
-NATS = math.log(2.0)
-"""Nats in a bit."""
-
-MOST_STEPS, FASTEST = 20_000, 1e4
-"""Of Blahut and Arimoto, and the largest power to which one is raised."""
-
-FLOOR = 1e-18
-"""No input becomes less probable than this, so that logarithms stay finite."""
+ACCURACY = 1e-9  # nats: estimates that are nearer to one another than this may be ranked either way
+SHORT = 1e-9  # relative: by how much senses may fall short of a formula evaluated in doubles
+LEAST = 5e-324  # the smallest double: a level must not become 0
+MOST_STEPS, FASTEST = 20_000, 1e4  # of Blahut and Arimoto, and the largest power to which one is raised
+FLOOR = 1e-18  # no input becomes less probable than this, so that logarithms stay finite
 
 Channels = frozenset[int]
 Bracket = tuple[float, float]
 Estimates = dict[int, Bracket]
-Size = Callable[[int, int, bool], float]
-"""Senses of a channel with so many inputs and outputs; whether the input distribution is fixed."""
+Size = Callable[[int, int, bool], float]  # senses by the numbers of inputs and outputs, and whether P is fixed
 
 
 class _EndOfRecordError(Exception):
@@ -85,8 +72,7 @@ class _Course:
         return kept
 
 
-Choose = Callable[[_Course, Estimates, int], Channels]
-"""So many of those with the largest estimates."""
+Choose = Callable[[_Course, Estimates, int], Channels]  # so many of those with the largest estimates
 
 
 def check_paper(record: Record, watch: Watch, _: object) -> None:
@@ -133,17 +119,16 @@ SUBROUTINES = {"naive": _naive, "median": _median}
 def _best_chan_id(course: _Course) -> None:
     """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4, δ_r = δ/(50 r³) and N(ε_r, δ_r) senses [EBWGW24, Sec. IV]."""
     record, r = course.record, 0
-    name = record.stated.audit.options.get("subroutine")
-    if name not in ("naive", "median"):
-        raise NotValidError(f"the subroutine must be naive or median; it is {name!r}")
+    name = record.stated.audit.options.get("subroutine", "")
+    require(name in ("naive", "median"), f"the subroutine must be naive or median; it is {name!r}")
     while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
         r += 1
         epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
         estimates = course.estimates(course.standing, _size(epsilon_r, delta_r, 0.0))
         j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _best))
         _eliminate(course, estimates, j_r, epsilon_r, r)
-    if record.stated.decided and record.stated.rounds != r:
-        raise NotValidError(f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}")
+    wanted = f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}"
+    require(not record.stated.decided or record.stated.rounds == r, wanted)
 
 
 def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float, r: int) -> None:
@@ -168,18 +153,14 @@ def _best(_: _Course, estimates: Estimates, how_many: int) -> Channels:
 
 def _check_senses(record: Record, step: Step, required: set[int], size: Size) -> None:
     """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
-    if step.senses.keys() != required:
-        raise NotValidError(
-            f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
-        )
+    wanted = f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
+    require(step.senses.keys() == required, wanted)
     for channel, senses in step.senses.items():
         n_inputs, n_outputs = record.alphabets[channel]
         least = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
-        if min(senses) != max(senses) or senses[0] < least * (1.0 - ROUNDING):
-            raise NotValidError(
-                f"request {step.request} must sense each input of channel {record.names[channel]!r}"
-                f" at least {least:.6g} times; it asks for {list(senses)}"
-            )
+        wanted = f"request {step.request} must sense each input of channel {record.names[channel]!r}"
+        wanted = f"{wanted} at least {least:.6g} times; it asks for {list(senses)}"
+        require(min(senses) == max(senses) >= least * (1.0 - SHORT), wanted)
 
 
 def _size(epsilon: float, alpha: float, times: float) -> Size:
@@ -197,10 +178,7 @@ def _size(epsilon: float, alpha: float, times: float) -> Size:
 def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
     """The value of the empirical rows, between two bounds, in nats."""
     W = counts / counts.sum(axis=1, keepdims=True, dtype=np.float64)
-    if fixed is not None:
-        value = information(fixed, W)
-        return value, value
-    return capacity_bracket(W, 0.1 * ACCURACY)
+    return capacity_bracket(W, 0.1 * ACCURACY) if fixed is None else (information(fixed, W),) * 2
 
 
 def capacity_bracket(W: Floats, width: float) -> Bracket:

@@ -19,38 +19,26 @@ import numpy as np
 from bestchannel.verification.record import Floats
 from bestchannel.verification.rival_rows import LOWEST, Rows, SensedRival, upper
 
-LARGEST = 1.0 - math.exp(-1.0)
-"""No input of an optimal distribution is more probable, where the capacity is not 0 [MR91, SF04]."""
-
-SPARE = 1e-12
-"""By which the sum of P may differ from 1, so that rounding loses no P between boxes."""
-
-AT_ONCE = 1_500_000
-"""Numbers [row, epoch, letter] that are computed at once."""
+LARGEST = 1.0 - math.exp(-1.0)  # no input of an optimal distribution exceeds it, where C > 0 [MR91, SF04]
+SPARE = 1e-12  # by which the sum of P may differ from 1, so that rounding loses no P between boxes
+AT_ONCE = 1_500_000  # numbers [row, epoch, letter] that are computed at once
 
 
 class Cover(Protocol):
     """Boxes of input distributions, each the upper part of one before, and what shows the bound of each."""
 
-    @property
-    def cuts(self) -> Floats:
-        """[box, 3] after the first: of which box it is the upper part, at which input, and from where on."""
-
-    @property
-    def log_R(self) -> Floats:
-        """[box, y] log R."""
-
-    @property
-    def log_w(self) -> Floats:
-        """[box, end, x, y] the logarithms of rows that are bad for the bets at both ends."""
+    cuts: Floats  # [box, 3] after the first: of which box it is the upper part, at which input, and from where on
+    log_R: Floats  # [box, y]
+    log_w: Floats  # [box, end, x, y] the logarithms of rows that are bad for the bets at both ends
 
 
 def proved(rival: SensedRival, fixed: Floats | None, covers: Iterable[Cover], needed: float) -> float:
-    """How many nats the rival's part is at least, at a fixed input distribution or at any, by the first cover that
-    shows what is needed or by the best of all.
+    """Nats that the rival's part is at least, at a fixed input distribution or at any: by the first cover that shows
+    what is needed, or by the best of all.
     """
-    if not (rival.senses * rival.tilts).any():
-        return -rival.weight * _largest_value(rival, fixed)
+    if not (rival.senses * rival.tilts).any():  # of its value no more is known than that of a noiseless channel
+        used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0]
+        return -rival.weight * min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
     most = -math.inf
     for cover in covers:
         most = max(most, shown(rival, fixed, cover))
@@ -73,15 +61,6 @@ def shown(rival: SensedRival, fixed: Floats | None, cover: Cover) -> float:
     parts = [slice(start, start + at_once) for start in range(0, number, at_once)]
     most = [bounds(rival, low[part], high[part], cover.log_R[part], cover.log_w[part]) for part in parts]
     return -float(np.concatenate(most).max())
-
-
-def _largest_value(rival: SensedRival, fixed: Floats | None) -> float:
-    """That of a noiseless channel: all that is known of a rival without bets on its senses."""
-    n_inputs, n_outputs = rival.counts.shape
-    if fixed is None:
-        return math.log(min(n_inputs, n_outputs))
-    used = fixed[fixed > 0.0]
-    return min(float(-(used * np.log(used)).sum()), math.log(n_outputs))
 
 
 def boxes(n_inputs: int, cuts: Floats) -> tuple[Floats, Floats]:

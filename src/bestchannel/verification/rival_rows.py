@@ -20,25 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from bestchannel.verification.record import Floats, Integers
+from bestchannel.verification.record import ROUNDING, Floats, Integers
 
-GROUPS = 2
-"""Into which requests are put, in their order and about equal in senses; each becomes two epochs."""
-
-LOWEST = -600.0
-"""log v from which on maxima are looked for; what lies below is bounded as a whole."""
-
-HALVINGS = 40
-"""Of the interval of log v in which φ turns."""
-
-CLOSE = 1e-4
-"""Nats by which a bound from one place may exceed the value there, before maxima are looked for."""
-
-ROUNDING = 1e-13
-"""Relative to the sum of all terms without their signs, by which a bound is raised."""
+GROUPS = 2  # into which requests are put, in their order and about equal in senses; each becomes two epochs
+LOWEST = -600.0  # log v from which on maxima are looked for; what lies below is bounded as a whole
+HALVINGS = 40  # of the interval of log v in which φ turns
+CLOSE = 1e-4  # nats by which a bound from one place may exceed the value there, before maxima are looked for
 
 Sensed = tuple[Integers, Floats, Floats]
 """One request: a rival's counts [x, y], the tilts [x] of the bets on them, and the output distribution [y]."""
@@ -58,13 +49,12 @@ class SensedRival:
     @classmethod
     def of(cls, alphabet: tuple[int, int], requests: Sequence[Sensed], weight: float) -> SensedRival:
         """The sums, with requests merged to epochs that lose at least as much."""
-        counts = np.array([counts for counts, _, _ in requests], dtype=np.float64).reshape(-1, *alphabet)
-        tilts = np.array([tilts for _, tilts, _ in requests]).reshape(-1, alphabet[0])
-        outputs = np.array([outputs for _, _, outputs in requests]).reshape(-1, alphabet[1])
+        counts = np.array([request[0] for request in requests], dtype=np.float64).reshape(-1, *alphabet)
+        tilts = np.array([request[1] for request in requests]).reshape(-1, alphabet[0])
+        outputs = np.array([request[2] for request in requests]).reshape(-1, alphabet[1])
         weighted = tilts[:, :, None] * counts
         offsets = (weighted * np.log(outputs)[:, None, :]).sum(axis=(0, 2))
-        epochs = _epochs(counts.sum(axis=2), tilts, outputs)
-        return cls(*epochs, weighted.sum(axis=0), offsets, weight)
+        return cls(*_epochs(counts.sum(axis=2), tilts, outputs), weighted.sum(axis=0), offsets, weight)
 
 
 def _epochs(senses: Floats, tilts: Floats, outputs: Floats) -> tuple[Floats, Floats, Floats]:
@@ -79,14 +69,13 @@ def _epochs(senses: Floats, tilts: Floats, outputs: Floats) -> tuple[Floats, Flo
     group = np.minimum(GROUPS * (np.cumsum(each) - each) // max(each.sum(), 1.0), GROUPS - 1)
     epochs = []
     for N, w, Q in ((senses[group == g], tilts[group == g], outputs[group == g]) for g in range(GROUPS)):
-        low = np.where(N > 0.0, w, np.inf).min(axis=0, initial=np.inf)
         high = np.where(N > 0.0, w, 0.0).max(axis=0, initial=0.0)
-        low = np.minimum(low, high)
+        low = np.minimum(np.where(N > 0.0, w, np.inf).min(axis=0, initial=np.inf), high)
         share = np.clip((w - low) / np.where(high > low, high - low, np.inf), 0.0, 1.0)
         for tilt, part in ((low, N * (1.0 - share)), (high, N * share)):
             total = part.sum(axis=0)
-            mean = (part.T @ Q) / np.where(total > 0.0, total, 1.0)[:, None]
-            epochs.append((total, tilt, np.log(np.where(total[:, None] > 0.0, mean, 1.0))))
+            mean = np.where(total > 0.0, Q.T @ part / np.where(total > 0.0, total, 1.0), 1.0)
+            epochs.append((total, tilt, np.log(mean.T)))
     N, w, log_Q = (np.stack(parts, axis=1) for parts in zip(*epochs, strict=True))
     return N, w, log_Q
 
@@ -101,34 +90,27 @@ class Rows:
     log_outputs: Floats  # [row, e, y]
     counts: Floats  # [row, y] p n
     offsets: Floats  # [row] p c
-    pull: Floats  # [row] S p
+    pull: Floats  # [row, 1] S p
 
     @classmethod
     def of(cls, rival: SensedRival, x: Integers, p: Floats, log_R: Floats) -> Rows:
         """Rows of inputs x at probabilities p."""
-        tilts, counts = p[:, None] * rival.tilts[x], p[:, None] * rival.counts[x]
-        return cls(
-            log_R, rival.senses[x], tilts, rival.log_outputs[x], counts, p * rival.offsets[x], rival.weight * p
-        )  # fmt: skip
+        q, offsets = p[:, None], p * rival.offsets[x]
+        of_x = rival.senses[x], q * rival.tilts[x], rival.log_outputs[x], q * rival.counts[x]
+        return cls(log_R, *of_x, offsets, rival.weight * q)
 
     def part(self, chosen: Integers) -> Rows:
         """Some of them, in that order."""
         return Rows(*(field[chosen] for field in vars(self).values()))
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """φ without its term λ v, and its derivatives, at one v for every row and letter."""
 
-    log_v: Floats  # [row, y]
     z: Floats  # [row, e] z0
     value: Floats  # [row, y] φ
     slope: Floats  # [row, y] v φ'
     bend: Floats  # [row, y] -v² φ''
-
-    def rise(self, multiplier: Floats) -> Floats:
-        """v φ', with λ."""
-        return self.slope - multiplier[:, None] * np.exp(self.log_v)
 
 
 def profile(rows: Rows, log_v: Floats, z: Floats | None = None) -> Profile:
@@ -138,14 +120,9 @@ def profile(rows: Rows, log_v: Floats, z: Floats | None = None) -> Profile:
     z = mixed.sum(axis=2) if z is None else z
     share = rows.senses / z
     sums = np.stack([share, (1.0 - t) * share, t * (1.0 - t) * share], axis=1) @ mixed
-    pull, ratio = rows.pull[:, None] * v, log_v - rows.log_R
-    return Profile(
-        log_v,
-        z,
-        rows.counts * log_v + pull * ratio + sums[:, 0],
-        rows.counts + pull * (ratio + 1.0) + sums[:, 1],
-        rows.counts - pull + sums[:, 2],
-    )
+    pull, ratio = rows.pull * v, log_v - rows.log_R
+    slope = rows.counts + pull * (ratio + 1.0) + sums[:, 1]
+    return Profile(z, rows.counts * log_v + pull * ratio + sums[:, 0], slope, rows.counts - pull + sums[:, 2])
 
 
 def upper(rows: Rows, log_w: Floats) -> Floats:
@@ -153,42 +130,40 @@ def upper(rows: Rows, log_w: Floats) -> Floats:
 
     λ is the one at which the bound is least to second order, or so much larger that no letter is better off at v = 1.
     """
-    at = profile(rows, log_w)
-    w, at_one = np.exp(log_w), profile(rows, np.zeros_like(log_w), at.z).value
+    at, w = profile(rows, log_w), np.exp(log_w)
+    at_one = profile(rows, np.zeros_like(log_w), at.z).value
     apart = (rows.senses * (np.log(at.z) - 1.0)).sum(axis=1) - rows.offsets
-    least = _multiplier(at, w)
-    over = at_one - at.value - least[:, None] * (1.0 - w)
-    lifted = least + np.where(w < 1.0, over / (1.0 - w), 0.0).max(axis=1).clip(0.0)
-    bounds = [apart + factor + _near(rows, at, at_one, factor).sum(axis=1) for factor in (least, lifted)]
-    bound = np.fmin(*bounds)
-    poor = np.flatnonzero(~(bound <= at.value.sum(axis=1) + apart + CLOSE))
-    for factor in (least[poor], lifted[poor]):
-        maxima = np.maximum(_far(rows.part(poor), at.z[poor], factor), at_one[poor] - factor[:, None])
-        bound[poor] = np.fmin(bound[poor], apart[poor] + factor + maxima.sum(axis=1))
-    return bound + ROUNDING * _size(rows, at, at_one, lifted)
-
-
-def _multiplier(at: Profile, w: Floats) -> Floats:
-    """The λ at which the bound is least to second order, near rows that sum to 1."""
     scale = w / np.where(at.bend > 1e-6 * w, at.bend, np.inf)
     total = (w * scale).sum(axis=1)
-    known = total > 0.0
-    return np.where(known, (at.slope * scale).sum(axis=1) / np.where(known, total, 1.0), at.slope.sum(axis=1))
+    least = np.where(
+        total > 0.0, (at.slope * scale).sum(axis=1) / np.where(total > 0.0, total, 1.0), at.slope.sum(axis=1)
+    )
+    over = np.where(w < 1.0, (at_one - at.value) / (1.0 - w) - least[:, None], 0.0)
+    factors = least, least + over.max(axis=1).clip(0.0)
+    bound = np.fmin(*(apart + factor + _near(rows, at, w, at_one, factor[:, None]).sum(axis=1) for factor in factors))
+    poor = np.flatnonzero(~(bound <= at.value.sum(axis=1) + apart + CLOSE))
+    for factor in (factor[poor] for factor in factors):
+        maxima = np.maximum(_far(rows.part(poor), at.z[poor], factor[:, None]), at_one[poor] - factor[:, None])
+        bound[poor] = np.fmin(bound[poor], apart[poor] + factor + maxima.sum(axis=1))
+    letters = rows.counts * (1.0 - log_w) + np.abs(at.value) + np.abs(at_one) + rows.pull * (1.0 + np.abs(rows.log_R))
+    epochs = (rows.senses * (1.0 + np.abs(np.log(at.z)))).sum(axis=1)
+    size = 2.0 * letters.sum(axis=1) + epochs + np.abs(rows.offsets) + (1 + letters.shape[1]) * np.abs(factors[1])
+    return bound + ROUNDING * size
 
 
-def _near(rows: Rows, at: Profile, at_one: Floats, factor: Floats) -> Floats:
+def _near(rows: Rows, at: Profile, v: Floats, at_one: Floats, factor: Floats) -> Floats:
     """Upper bounds of max φ from one place, close where that is a maximum; infinite where the place does not tell.
 
     Left of v, -φ'' is at least bend/v²: a falling φ was at most rise²/(2 bend) higher. Right of v, up to v(1 + r), it
     is at least (bend - r S p v)/((1 + r)² v²): where this takes all the rise away, the maximum lies before. From there
     on φ falls, then is convex, so that it is at most φ(1).
     """
-    v, rise = np.exp(at.log_v), at.rise(factor)
+    rise = at.slope - factor * v
     r = np.clip(2.0 * rise / np.where(at.bend > 0.0, at.bend, 1.0), 0.0, 0.5)
-    least = np.where(at.bend > 0.0, at.bend - r * rows.pull[:, None] * v, 0.0) / (1.0 + r) ** 2
+    least = np.where(at.bend > 0.0, at.bend - r * rows.pull * v, 0.0) / (1.0 + r) ** 2
     known = (least > 0.0) & (r * least >= rise)
     higher = np.where(known, 0.5 * rise**2 / np.where(known, least, 1.0), np.inf)
-    return np.maximum(at.value - factor[:, None] * v + higher, at_one - factor[:, None])
+    return np.maximum(at.value - factor * v + higher, at_one - factor)
 
 
 def _far(rows: Rows, z: Floats, factor: Floats) -> Floats:
@@ -202,19 +177,10 @@ def _far(rows: Rows, z: Floats, factor: Floats) -> Floats:
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         at = profile(rows, middle, z)
-        rising = (at.bend >= 0.0) & (at.rise(factor) >= 0.0)
+        rising = (at.bend >= 0.0) & (at.slope - factor * np.exp(middle) >= 0.0)
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     at, start = profile(rows, low, z), profile(rows, np.full_like(low, LOWEST), z)
-    top = at.value - factor[:, None] * np.exp(low) + np.maximum(at.rise(factor), 0.0) * np.expm1(high - low)
-    small = 2.0 * rows.pull[:, None] * (np.abs(rows.log_R) - LOWEST) + np.abs(factor)[:, None]
+    rise = np.maximum(at.slope - factor * np.exp(low), 0.0)
+    small = 2.0 * rows.pull * (np.abs(rows.log_R) - LOWEST) + np.abs(factor)
+    top = at.value - factor * np.exp(low) + rise * np.expm1(high - low)
     return np.maximum(top, start.value + np.exp(LOWEST) * small)
-
-
-def _size(rows: Rows, at: Profile, at_one: Floats, factor: Floats) -> Floats:
-    """The sum of all terms of a bound, without their signs."""
-    pull = rows.pull[:, None] * np.abs(rows.log_R)
-    letters = rows.counts * (1.0 + np.abs(at.log_v)) + np.abs(at.value) + np.abs(at_one) + pull + rows.pull[:, None]
-    epochs = rows.senses * (1.0 + np.abs(np.log(at.z)))
-    return (
-        2.0 * letters.sum(axis=1) + epochs.sum(axis=1) + np.abs(rows.offsets) + (letters.shape[1] + 1) * np.abs(factor)
-    )

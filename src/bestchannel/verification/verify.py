@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.verification.choices import Replay, document_of, policy_of, taken_on_trust
-from bestchannel.verification.record import NotValidError, Record, read, reading
-from bestchannel.verification.structure import check_structure
+from bestchannel.verification.record import NotValidError, Record, check_structure, read, reading
 
 REPLAYED, TRUSTED = "replayed", "trusted"
 
@@ -34,13 +33,6 @@ class CheckedRecord:
         How it is known that requests and bets were not picked after their answers: "replayed" where the policy makes
         them again, "trusted" where it does not, and another revision of it chose; then the record is not valid, and
         the claim has that condition.
-
-    Examples
-    --------
-    >>> import bestchannel as bc
-    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
-    >>> bc.verify(bc.identify(sensor)).claim
-    'good is the best with an error probability of at most 0.05'
     """
 
     valid: bool
@@ -79,8 +71,9 @@ def verify(
     --------
     >>> import bestchannel as bc
     >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
-    >>> bc.verify(bc.identify(sensor)).valid
-    True
+    >>> checked = bc.verify(bc.identify(sensor))
+    >>> checked.valid, checked.claim
+    (True, 'good is the best with an error probability of at most 0.05')
     """
     document = document_of(result)
     passed: list[str] = []
