@@ -522,3 +522,27 @@ def test_stream_ends_when_its_watcher_leaves(service):
 
 def test_health_is_open_and_says_nothing_else(service):
     assert service.call("GET", "/healthz", token=None)[:2] == (200, {"status": "ok"})
+
+
+COUNTING = """
+import gc, json, sys
+from bestchannel.service import server
+gc.disable()
+end_waiting = server.Service._end_waiting
+def count(self):
+    print(json.dumps({"event": "garbage", "objects": gc.collect()}), file=sys.stderr)
+    end_waiting(self)
+server.Service._end_waiting = count
+from bestchannel.cli import main
+main()
+"""
+
+
+def test_calls_leave_nothing_behind_that_only_a_search_frees(tmp_path):
+    calls = [("GET", "/healthz", TOKEN), ("GET", "/nothing", TOKEN), ("GET", "/api/runs", None)]
+    with running(tmp_path, program=["-c", COUNTING]) as service:
+        for method, path, token in calls * 100:
+            service.call(method, path, token=token)
+        service.end()
+        [left] = [line["objects"] for line in service.logged() if line["event"] == "garbage"]
+    assert left < 300  # one object a call: a search through what thousands of them leave keeps all others waiting

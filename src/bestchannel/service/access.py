@@ -252,22 +252,25 @@ def address_of(request: Request) -> Client:
 
 async def body_of(request: Request, room: Places) -> bytes:
     """The body of a call, which must be short and arrive soon; it holds a place in the room meanwhile."""
-    too_large = RefusedError(413, "size", f"a body has at most {MOST_BODY:,} bytes; send fewer pieces at once")
     declared = request.headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > MOST_BODY:
-        raise too_large
+        raise _too_large()
     body = bytearray()
     try:
         async with room.held(request.state.client), asyncio.timeout(BODY_S):
             async for block in request.stream():
                 body += block
                 if len(body) > MOST_BODY:
-                    raise too_large
+                    raise _too_large()
     except ClientDisconnect:
         raise RefusedError(400, "gone", "the client left before its body was complete") from None
     except TimeoutError:
         raise RefusedError(408, "slow", f"the body must arrive within {BODY_S:g} seconds") from None
     return bytes(body)
+
+
+def _too_large() -> RefusedError:
+    return RefusedError(413, "size", f"a body has at most {MOST_BODY:,} bytes; send fewer pieces at once")
 
 
 def _limit(rates: Rates, client: Client | None, rule: str) -> None:

@@ -77,6 +77,7 @@ class Endpoints:
             work.cancel()
             gone.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
+            del work, gone  # whose error refers to this call
 
     @_called("POST", "/api/runs/{run}/pieces", SENSE, takes=m.Offer, gives=m.Received, refusals=(404, 409, 503))
     async def offer(self, request: Request, offer: m.Offer) -> Response:

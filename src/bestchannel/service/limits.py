@@ -130,6 +130,7 @@ class Places:
             raise
         finally:
             self.leave(hold)
+            hold.evict = lambda: None  # which refers to the task that holds the place
 
     def _add(self, hold: Hold) -> Hold:
         self._holds.setdefault(hold.client, {})[hold] = None

@@ -158,6 +158,7 @@ class TimedProtocol(HttpToolsProtocol):
         _cancel(self._head_due)
         self._has_read()
         self._hold.leave()
+        self._hold.evict = lambda: None  # nothing refers to the connection: it is freed now, and not by a long search
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
