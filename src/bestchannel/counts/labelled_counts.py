@@ -91,17 +91,6 @@ class ChannelLabels:
         """(n_inputs, n_outputs)."""
         return len(self.inputs), len(self.outputs)
 
-    def letters(self) -> dict[str, Any]:
-        """All but the key, as JSON has it; `with_letters` reads it."""
-        condition = {"condition": self.condition} if self.condition else {}
-        return {"inputs": list(self.inputs), "outputs": list(self.outputs), **condition}
-
-    @staticmethod
-    def with_letters(key: Hashable, letters: Mapping[str, Any]) -> ChannelLabels:
-        """A channel of this name whose letters are what `letters` gave."""
-        condition = str(letters.get("condition", ""))
-        return ChannelLabels(key, tuple(letters["inputs"]), tuple(letters["outputs"]), condition)
-
     @staticmethod
     def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
         """A channel whose (n_inputs, n_outputs) letters are called 0, 1, 2, ..."""

@@ -29,7 +29,7 @@ except ImportError:  # no such locks here: the number of an entry, which occurs 
     fcntl = None  # type: ignore[assignment]
 
 PATIENCE_S = 60.0
-"""How long a sitting waits for another, which may have to compile kernels on a busy machine, and SQLite for others."""
+"""How long a sitting waits for another, which may think on a busy machine, and SQLite for others."""
 
 BRIEFLY_S = 3.0
 """How long who may go on for days waits for another such; and when a sitting that waits longer says so."""
