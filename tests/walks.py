@@ -85,7 +85,7 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
 def importing(frame: FrameType | None) -> bool:
     """Whether the frame runs because a module is imported."""
     while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
         frame = frame.f_back
     return False

@@ -10,7 +10,7 @@ import pytest
 
 from bestchannel import InputError
 from bestchannel.errors import MissingExtraError
-from bestchannel.study import cluster, runner
+from bestchannel.study import pools, runner
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Piece
 from bestchannel.study.pools import Pool, Software, WorkerLostError, software
@@ -164,7 +164,7 @@ OTHER_PACKAGES = {
 def test_worker_with_another_version_of_the_package_is_refused(study, tmp_path, module, message):
     other = tmp_path / "bestchannel" / "study"
     other.mkdir(parents=True)
-    for name, text in {"../__init__.py": "", "__init__.py": "", "cluster.py": module}.items():
+    for name, text in {"../__init__.py": "", "__init__.py": "", "pools.py": module}.items():
         (other / name).write_text(text)
     with dask_processes(0) as processes:
         processes.start_worker(PYTHONPATH=str(tmp_path))
@@ -179,15 +179,15 @@ def test_worker_with_another_version_of_the_package_is_refused(study, tmp_path, 
 def test_worker_with_other_code_refuses_its_piece(study, field):
     wanted = software()._replace(**{field: "something else"})
     with pytest.raises(InputError, match=f"a worker has {field} .* and this program something el, so that its results"):
-        cluster._work(study, Piece(0, 0, 1), wanted)
+        pools._work_there(study, Piece(0, 0, 1), wanted)
 
 
 def test_arithmetic_with_another_last_digit_is_noticed(monkeypatch):
-    ours = cluster._arithmetic()
-    assert cluster._arithmetic() == ours
+    ours = pools._arithmetic()
+    assert pools._arithmetic() == ours
     log = np.log
     monkeypatch.setattr(np, "log", lambda x: np.nextafter(log(x), 0.0))  # as the code for another processor has it
-    assert cluster._arithmetic() != ours
+    assert pools._arithmetic() != ours
 
 
 def test_piece_that_takes_its_workers_down_every_time_ends_the_study(study, tmp_path):
@@ -208,7 +208,10 @@ def test_workers_and_cluster_are_alternatives(study, tmp_path):
         conduct(study, journal, workers=2, cluster="tcp://127.0.0.1:9")
 
 
-def test_missing_package_is_named_with_its_extra(monkeypatch):
+def test_missing_package_is_named_with_its_extra(study, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtraError, match=r"a study on a Dask cluster needs .*bestchannel\[cluster\]"):
-        cluster._distributed()
+    with (
+        pytest.raises(MissingExtraError, match=r"a study on a Dask cluster needs .*bestchannel\[cluster\]"),
+        pools.dask_cluster(study, "tcp://127.0.0.1:9"),
+    ):
+        pass
