@@ -511,7 +511,7 @@ def judged(draw, folder):
         table = generated(draw, folder)
     except (OverflowError, pa.ArrowException, TypeError, ValueError) as error:
         return "not written", None, repr(error)
-    text_log.SHORT = 0 if table.way == "streamed" else 2**22
+    text_log.BLOCK = 2**10 if table.way == "streamed" else 2**22
     try:
         found = read(table)
     except BestChannelError as error:
@@ -519,7 +519,7 @@ def judged(draw, folder):
     except Exception:
         return "crashed", table, traceback.format_exc()
     finally:
-        text_log.SHORT = 2**22
+        text_log.BLOCK = 2**22
     if not table.refused and found == meaning(table):
         return "right", table, ""
     return "wrong", table, f"read {found}\nmeant {'nothing' if table.refused else meaning(table)}"

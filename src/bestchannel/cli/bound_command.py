@@ -11,7 +11,7 @@ from rich.table import Table
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal
 from bestchannel.cli.reading import Reading
-from bestchannel.counts.json_format import finite_or_none
+from bestchannel.json_text import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.promises import several
 

@@ -14,7 +14,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.cli.reading import Reading
 from bestchannel.cli.record_files import record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
-from bestchannel.counts.disk import errors_naming
+from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated

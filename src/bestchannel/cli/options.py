@@ -17,10 +17,10 @@ from bestchannel.channels import Channel
 from bestchannel.channels.families import family_list
 from bestchannel.channels.sense_costs import sense_costs
 from bestchannel.cli.reading import describes_reading
-from bestchannel.counts.disk import read_bytes
-from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.disk import read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import POLICIES
 

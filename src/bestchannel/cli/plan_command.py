@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bestchannel.cli import options, terminal
 from bestchannel.cli.reading import Reading
-from bestchannel.counts.json_format import finite_or_none
+from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, several
 from bestchannel.study.planning import MOST_SENSES, Need, Plan
 from bestchannel.study.planning import plan as planned

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel import runs
-from bestchannel.counts.binning import Binning
-from bestchannel.counts.disk import errors_naming, opened, read_bytes
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import LabelledCounts
+from bestchannel.counts.quantisation import Binning
+from bestchannel.disk import errors_naming, opened, read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.report.provenance import Provenance, origin_of, warnings_in
 from bestchannel.runs.results import as_document
 

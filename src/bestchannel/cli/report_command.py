@@ -15,7 +15,7 @@ from bestchannel.cli import options, terminal
 from bestchannel.cli.reading import Reading
 from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
-from bestchannel.counts.disk import errors_naming, regular, write_bytes
+from bestchannel.disk import errors_naming, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate, estimate
 from bestchannel.report.provenance import Provenance, warnings_in

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
-from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
+from bestchannel.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2
 from bestchannel.promises import several

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from bestchannel.cli import options, terminal
-from bestchannel.counts.disk import make_folder
+from bestchannel.disk import make_folder
 from bestchannel.promises import several
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study

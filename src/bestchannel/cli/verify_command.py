@@ -10,8 +10,8 @@ import typer
 
 from bestchannel.cli import options, terminal
 from bestchannel.cli.record_files import record_of
-from bestchannel.counts.disk import errors_naming, read_bytes, regular
-from bestchannel.counts.json_text import json_of
+from bestchannel.disk import errors_naming, read_bytes, regular
+from bestchannel.json_text import json_of
 from bestchannel.verification import CheckedRecord, verify
 from bestchannel.verification.verify import TRUSTED
 

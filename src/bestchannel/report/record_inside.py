@@ -8,8 +8,8 @@ import re
 import zlib
 from typing import Any
 
-from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.policies import Identification
 from bestchannel.report.markup import Html, trusted
 from bestchannel.runs.results import as_document

@@ -11,10 +11,10 @@ import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from bestchannel.counts.disk import STDIN, errors_naming, read_bytes
-from bestchannel.counts.json_text import json_of
-from bestchannel.counts.text_table import read_table
+from bestchannel.counts.matrix_text import read_table
+from bestchannel.disk import STDIN, errors_naming, read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels
 
 MOST_LETTERS = 2**16

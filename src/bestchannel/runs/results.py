@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import finite_or_none
-from bestchannel.counts.json_text import json_of
+from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import finite_or_none, json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
 from bestchannel.runs.sensed_channels import anytime_estimates, told_counts
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
+from bestchannel.json_text import shortened
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.promises import several

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bestchannel import runs
-from bestchannel.counts.disk import read_bytes, write_bytes
+from bestchannel.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.policies import ChannelLabels, make_policy
 from bestchannel.policies.catalogue import POLICIES

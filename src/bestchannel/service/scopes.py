@@ -20,7 +20,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestchannel.counts.disk import read_bytes, write_bytes
+from bestchannel.disk import read_bytes, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.service.limits import OWNER, Party
 from bestchannel.service.messages import LONGEST_DAYS

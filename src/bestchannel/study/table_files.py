@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Study

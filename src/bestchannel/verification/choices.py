@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
+from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.identify import outcome
