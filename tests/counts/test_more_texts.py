@@ -213,6 +213,8 @@ def test_times_that_say_nothing_leave_the_order_of_the_rows(tmp_path):
         ("x,y,time,note\n0,1,7,é\n1,1,5,b\n", True),
         ("x,y,time\n0,1,7\n   \n1,1,5\n", True),
         ("x,y,time\n0,1,7\n1,1,é\n", False),
+        ("x,y,time\r0,1,7\r1,1,5\r", True),
+        ('x,y,time\n0,1,7\n"1\n",1,2026-01-01\n0,0,5\n', False),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])

@@ -51,13 +51,14 @@ def at_once(streamed, progress):
     source, form, seen = streamed._source, streamed._form, streamed._seen
     room = memoryview(bytearray(2**22))
     text = b"".join(iter(lambda: room[: source.fill(room)].tobytes(), b"")).decode()
-    numbers, counts = [], []
+    numbers, counts, times = [], [], []
     for row, line in form.rows(text, streamed._scan.line):
         labels = form.labels(row, f"line {line}")
         if labels is not None:
             numbers.append(seen.number(*labels, f"line {line}"))
             counts.append(form.count_of(row, f"line {line}"))
-    yield RowBlock(np.array(numbers, np.int32), None if form.count is None else np.array(counts))
+            times += [] if form.time is None else [row[form.time]]
+    yield RowBlock(np.array(numbers, np.int32), None if form.count is None else np.array(counts), form.times(times))
 
 
 LABEL = st.sampled_from(
@@ -164,3 +165,24 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(path):
     path.write_bytes(b"x,y\n0,1\n0,\0\n")
     with pytest.raises(InputError, match="must have no NUL"):
         read_counts(path)
+
+
+SPACED = st.sampled_from(["0", "1", "a ", "  b", '"c d"', "t\tu", "n\u00a0b", "é", "", '"', "2026-01-01"])
+
+
+@given(
+    st.permutations(["x", "y", "time", "note"]),
+    st.lists(st.tuples(SPACED, SPACED, SPACED, SPACED, st.sampled_from(["", " ", "  "]), END), min_size=1, max_size=6),
+    st.sampled_from([",", " ", " "]),
+)
+@example(["note", "x", "y", "time"], [("", "0", "1", "8", " ", "\n")], " ")
+@example(["x", "y", "note", "time"], [("0", "1", "a", "5", "", "\r"), ("1", "1", "a", "4", "", "\r")], ",")
+def test_rows_that_spaces_divide_and_their_times_are_the_same_in_blocks(path, columns, rows, delimiter):
+    text = delimiter.join(columns) + "\n" + "".join(delimiter.join(row[:4]) + row[4] + row[5] for row in rows)
+    split, in_blocks = both_ways(path, text.encode(), in_time, 256)
+    assert in_blocks == split or (isinstance(in_blocks, str) and isinstance(split, str))
+
+
+def in_time(path):
+    found = read_counts(path, form="rows")
+    return [(c.inputs, c.outputs, c.by_time, [side.tolist() for side in c.order]) for c in found.values()]

@@ -318,6 +318,7 @@ class _StreamedText:
         self._scan = Scan(form, line)
         self._meaning = np.zeros(0, np.int32)
         self._no_times = form.time is None
+        self._kind_of_time: np.dtype[Any] | None = None
 
     def blocks(self, progress: Progress | None) -> Iterator[RowBlock]:
         """The rows in their order."""
@@ -367,7 +368,7 @@ class _StreamedText:
         if self._no_times:
             return None
         fields = np.loadtxt(
-            io.BytesIO(text.tobytes()),
+            io.BytesIO(text.tobytes().replace(b"\r", b"\n")),  # no line end is between quotes here
             np.dtype("U40"),
             comments=None,
             delimiter=None if self._form.delimiter == " " else self._form.delimiter,
@@ -376,9 +377,15 @@ class _StreamedText:
             encoding="latin-1",  # other columns may be in any, and signs and digits are the same in all
             quotechar='"',
         )
-        times = self._form.times(fields.tolist()) if len(fields) == size else None
-        self._no_times = times is None
-        return times
+        return self._known(fields.tolist() if len(fields) == size else [])
+
+    def _known(self, fields: list[str]) -> NDArray[Any] | None:
+        """The times that the fields say; None once some said none, or some are dates and some are numbers."""
+        times = self._form.times(fields)
+        known = times is not None and times.dtype == (self._kind_of_time or times.dtype)
+        self._no_times |= not known
+        self._kind_of_time = times.dtype if times is not None else None
+        return times if known else None
 
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
@@ -409,7 +416,7 @@ class _StreamedText:
         for row, number in self._form.rows(_decoded(text, line), line):
             found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
             if found >= 0:
-                times = None if self._form.time is None else self._form.times([row[self._form.time]])
+                times = None if self._form.time is None or self._no_times else self._known([row[self._form.time]])
                 yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]), times)
         self._scan.line += len(_LINE_END.findall(text))
 
