@@ -129,7 +129,7 @@ def test_pair_in_brackets_is_found_without_going_back(tmp_path):
 
     line = Line("(" + "," * 10_000)
     with pytest.raises(InputError, match="must be a trial"):
-        text_log.Pairs("pairs").labels([line], "line 1")
+        text_log._Pairs("pairs").labels([line], "line 1")
     assert Line.looks <= len(line)
     (tmp_path / "pairs.txt").write_text("(" + "," * 100_000 + "\n(1, 2)\n")
     with pytest.raises(InputError):

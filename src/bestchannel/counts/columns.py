@@ -38,29 +38,20 @@ _SPELLED = (
     "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
     " events occurrence occurrences times tally total totals len length size"
 )
-_COUNT_WORDS = frozenset(_SPELLED.split())
-"""What a column of counts may be called."""
-
+_COUNT_WORDS = frozenset(_SPELLED.split())  # what a column of counts may be called
 _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""
 
-_PANDAS = "0"
-"""What pandas calls the sizes of groups after `reset_index()`."""
-
+_PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
-_PARQUET_INDEX = "__index_level_0__"
-"""What a column is called that pandas' index became, in texts and in Parquet."""
-
+_PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
 _PERCENTAGE = re.compile(r"[0-9.,]+ ?%")
-_LONGEST_SAID = 80
-"""Letters of a title that are said."""
-
+_LONGEST_SAID = 80  # letters of a title that are said
 _MOST_WITHOUT = 0.9
 """Where a larger share of the rows has no label, the one label of the others is a remark, and names no channel."""
 
-_FEW = 4
-"""Counts of more cells than these do not rise from row to row by chance."""
+_FEW = 4  # counts of more cells than these do not rise from row to row by chance
 
 
 def role_of(title: str) -> str | None:

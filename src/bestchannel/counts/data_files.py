@@ -73,9 +73,7 @@ FORMATS = {
 }
 """Every format by the ending of its files."""
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""A file, a folder, or several of them."""
-
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # A file, a folder, or several of them
 _PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
 """How a text begins that is an array of two or more dimensions as NumPy prints it."""
 

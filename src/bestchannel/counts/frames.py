@@ -34,9 +34,7 @@ from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
-UNNAMED = "channel"
-"""What a channel is called that nothing names."""
-
+UNNAMED = "channel"  # what a channel is called that nothing names
 Labels = tuple[str, ...] | None
 
 

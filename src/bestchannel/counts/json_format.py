@@ -37,18 +37,10 @@ from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
 from bestchannel.progress import Progress
 
-ROWS = 2**16
-"""Records read at a time."""
-
-_BLOCK = _LONGEST = 2**20
-"""Bytes read at a time, and the longest line."""
-
-_SHORT = 2**8
-"""Bytes of a line that is worth remembering: most logs have few different ones."""
-
-MOST_DOCUMENTS = 2**20
-"""The most lines of a file with a document on each, which are all read at once."""
-
+ROWS = 2**16  # records read at a time
+_BLOCK = _LONGEST = 2**20  # bytes read at a time, and the longest line
+_SHORT = 2**8  # bytes of a line that is worth remembering: most logs have few different ones
+MOST_DOCUMENTS = 2**20  # the most lines of a file with a document on each, which are all read at once
 _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 """How an array begins that NumPy has printed."""
 
@@ -200,20 +192,16 @@ def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
         if record is not None:
             yield record
         elif line.strip():
-            record = _record(line, number)
+            try:
+                record = json_of(line)
+            except InputError as error:
+                raise InputError(f"line {number}: {error}") from None
+            if not isinstance(record, dict):
+                wanted = "a JSON object with the keys x and y"
+                raise InputError(f"line {number} must be {wanted}; it is {reprlib.repr(record)}")
             if len(line) < _SHORT and len(known) < ROWS:
                 known[line] = record
             yield record
-
-
-def _record(line: bytes, number: int) -> Record:
-    try:
-        record = json_of(line)
-    except InputError as error:
-        raise InputError(f"line {number}: {error}") from None
-    if not isinstance(record, dict):
-        raise InputError(f"line {number} must be a JSON object with the keys x and y; it is {reprlib.repr(record)}")
-    return record
 
 
 def _split(source: OpenFile, progress: Progress | None) -> Iterator[bytes]:
@@ -302,14 +290,13 @@ def _labels(name: str, side: str, labels: object) -> list[str] | None:
 
 def render(channels: Mapping[str, Channel]) -> bytes:
     """The channels as JSON, one line per channel; labels are written unless they are 0, 1, 2, ..."""
-    lines = [f"  {_dumped(name)}: {_dumped(_content(channel))}" for name, channel in channels.items()]
+    lines = []
+    for name, channel in channels.items():
+        sides = {"inputs": labels_or_none(channel.inputs), "outputs": labels_or_none(channel.outputs)}
+        labels = {side: labels for side, labels in sides.items() if labels is not None}
+        content = {"rows": channel.W.tolist(), **labels} if labels else channel.W.tolist()
+        lines.append(f"  {_dumped(name)}: {_dumped(content)}")
     return ('{"channels": {\n' + ",\n".join(lines) + "\n}}\n").encode()
-
-
-def _content(channel: Channel) -> object:
-    sides = {"inputs": labels_or_none(channel.inputs), "outputs": labels_or_none(channel.outputs)}
-    labels = {side: labels for side, labels in sides.items() if labels is not None}
-    return {"rows": channel.W.tolist(), **labels} if labels else channel.W.tolist()
 
 
 def _dumped(value: object) -> str:

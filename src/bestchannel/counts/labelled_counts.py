@@ -25,18 +25,10 @@ from bestchannel.errors import InputError
 if TYPE_CHECKING:
     from bestchannel.counts.quantisation import Binning
 
-MOST_CELLS = 2**24
-"""The most cells that the matrices of a file may have (128 MiB); rows are few, but x and y multiply."""
-
-MOST_SEEN = 2**20
-"""The most different combinations of channel, x and y that a log may have."""
-
-LONGEST = 10_000
-"""The most letters of a label; what is longer is text, and is not to be kept for every combination."""
-
-MOST_LETTERS = 2**27
-"""The most letters of the labels of all combinations together."""
-
+MOST_CELLS = 2**24  # the most cells that the matrices of a file may have (128 MiB); rows are few, but x and y multiply
+MOST_SEEN = 2**20  # the most different combinations of channel, x and y that a log may have
+LONGEST = 10_000  # the most letters of a label; what is longer is text, and is not to be kept for every combination
+MOST_LETTERS = 2**27  # the most letters of the labels of all combinations together
 Columns = Mapping[str, str] | Sequence[str] | None
 """What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
 sequence names the columns of rows without a header."""
@@ -44,11 +36,10 @@ sequence names the columns of rows without a header."""
 Cells = Callable[[int], Sequence[object]]
 """The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
 
-SHOWN = 2**14
-"""How many rows show what the columns of a table are."""
-
+SHOWN = 2**14  # how many rows show what the columns of a table are
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
@@ -392,16 +383,8 @@ def refuse_labels(labels: Iterable[str], where: str, declared: Container[str] = 
 def refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse a name or label that not every format and terminal can hold."""
     for text in (name, *inputs, *outputs):
-        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
+        if not isinstance(text, str) or _UNWRITABLE.search(text):
             raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
-        return False
-    return True
 
 
 def undeclared(place: str, label: str, outputs: Sequence[str]) -> str:

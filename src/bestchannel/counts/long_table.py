@@ -29,19 +29,12 @@ from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.soft_outputs import point
 from bestchannel.errors import InputError
 
-ROWS = 2**20
-"""Rows of vectors numbered at a time."""
-
+ROWS = 2**20  # rows of vectors numbered at a time
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?Z?")
 
-_DENSE = 2**22
-"""Up to so many possible values a table of all of them is quicker than sorting."""
-
-_LONG = 32
-"""Numbers in a vector from which on it is no row of a channel with one input, whatever it is called."""
-
-Place = Callable[[int], str]
-"""How row i is called in a refusal."""
+_DENSE = 2**22  # up to so many possible values a table of all of them is quicker than sorting
+_LONG = 32  # numbers in a vector from which on it is no row of a channel with one input, whatever it is called
+Place = Callable[[int], str]  # how row i is called in a refusal
 
 
 @dataclass(frozen=True)
@@ -218,13 +211,8 @@ def log_of_vectors(
     if len({len(vector) for vector in found.values()}) > 1:
         lengths_found = {role: len(vector) for role, vector in found.items()}
         raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths_found}")
-    return _blocks(found, seen, name)
-
-
-def _blocks(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str) -> Iterator[RowBlock]:
-    for start in range(0, len(found["x"]), ROWS):
-        some = {role: vector[start : start + ROWS] for role, vector in found.items()}
-        yield block_of_arrays(some, seen, name, partial(place_from, start))
+    parts = ((start, {role: v[start : start + ROWS] for role, v in found.items()}) for start in range(0, n_rows, ROWS))
+    return (block_of_arrays(part, seen, name, partial(place_from, start)) for start, part in parts)
 
 
 def place_from(start: int, i: int) -> str:

@@ -45,9 +45,7 @@ _HEADER = 128
 
 _MOST_DIMENSIONS = 32
 
-_DEEPEST = 16
-"""How far cell arrays and structs may be nested."""
-
+_DEEPEST = 16  # how far cell arrays and structs may be nested
 _MOST_MEMBERS = 2**16
 """The most members that the cell arrays and structs of a file may have in all; each is an object of its own."""
 
@@ -134,7 +132,9 @@ def _variables(data: bytes) -> dict[str, _Array]:
             name, array = _matrix(elements, kind, content, "a variable", 0)
             if name in variables:
                 raise InputError(f"each variable must have its own name; {name} occurs twice")
-            variables[name] = _texts(array) if _are_texts(array) else array
+            if _are_texts(array):
+                array = np.array([member.item() for member in array.ravel(order="F")])
+            variables[name] = array
     except InputError:
         raise
     except (struct.error, zlib.error, ValueError, IndexError, MemoryError, OverflowError) as error:
@@ -149,10 +149,6 @@ def _are_texts(array: _Array) -> bool:
         and array.size > 0
         and all(isinstance(m, np.ndarray) and m.dtype.kind == "U" for m in array.flat)
     )
-
-
-def _texts(array: _Array) -> _Array:
-    return np.array([member.item() for member in array.ravel(order="F")])
 
 
 @dataclass

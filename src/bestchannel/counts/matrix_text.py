@@ -30,12 +30,8 @@ from bestchannel.errors import InputError
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
-_BESIDE = ("x", "y", "channel")
-"""What the title of labels beside a matrix may say that these are."""
-
-_FEW = 8
-"""Up to so many rows, equal labels do not tell a log from a matrix with an index beside it."""
-
+_BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
+_FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 

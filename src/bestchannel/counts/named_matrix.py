@@ -26,9 +26,7 @@ _Array = NDArray[Any]
 _TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
 """What sums beside counts are called; All is pandas' word."""
 
-MOST_SIDE = 2**18
-"""The most inputs, or outputs, of a matrix: each has a label, which takes more room than a number."""
-
+MOST_SIDE = 2**18  # the most inputs, or outputs, of a matrix: each has a label, which takes more room than a number
 _SAID = {
     "x": {"tx", "sent", "transmitted", "true", "truth", "actual", "input", "inputs", "prepared", "stimulus"},
     "y": {"rx", "received", "got", "predicted", "prediction", "pred", "output", "outputs", "measured", "decoded"},
@@ -38,14 +36,11 @@ _SAID = {
 _FEW, _MANY = 8, 32
 """Up to so many rows, equal ones are no trials; from so many columns on, two rows may be their inputs and outputs."""
 
-LONGEST_LOG_ROW = 4
-"""channel, x, y, count."""
-
+LONGEST_LOG_ROW = 4  # channel, x, y, count
 _TOLERANCE = 0.02
 """How far from a whole number a count may be that was divided into 32 bits; measured errors are below 0.01."""
 
-_SINGLE = 1e-6
-"""How far rows in 32 bits may be from summing to 1."""
+_SINGLE = 1e-6  # how far rows in 32 bits may be from summing to 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,25 +38,17 @@ NOT_SENSES = (
     " the trials"
 )
 
-SET_ASIDE = 100
-"""How many senses of every input choose the edges, unless another number, or a share, is given."""
-
+SET_ASIDE = 100  # how many senses of every input choose the edges, unless another number, or a share, is given
 LOWER_BOUND = "for binned outputs, whose capacity is a lower bound of that of the measured ones"
 
 SHARED = "provided that no output decided how many senses to take"
 """What a guarantee about bins adds; the second where a share of the senses is set aside, not a number."""
 
-CELLS = 64
-"""Quantiles at which an axis may be cut, at least four for each bin."""
-
+CELLS = 64  # quantiles at which an axis may be cut, at least four for each bin
 SHRINKAGE = 10.0
 
-ANGLES = 16
-"""Directions of the axes that are tried in the plane, spread over a quarter turn."""
-
-DIGITS = 4
-"""Significant digits, relative to the spread of the outputs, to which edges are rounded."""
-
+ANGLES = 16  # directions of the axes that are tried in the plane, spread over a quarter turn
+DIGITS = 4  # significant digits, relative to the spread of the outputs, to which edges are rounded
 _KIND = {1: "real", 2: "complex"}
 Edges = tuple[float, ...]
 Axes = tuple[tuple[float, float], ...]
@@ -203,8 +195,11 @@ class MeasuredOutputs(Combinations):
 
     def quantised(self, log: Iterable[RowBlock], bins: Bins, set_aside: float) -> Trials:
         """The trials of a log whose rows are numbered by this."""
-        rows, by_time = in_time([_without_counts(block) for block in log])
-        order = np.concatenate([np.zeros(0, np.int64), *rows])
+        blocks = list(log)
+        if any(block.counts is not None for block in blocks):
+            raise InputError(NOT_SENSES)
+        rows, by_time = in_time(blocks)
+        order = np.concatenate([np.zeros(0, np.int64), *(row.astype(np.int64) for row in rows)])
         if not len(order):
             raise InputError("there must be trials; there is none")
         pair = np.frombuffer(self._pair_of, np.int64)[order]
@@ -221,12 +216,6 @@ class MeasuredOutputs(Combinations):
             own = position[pair] >= 0
             found.append(_MeasuredChannel(name, tuple(inputs), position[pair[own]], values[own]))
         return found
-
-
-def _without_counts(block: RowBlock) -> RowBlock:
-    if block.counts is not None:
-        raise InputError(NOT_SENSES)
-    return replace(block, combinations=block.combinations.astype(np.int64))
 
 
 def _of_pair(name: object, pair: object) -> _MeasuredChannel:
@@ -303,24 +292,18 @@ def _first(channel: _MeasuredChannel, n_bins: int, set_aside: float) -> NDArray[
     else:
         share = number_in(set_aside, "set_aside", low=0.0, high=1.0, low_open=True, high_open=True)
         wanted = np.floor(share * totals).astype(np.int64)
-    short = np.flatnonzero((wanted >= totals) | (wanted < 0))
-    if len(short) or wanted.sum() < 2 * n_bins:
+    if np.any((wanted >= totals) | (wanted < 0)) or wanted.sum() < 2 * n_bins:
+        middle = float(np.median(channel.values))
+        half = "--set-aside 0.5 (set_aside=0.5) takes half of them, or " if (totals // 2).sum() >= 2 * n_bins else ""
         raise InputError(
             f'channel "{channel.name}" must have {2 * n_bins} senses or more to choose the edges of {n_bins} bins, and'
             f" others of every input; {int(wanted.sum()):,} of its {int(totals.sum()):,} senses would be set aside;"
-            f" {_other_edges(channel, totals, n_bins)}"
+            f" {half}give the edges, as --bins={middle:.6g}, with the comma (bins=[{middle:.6g}])"
         )
     order = np.argsort(channel.x, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(totals) - totals, totals)
     return np.asarray(rank < wanted[channel.x])
-
-
-def _other_edges(channel: _MeasuredChannel, totals: Integers, n_bins: int) -> str:
-    """How to get edges where too few senses would be set aside, or all."""
-    middle = float(np.median(channel.values))
-    share = "--set-aside 0.5 (set_aside=0.5) takes half of them, or " if (totals // 2).sum() >= 2 * n_bins else ""
-    return f"{share}give the edges, as --bins={middle:.6g}, with the comma (bins=[{middle:.6g}])"
 
 
 def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *, by_share: bool) -> Binning:

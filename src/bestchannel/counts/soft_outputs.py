@@ -10,15 +10,9 @@ from numpy.typing import NDArray
 
 from bestchannel.errors import InputError
 
-FEWEST = 10
-"""Fewer different outputs are labels, whatever they look like."""
-
-MOST_CLASSES = 1000
-"""So many different whole numbers may be the names of classes."""
-
-MANY_LEVELS = 100
-"""More different whole numbers may be the names of classes, or what a converter measured."""
-
+FEWEST = 10  # fewer different outputs are labels, whatever they look like
+MOST_CLASSES = 1000  # so many different whole numbers may be the names of classes
+MANY_LEVELS = 100  # more different whole numbers may be the names of classes, or what a converter measured
 ONCE = 0.1
 """Where a larger share of the senses has an output that came once, the alphabet is not known from them.
 

@@ -26,27 +26,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-ROWS = 2**18
-"""Rows in a message."""
-
-FORKS = sys.platform == "linux"
-"""Whether a fork is safe: elsewhere the libraries below may not survive one."""
-
-SHOWN_LETTERS = 200
-"""How much of a text is looked at to find what its column is."""
-
-SIGNALLED = 128
-"""What is added to the number of the signal that ended a fork, as shells do."""
-
+ROWS = 2**18  # rows in a message
+FORKS = sys.platform == "linux"  # whether a fork is safe: elsewhere the libraries below may not survive one
+SHOWN_LETTERS = 200  # how much of a text is looked at to find what its column is
+SIGNALLED = 128  # what is added to the number of the signal that ended a fork, as shells do
 pa: Any = None
-pc = pq = ipc = types = openpyxl = pa
-"""What decodes, once it is imported."""
-
+pc = pq = ipc = types = openpyxl = pa  # what decodes, once it is imported
 _LENGTH = struct.Struct("<I")
-_Wanted = dict[str, Any]
-"""The question: which columns are labels, which numbers."""
-_Batch = tuple[Any, float | None]
-"""Some rows, and the share of all that are done then, if it is known."""
+_Wanted = dict[str, Any]  # the question: which columns are labels, which numbers
+_Batch = tuple[Any, float | None]  # some rows, and the share of all that are done then, if it is known
 
 
 def main() -> None:

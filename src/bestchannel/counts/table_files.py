@@ -46,9 +46,7 @@ from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.progress import Progress
 
-_MOST_BYTES, _BYTES_PER_BYTE = 2**29, 8
-"""What a decoder may take: so much, and so much for every byte of the file."""
-
+_MOST_BYTES, _BYTES_PER_BYTE = 2**29, 8  # what a decoder may take: so much, and so much for every byte of the file
 _MOST_SECONDS, _BYTES_PER_SECOND = 30, 2**20
 """Seconds of a processor that a decoder may take: so many, and one for so many bytes of the file."""
 
@@ -57,8 +55,7 @@ _MOST_ROWS, _ROWS_PER_BYTE = 2**27, 64
 
 _LENGTH = struct.Struct("<I")
 
-_OUT_OF_TIME = 24
-"""The signal that ends a process that has used its time."""
+_OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 
 def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
@@ -387,8 +384,7 @@ class _Decoder:
             self._to.close()
 
 
-_idle: list[_Decoder] = []
-"""Decoders that have done what they were asked: to start one takes a quarter of a second."""
+_idle: list[_Decoder] = []  # decoders that have done what they were asked: to start one takes a quarter of a second
 
 
 @contextmanager

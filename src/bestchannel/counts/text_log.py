@@ -29,18 +29,10 @@ from bestchannel.errors import InputError
 from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
 from bestchannel.progress import Progress
 
-HEAD = 2**20
-"""The bytes that show which form a file has."""
-
-BLOCK, ROWS = 2**22, 2**19
-"""Bytes read and rows numbered at a time; no row may be longer than the first."""
-
-_SPELLING = 32
-"""Bytes that a spelling of labels may take, on average, where there are as many as may be."""
-
-_NEARBY = 2**9
-"""Bytes within which most rows end."""
-
+HEAD = 2**20  # the bytes that show which form a file has
+BLOCK, ROWS = 2**22, 2**19  # bytes read and rows numbered at a time; no row may be longer than the first
+_SPELLING = 32  # bytes that a spelling of labels may take, on average, where there are as many as may be
+_NEARBY = 2**9  # bytes within which most rows end
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
@@ -56,9 +48,7 @@ _LEADING = re.compile(r"(?:[ \t]*(?:[#%][^\r\n]*)?(?:\r\n|\r|\n))+")
 
 _NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
 
-GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)
-"""A number as 1,000 or 1.000, which may be two."""
-
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
 _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
@@ -94,7 +84,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     if hints.form == "matrix":
         return None, 1
     if hints.columns is None and _is_pairs(text):
-        return Pairs(name), 1
+        return _Pairs(name), 1
     delimiter = delimiter_of(text)
     rows = split_rows(text, delimiter)
     header, first = next(((row, line) for row, line in rows if any(map(str.strip, row))), ([], 0))
@@ -103,7 +93,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     if not isinstance(hints.columns, Mapping | None):
         if is_long_header(header):
             raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
-        return Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
+        return _Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
     if hints.columns is None and hints.form is None:
         below = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
         if not is_log(header, below, decimal_comma=delimiter == ";"):
@@ -115,7 +105,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
 
     are_all = len(head) < HEAD and len(shown() or ()) < SHOWN - 1
     found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
-    return Delimited(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
+    return _Delimited(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
 
 
 def _is_pairs(text: str) -> bool:
@@ -169,7 +159,7 @@ class RowForm:
         return times_of(np.array(texts)) if self.time is not None and texts else None
 
 
-class Pairs(RowForm):
+class _Pairs(RowForm):
     """One trial per line, `(input, output)`, as leakiEst's observation files have it [CKN13]; // and # begin comments.
 
     The comma that divides is the first outside inner brackets, so `((1, 2), a)` has the input `(1, 2)`.
@@ -179,13 +169,11 @@ class Pairs(RowForm):
         self._name = name
 
     def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
-        """See `RowForm`."""
         for number, content in enumerate(io.StringIO(text, newline=""), line):
             if content.strip():
                 yield [content.rstrip("\r\n")], number
 
     def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
-        """See `RowForm`; the channel is named after the file."""
         text = row[0].strip()
         if text.startswith(_PAIR_COMMENTS):
             return None
@@ -197,7 +185,7 @@ class Pairs(RowForm):
         raise InputError(f"{place} must be a trial (input, output); it is {reprlib.repr(text)}")
 
 
-class Delimited(RowForm):
+class _Delimited(RowForm):
     """Fields under a header that names the columns."""
 
     quote = '"'
@@ -209,7 +197,6 @@ class Delimited(RowForm):
         self.key = sorted(place for role, place in found.items() if role not in ("count", "time"))
 
     def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
-        """See `RowForm`; refused where fields are missing or cannot be told apart."""
         for row, number in split_rows(text, self.delimiter, line):
             if any(map(str.strip, row)) and not is_comment(row, self.width):
                 if len(row) != self.width:
@@ -220,11 +207,9 @@ class Delimited(RowForm):
                 yield row, number
 
     def unquoted(self, field: str, line: int) -> str:
-        """See `RowForm`."""
         return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith(self.quote) else field
 
     def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str]:
-        """See `RowForm`; without a column for the channel, it is named after the file."""
         if all(row[i].strip() == self._header[i].strip() for i in self.key):
             raise InputError(f"{place} must be a row; it is the header once more (remove it)")
         said = {role: row[i] for role, i in self._found.items()}
@@ -232,7 +217,6 @@ class Delimited(RowForm):
         return said.get("channel", self._name), said["x"], y
 
     def count_of(self, row: Sequence[str], place: str) -> int:
-        """See `RowForm`."""
         if self.count is None:
             return 1
         field, place = row[self.count].strip(), f"{place}, count"
