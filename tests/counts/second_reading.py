@@ -226,7 +226,11 @@ def write_rows(draw, table, folder):
         records = [{key: jsonable(v) for key, v in zip(columns, line, strict=True)} for line in lines]
         if draw.random() < 0.2 and len(records) > 1:  # not every record has every key, as where nothing was to be said
             key = draw.choice(list(columns))
-            records = [{k: v for k, v in r.items() if k != key or draw.random() < 0.5} for r in records]
+            kept = draw.randrange(len(records))  # a key that no record has is none that somebody had
+            records = [
+                {k: v for k, v in r.items() if k != key or i == kept or draw.random() < 0.5}
+                for i, r in enumerate(records)
+            ]
             table.plain = table.plain and all(key in r for r in records)
             table.refused |= key not in FURTHER and any(key not in r for r in records)
             table.options.setdefault("lacks", key)

@@ -249,22 +249,32 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     n_rows, width = cells.shape
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
-    # trials, of which at most half are different; or the columns but the last make every pair of a few labels once
     trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
-    once = few and width > 2 and len(np.unique(before, axis=0)) == n_rows
-    counted = whole and once and 2 * max(len(np.unique(column)) for column in before.T) <= n_rows
+    # counts are last, or under names anywhere, and the other columns are the labels of cells
+    places = [-1, *range(width if header else 0)] if whole and few and width > 2 else []
+    counted = [k for k in places if _are_pairs(np.delete(cells, k, axis=1))]
     # every line but its last cell, which has fractions in some, comes again and again
     is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
     measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
     measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
     known = header is not None and whole and say_roles(header)
     if known or (whole and (counted or trials)) or (header is None and measured):
-        proposed = proposal(header)
-        way = option(proposed) if proposed else unnamed(width, counted=counted)
+        columns = proposal(header)
+        if columns is None and header and counted:
+            labels = [title.strip() for title in header]
+            count = labels.pop(counted[0])
+            columns = dict(zip(("channel", "x", "y")[-len(labels) :], labels, strict=True)) | {"count": count}
+        way = option(columns) if columns else unnamed(width, counted=bool(counted))
         raise InputError(
             f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
             " rows, or --form matrix (form='matrix')"
         )
+
+
+def _are_pairs(cells: Floats) -> bool:
+    """Whether the lines are all different, and made of few labels each."""
+    few = all(2 * len(np.unique(column)) <= len(cells) for column in cells.T)
+    return few and len(np.unique(cells, axis=0)) == len(cells)
 
 
 def _refuse_unnamed(rows: Sequence[Cells], is_number: Callable[[str], bool]) -> None:

@@ -103,7 +103,8 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     def cells(i: int) -> list[str]:
         return [row[i] for row in shown() or () if len(row) == len(header)]
 
-    are_all = len(head) < HEAD and len(shown() or ()) < SHOWN - 1
+    n_lines = text.count("\n") + text.count("\r") - text.count("\r\n")
+    are_all = len(head) < HEAD and n_lines < SHOWN - 1
     found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
     return _Delimited(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
 
