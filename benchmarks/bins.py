@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import laplace, norm
 
 import bestchannel as bc
-from bestchannel.counts.bin_edges import edges_of_line
+from bestchannel.counts.quantisation import edges_of_line
 
 Floats = NDArray[np.float64]
 

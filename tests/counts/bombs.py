@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from bestchannel.counts import decoded_tables, read_channels, read_counts, read_trials
+from bestchannel.counts import read_channels, read_counts, read_trials, table_files
 from bestchannel.errors import BestChannelError
 
 GIGABYTE = 10**9
@@ -163,7 +163,7 @@ def refusal(path):
 
 def peak():
     """The largest memory so far, of this process or of a decoder."""
-    decoded_tables.end_idle()  # what a process took is known once it has ended
+    table_files.end_idle()  # what a process took is known once it has ended
     return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) * 1024
 
 

@@ -226,7 +226,11 @@ def write_rows(draw, table, folder):
         records = [{key: jsonable(v) for key, v in zip(columns, line, strict=True)} for line in lines]
         if draw.random() < 0.2 and len(records) > 1:  # not every record has every key, as where nothing was to be said
             key = draw.choice(list(columns))
-            records = [{k: v for k, v in r.items() if k != key or draw.random() < 0.5} for r in records]
+            kept = draw.randrange(len(records))  # a key that no record has is none that somebody had
+            records = [
+                {k: v for k, v in r.items() if k != key or i == kept or draw.random() < 0.5}
+                for i, r in enumerate(records)
+            ]
             table.plain = table.plain and all(key in r for r in records)
             table.refused |= key not in FURTHER and any(key not in r for r in records)
             table.options.setdefault("lacks", key)
@@ -511,7 +515,7 @@ def judged(draw, folder):
         table = generated(draw, folder)
     except (OverflowError, pa.ArrowException, TypeError, ValueError) as error:
         return "not written", None, repr(error)
-    text_log.SHORT = 0 if table.way == "streamed" else 2**22
+    text_log.BLOCK = 2**10 if table.way == "streamed" else 2**22
     try:
         found = read(table)
     except BestChannelError as error:
@@ -519,7 +523,7 @@ def judged(draw, folder):
     except Exception:
         return "crashed", table, traceback.format_exc()
     finally:
-        text_log.SHORT = 2**22
+        text_log.BLOCK = 2**22
     if not table.refused and found == meaning(table):
         return "right", table, ""
     return "wrong", table, f"read {found}\nmeant {'nothing' if table.refused else meaning(table)}"

@@ -16,7 +16,7 @@ from scipy.io import savemat
 import bestchannel as bc
 from bestchannel.counts import read_counts, read_trials
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.text_log import SHORT
+from bestchannel.counts.text_log import BLOCK
 from bestchannel.errors import InputError
 
 COUNTS = [[90, 10], [5, 95]]
@@ -147,7 +147,7 @@ def test_long_text_is_judged_as_a_short_one_is(tmp_path, name, read):
     path, side = tmp_path / "long.csv", 800
     rows = "".join(f"{x},{y},7\n" for x in range(side) for y in range(side))
     path.write_text(f"x,y,{name}\n{rows}")
-    assert path.stat().st_size > SHORT
+    assert path.stat().st_size > BLOCK
     if read:
         assert read_counts(path)["long"].counts.sum() == 7 * side**2
     else:
@@ -167,7 +167,7 @@ def test_key_that_the_first_record_lacks_is_not_passed_over(tmp_path, kind, key)
 
 
 def test_key_that_appears_late_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("bestchannel.counts.json_records.ROWS", 3)
+    monkeypatch.setattr("bestchannel.counts.json_format.ROWS", 3)
     path = tmp_path / "log.jsonl"
     path.write_text('{"x": 0, "y": 0}\n' * 5 + '{"x": 0, "y": 0, "channel": "b"}\n')
     with pytest.raises(InputError, match="none of the first 3 has 'channel'"):
@@ -215,7 +215,7 @@ def test_counts_that_lack_the_names_of_channels_are_asked_about(tmp_path):
 def test_log_sorted_by_link_is_not_one_channel_because_its_first_rows_are(tmp_path, kind, monkeypatch):
     cells = {side: column * 5 for side, column in CELLS.items()}
     path = written(tmp_path, kind, "link", cells, ["near"] * 19 + ["far"])
-    for module in ("text_log", "json_records", "parquet_format", "decoded_tables", "long_table"):
+    for module in ("text_log", "json_format", "table_files", "long_table"):
         monkeypatch.setattr(f"bestchannel.counts.{module}.SHOWN", 15)
     with pytest.raises(InputError, match="'link' may name channels"):
         read_counts(path)

@@ -186,9 +186,9 @@ def test_text_under_another_ending_is_refused(tmp_path, ending):
         read_counts(tmp_path / f"counts{ending}")
 
 
-def test_text_that_is_no_utf_8_is_refused_with_the_byte(tmp_path):
+def test_text_that_is_no_utf_8_is_refused_with_its_line(tmp_path):
     (tmp_path / "counts.csv").write_bytes(LINES.replace("q", "ä").encode("latin-1"))
-    with pytest.raises(InputError, match="must be UTF-8 text; byte 18 is 0xe4"):
+    with pytest.raises(InputError, match="line 2 must be UTF-8 text; it has the byte 0xe4"):
         read_counts(tmp_path / "counts.csv")
     (tmp_path / "counts.csv").write_bytes(LINES.encode("utf-16"))
     with pytest.raises(InputError, match="UTF-8 text"):

@@ -18,10 +18,10 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from bestchannel.counts import decoded_tables, read_channels, read_counts, table_decoder
-from bestchannel.counts.disk import Hints, opened
+from bestchannel.counts import read_channels, read_counts, table_decoder, table_files
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import SHOWN
+from bestchannel.disk import opened
 from bestchannel.errors import InputError
 
 ROWS = pa.table({"channel": ["q", "q", "r"], "x": ["0", "1", "0"], "y": [0, 1, 0], "count": [3, 4, 5]})
@@ -74,7 +74,7 @@ def test_end_of_the_decoder_is_a_sentence_and_the_next_file_is_read(feather, mon
     program.write_text(
         text.replace('    """Decode one file, and return why not."""', f"    os.kill(os.getpid(), {int(number)})")
     )
-    decoded_tables.end_idle()
+    table_files.end_idle()
     with monkeypatch.context() as patch:
         patch.setattr(table_decoder, "__file__", str(program))
         how = "takes the decoder too long" if number == signal.SIGXCPU else "ends the decoder"
@@ -84,24 +84,24 @@ def test_end_of_the_decoder_is_a_sentence_and_the_next_file_is_read(feather, mon
 
 
 def test_one_decoder_serves_many_files_and_refusals(feather, parquet, tmp_path):
-    decoded_tables.end_idle()
+    table_files.end_idle()
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(parquet.read_bytes()[:-20] + b"PAR1")
     read_counts(feather)
-    (first,) = decoded_tables._idle
+    (first,) = table_files._idle
     for _ in range(3):
         assert read_counts(parquet)["r"].counts.tolist() == [[5]]
         with pytest.raises(InputError, match="reading it failed"):
             read_counts(broken)
         with pytest.raises(InputError, match="there is no column p"):
             read_channels(feather)
-    assert decoded_tables._idle == [first]
+    assert table_files._idle == [first]
 
 
 def test_decoder_that_was_killed_meanwhile_is_replaced(feather):
     read_counts(feather)
-    decoded_tables._idle[-1]._process.kill()
-    decoded_tables._idle[-1]._process.wait()
+    table_files._idle[-1]._process.kill()
+    table_files._idle[-1]._process.wait()
     assert read_counts(feather)["q"].counts.tolist() == [[3, 0], [0, 4]]
 
 
@@ -122,28 +122,28 @@ def test_fork_of_the_caller_does_not_use_its_decoder(feather):
     child = os.fork()
     if not child:
         try:
-            os._exit(decoded_tables._idle != [])
+            os._exit(table_files._idle != [])
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert decoded_tables._idle
+    assert table_files._idle
 
 
 def test_decoder_without_forks_serves_one_file_each(feather, monkeypatch, tmp_path):
     program = tmp_path / "decoder.py"
     text = Path(table_decoder.__file__).read_text(encoding="utf-8")
     program.write_text(text.replace('FORKS = sys.platform == "linux"', "FORKS = False"))
-    decoded_tables.end_idle()
+    table_files.end_idle()
     monkeypatch.setattr(table_decoder, "__file__", str(program))
     monkeypatch.setattr(table_decoder, "FORKS", False)
     for _ in range(2):
         assert read_counts(feather)["q"].counts.tolist() == [[3, 0], [0, 4]]
-    assert decoded_tables._idle == []
+    assert table_files._idle == []
 
 
 def test_rows_that_take_no_room_are_bounded_by_the_size_of_the_file(parquet, monkeypatch):
-    monkeypatch.setattr(decoded_tables, "_MOST_ROWS", 2)
-    monkeypatch.setattr(decoded_tables, "_ROWS_PER_BYTE", 0)
+    monkeypatch.setattr(table_files, "_MOST_ROWS", 2)
+    monkeypatch.setattr(table_files, "_ROWS_PER_BYTE", 0)
     with pytest.raises(InputError, match="a table of this size must have at most 2 rows; it has more"):
         read_counts(parquet)
 
@@ -165,9 +165,9 @@ def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_p
     lists = pa.array([[1], [2], [3]])
     content = {title: given for title, (given, _) in CELLS.items()}
     table = pa.table({**content, "dictionary": dictionary, "lists": lists})
-    path = tmp_path / "table"
+    path = tmp_path / f"table.{kind.lower()}"
     pq.write_table(table, path) if kind == "Parquet" else pyarrow.feather.write_feather(table, path)
-    with opened(path, Hints()) as source, decoded_tables.decoded(source, kind) as decoded:
+    with opened(path) as source, table_files._decoded(source) as decoded:
         shown = dict(zip(decoded.names, map(decoded.cells, range(len(decoded.names))), strict=True))
         assert shown == {title: cells for title, (_, cells) in CELLS.items()} | {
             "dictionary": ["u", "v" * 200, "u"],
@@ -179,7 +179,7 @@ def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_p
 
 def test_decoder_shows_so_many_cells_and_no_more(tmp_path):
     pq.write_table(pa.table({"x": range(SHOWN + 5)}), tmp_path / "x.parquet")
-    with opened(tmp_path / "x.parquet", Hints()) as source, decoded_tables.decoded(source, "Parquet") as decoded:
+    with opened(tmp_path / "x.parquet") as source, table_files._decoded(source) as decoded:
         assert decoded.cells(0) == list(range(SHOWN))
 
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.io import savemat
 
 import bestchannel as bc
-from bestchannel.counts import read_channels, read_counts, streamed_text, text_log
+from bestchannel.counts import read_channels, read_counts, text_log
 from bestchannel.errors import InputError
 
 LARGEST = 2**53
@@ -68,8 +68,7 @@ def test_count_above_the_exact_doubles_is_refused_and_the_last_exact_one_is_kept
 @pytest.mark.parametrize("short", [True, False], ids=["at once", "in blocks"])
 def test_rows_that_add_up_to_more_than_the_exact_doubles_are_refused(tmp_path, monkeypatch, short):
     if not short:
-        monkeypatch.setattr(text_log, "SHORT", 0)
-        monkeypatch.setattr(streamed_text, "BLOCK", 256)
+        monkeypatch.setattr(text_log, "BLOCK", 256)
     path = tmp_path / "rows.csv"
     path.write_text(f"x,y,count\na,a,{LARGEST - 1}\na,a,1\n")
     assert total(path) == LARGEST
@@ -89,8 +88,7 @@ def test_counts_in_memory_are_as_exact():
 @pytest.mark.parametrize("short", [True, False], ids=["at once", "in blocks"])
 def test_sign_before_three_digits_may_divide_thousands_and_is_refused(tmp_path, monkeypatch, number, short):
     if not short:
-        monkeypatch.setattr(text_log, "SHORT", 0)
-        monkeypatch.setattr(streamed_text, "BLOCK", 256)
+        monkeypatch.setattr(text_log, "BLOCK", 256)
     path = tmp_path / "rows.csv"
     digits = number.lstrip("+").replace(",", "").replace(".", "")
     path.write_text(f"x;y;count\n0;0;5\n0;1;{number}\n")

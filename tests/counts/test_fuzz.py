@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-from bestchannel.counts import read_channels, read_counts, read_trials, streamed_text, text_log
+from bestchannel.counts import read_channels, read_counts, read_trials, text_log
 from bestchannel.errors import BestChannelError
 from tests.counts import mutations
 from tests.counts.attack import attacked
@@ -117,8 +117,7 @@ def test_damaged_files_are_read_or_refused_in_one_sentence(folder, kind, data):
 )
 def test_damaged_long_logs_are_read_or_refused_in_one_sentence(folder, ending, parts, header):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_log, "SHORT", 0)
-        patch.setattr(streamed_text, "BLOCK", 256)
+        patch.setattr(text_log, "BLOCK", 256)
         try_all(folder, ending, header.encode() + b"".join(parts))
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestchannel.counts import disk, labelled_counts, named_matrix, read_counts, read_trials, row_forms, text_log
+from bestchannel import disk
+from bestchannel.counts import labelled_counts, named_matrix, read_counts, read_trials, text_log
 from bestchannel.errors import InputError
 from tests.counts.bombs import BOMBS
 
@@ -101,7 +102,6 @@ def test_pipe_without_an_end_is_read_to_a_limit(tmp_path, monkeypatch, read):
 
 
 def test_labels_take_bounded_room_however_they_are_spelled(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_log, "SHORT", 0)
     path = tmp_path / "log.csv"
     path.write_text("x,y\n" + "".join(f"{'a' * n},0\n" for n in range(1, 500)))
     monkeypatch.setattr(labelled_counts, "MOST_LETTERS", 10_000)
@@ -128,7 +128,8 @@ def test_pair_in_brackets_is_found_without_going_back(tmp_path):
             return self
 
     line = Line("(" + "," * 10_000)
-    assert row_forms._dividing_comma(line) is None
+    with pytest.raises(InputError, match="must be a trial"):
+        text_log._Pairs("pairs").labels([line], "line 1")
     assert Line.looks <= len(line)
     (tmp_path / "pairs.txt").write_text("(" + "," * 100_000 + "\n(1, 2)\n")
     with pytest.raises(InputError):

@@ -16,7 +16,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.counts import read_channels, read_counts
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.text_log import SHORT
+from bestchannel.counts.text_log import BLOCK
 from bestchannel.errors import InputError
 
 A = [[90, 10], [5, 95]]
@@ -164,7 +164,7 @@ def test_two_spellings_of_one_label_are_refused_in_rows_and_in_matrices(tmp_path
 
 def test_two_spellings_of_one_label_in_a_long_text_are_refused(tmp_path):
     path = tmp_path / "long.csv"
-    path.write_text("x,y\n" + "a,1\nb,0\n" * (SHORT // 8 + 1) + "a,1.0\n")
+    path.write_text("x,y\n" + "a,1\nb,0\n" * (BLOCK // 8 + 1) + "a,1.0\n")
     with pytest.raises(InputError, match=r"y is '1\.0', and elsewhere '1'"):
         read_counts(path)
 
@@ -198,7 +198,7 @@ def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):
     with pytest.raises(InputError, match="line 12 must be a row; it is the header once more"):
         read(tmp_path, log * 2)
     with pytest.raises(InputError, match="it is the header once more"):
-        read(tmp_path, "x,y\n" + "a,u\n" * SHORT + log)
+        read(tmp_path, "x,y\n" + "a,u\n" * BLOCK + log)
 
 
 @pytest.mark.parametrize("label", ["NaN", "nan", "NA", "<NA>", "N/A", "NULL", "NaT"])

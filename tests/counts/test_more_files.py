@@ -263,3 +263,22 @@ def test_channels_are_read_from_every_ending_that_counts_are_read_from(tmp_path)
 def read_channels_of(folder):
     (folder / "p.csv").write_text("0.5,0.5\n")
     return read_channels(folder / "p.csv")
+
+
+def test_one_sheet_of_a_workbook_is_named_after_the_file(tmp_path):
+    clear, book = [("on", "heard"), ("off", "lost")] * 3, openpyxl.Workbook()
+    for title, rows in {"north": [("x", "y"), *clear], "south": [("x", "y"), *clear, ("on", "lost")]}.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    with pytest.raises(InputError, match=r"rows must be on one sheet.* as book\.xlsx#north"):
+        read_counts(tmp_path / "book.xlsx")
+    both = read_counts([tmp_path / "book.xlsx#north", tmp_path / "book.xlsx#south"])
+    assert {name: content.counts.tolist() for name, content in both.items()} == {
+        "north": [[3, 0], [0, 3]],
+        "south": [[3, 1], [0, 3]],
+    }
+    assert read_trials(f"{tmp_path}/book.xlsx#south").outputs[0][0].tolist() == [0, 0, 0, 1]
+    with pytest.raises(InputError, match=r'book\.xlsx#east: the workbook must have a sheet "east" with content'):
+        read_counts(tmp_path / "book.xlsx#east")

@@ -95,7 +95,7 @@ def test_long_log_with_comments_and_times_is_read_like_a_short_one(tmp_path, mon
     rows = [f"{i * 7919 % 4001},{row}" for i, row in enumerate(LOG.split() * 200)]
     path = written(tmp_path / "link.csv", "# made on Monday\ntime,x,y\n" + "\n".join(rows) + "\n# the end\n")
     short = bc.read_counts(path)["link"]
-    monkeypatch.setattr("bestchannel.counts.text_log.SHORT", 100)
+    monkeypatch.setattr("bestchannel.counts.text_log.BLOCK", 100)
     long = bc.read_counts(path)["link"]
     assert long.counts.tolist() == short.counts.tolist() == (200 * np.array(TABLE)).tolist()
     assert long.by_time
@@ -204,3 +204,20 @@ def test_times_that_say_nothing_leave_the_order_of_the_rows(tmp_path):
     text = "time,x,y\n" + "".join(f"morning,{row}\n" for row in LOG.split())
     found = bc.read_counts(written(tmp_path / "link.csv", text))["link"]
     assert (found.by_time, found.counts.tolist()) == (False, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "by_time"),
+    [
+        ('x,y,time\n0,1, "7"\n1,1, 5\n', True),
+        ("x,y,time,note\n0,1,7,é\n1,1,5,b\n", True),
+        ("x,y,time\n0,1,7\n   \n1,1,5\n", True),
+        ("x,y,time\n0,1,7\n1,1,é\n", False),
+        ("x,y,time\r0,1,7\r1,1,5\r", True),
+        ('x,y,time\n0,1,7\n"1\n",1,2026-01-01\n0,0,5\n', False),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_times_are_found_whatever_stands_around_them(tmp_path, text, by_time, encoding):
+    (tmp_path / "link.csv").write_bytes(text.encode(encoding))
+    assert bc.read_counts(tmp_path / "link.csv", form="rows")["link"].by_time == by_time

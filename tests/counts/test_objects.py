@@ -81,7 +81,7 @@ def test_counts_of_qiskit_are_read_with_what_was_never_measured():
         ({"0": {"a": 5, "a ": 7}}, "must have different labels"),
         ({"0": {}, "1": {}}, "must have counts; it has none"),
         ({"x": {"0": 1, "1": 0}, "y": {"0": 1, "1": 1}}, "may be columns x and y of a frame"),
-        ({"0": {(1, 2): 5}}, "must be a text or a whole number"),
+        ({"0": {(1, 2): 5}}, "must be texts or whole numbers"),
         ({"0": {str(i / 7): 1 for i in range(50)}}, "look like measured values"),
     ],
 )

@@ -9,8 +9,8 @@ from scipy.io import savemat
 from scipy.stats import norm
 
 import bestchannel as bc
-from bestchannel.counts import bin_edges
-from bestchannel.counts.binning import LOWER_BOUND, SHARED, Binning
+from bestchannel.counts import quantisation
+from bestchannel.counts.quantisation import LOWER_BOUND, SHARED, Binning
 from bestchannel.errors import InputError
 from tests.counts.test_soft_outputs import csv, noisy
 from tests.journeys.command import bestchannel, result_of
@@ -74,7 +74,7 @@ def test_learned_bins_lose_little_of_the_soft_capacity(means, spread, bins, most
     rng = np.random.default_rng(3)
     x = rng.integers(0, len(means), 200 * len(means))
     y = np.array(means)[x] + rng.normal(0.0, spread, len(x))
-    kept = capacity_between(means, spread, bin_edges.edges_of_line(y, x, bins))
+    kept = capacity_between(means, spread, quantisation.edges_of_line(y, x, bins))
     soft = soft_capacity(means, spread)
     assert (1 - most_lost) * soft < kept <= soft
 

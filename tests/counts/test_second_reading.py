@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bestchannel.counts import count_column
+from bestchannel.counts import columns
 from tests.counts.second_reading import campaign
 
 TABLES = 250
@@ -16,6 +16,6 @@ def test_no_table_is_read_wrong_and_plain_ones_are_rarely_refused():
 
 
 def test_reader_without_the_rule_about_further_columns_is_found_out(monkeypatch):
-    monkeypatch.setattr(count_column, "count_column", lambda *_: None)
+    monkeypatch.setattr(columns, "count_column", lambda *_: None)
     _, _, bad, _ = campaign(TABLES, "suite")
     assert bad

@@ -172,3 +172,15 @@ def test_long_vectors_of_any_name_are_no_channels_of_one_input(tmp_path):
     savemat(path, {"measured": np.arange(113) % 5, "Bit": np.arange(113) % 3})
     with pytest.raises(InputError, match="--columns"):
         read_counts(path)
+
+
+def test_counts_in_the_first_column_under_names_that_nobody_knows_are_asked_about(tmp_path):
+    rows = "".join(f"{70 - 7 * x + 11 * y};{y};{x}\n" for x in range(3) for y in range(4))
+    path = tmp_path / "cells.txt"
+    path.write_text(f"how many;rx;foo\n{rows}")
+    with pytest.raises(InputError, match=rf"{IN_DOUBT}") as refusal:
+        read_counts(path)
+    assert "columns={'x': 'rx', 'y': 'foo', 'count': 'how many'}" in str(refusal.value)
+    columns = {"x": "foo", "y": "rx", "count": "how many"}
+    assert read_counts(path, columns=columns)["cells"].counts.tolist()[0] == [70, 81, 92, 103]
+    assert read_counts(path, form="matrix")["cells"].counts.shape == (12, 3)

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.counts.scan import Scan
+from bestchannel.counts.text_log import Scan
 from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
+from bestchannel.native.scan import ODD
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 5e-324, 2.2e-308, 1e-300, 1e300, 1.7e308])
 REFUSALS = (TypeError, ValueError, IndexError, MemoryError, ZeroDivisionError)
@@ -163,8 +164,8 @@ def scan(rng):
     text = rng.choice(np.frombuffer(b'ab01,,,"" .\n\r\xff', np.uint8), few(rng) * 20)
     scanner, start = Scan(form), 0
     for _ in range(5):
-        found = scanner(text, start, rng.random() < 0.5)
-        start = min(found.stop + found.odd, len(text))
+        _, _, stop, why = scanner(text, start, rng.random() < 0.5)
+        start = min(stop + (why == ODD), len(text))
 
 
 CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,

@@ -10,7 +10,7 @@ from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.reading import Reading
-from bestchannel.counts.json_format import finite_or_none
+from bestchannel.json_text import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 
 MOST_INPUTS = 8

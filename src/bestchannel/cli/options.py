@@ -12,10 +12,10 @@ import typer
 from bestchannel.channels import Channel
 from bestchannel.channels.families import family_list
 from bestchannel.channels.sense_costs import sense_costs
-from bestchannel.counts.disk import read_bytes
-from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.disk import read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 
 
 def option(default: Any, help: str, *names: str, **more: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.bound import ends
 from bestchannel.cli.reading import Reading
-from bestchannel.counts.json_format import finite_or_none
+from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, several
 from bestchannel.study.planning import MOST_SENSES, Plan
 from bestchannel.study.planning import plan as planned

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestchannel.counts import LabelledCounts
-from bestchannel.counts.binning import Binning
-from bestchannel.counts.disk import errors_naming, opened, read_bytes
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.json_text import json_of
+from bestchannel.counts.quantisation import Binning
+from bestchannel.disk import errors_naming, opened, read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 
 if TYPE_CHECKING:
     from bestchannel.report.provenance import Provenance

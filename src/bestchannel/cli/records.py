@@ -14,10 +14,10 @@ from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.reading import Reading
 from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
-from bestchannel.counts.disk import errors_naming, read_bytes, regular, write_bytes
-from bestchannel.counts.json_text import json_of
+from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
+from bestchannel.json_text import json_of
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.results import from_document

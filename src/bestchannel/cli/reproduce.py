@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bestchannel import drawing
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.counts.disk import errors_naming, make_folder, write_bytes
+from bestchannel.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper.figures import figure_1, figure_2
 from bestchannel.paper.published import fig1_rows, fig2_rows
 from bestchannel.paper.stated import stated_fig1, stated_fig2

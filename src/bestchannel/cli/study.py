@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.counts.disk import make_folder
+from bestchannel.disk import make_folder
 from bestchannel.promises import several
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study

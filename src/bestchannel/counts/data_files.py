@@ -8,28 +8,27 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts import (
-    excel_format,
-    json_format,
-    json_records,
-    mat_format,
-    matrix_text,
-    npz_format,
-    parquet_format,
-    parquet_parts,
-    text_log,
+from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, table_files, text_log
+from bestchannel.counts.labelled_counts import (
+    Columns,
+    Combinations,
+    Hints,
+    LabelledCounts,
+    RowBlock,
+    by_name,
+    refuse_text,
 )
-from bestchannel.counts.disk import PACKED, Hints, OpenFile, errors_naming, name_of, opened, refuse_hints, write_bytes
-from bestchannel.counts.labelled_counts import Columns, Combinations, LabelledCounts, RowBlock, by_name, refuse_text
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
+from bestchannel.disk import PACKED, OpenFile, errors_naming, name_of, opened, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
@@ -38,27 +37,27 @@ from bestchannel.process import Progress
 class Format:
     """What files of one format can hold, and how it is read and written; None where they cannot.
 
-    `log(source, seen, progress)` gives the rows of a log, or None for a file of matrices, which `matrices(source)`
-    reads. `long(source)` reads channels where these may be rows channel, x, y, p. `render(channels)` is what such
-    a file holds.
+    `log(source, hints, seen, progress)` gives the rows of a log, or None for a file of matrices, which
+    `matrices(source, hints)` reads. `long(source, hints)` reads channels where these may be rows channel, x, y, p.
+    `render(channels)` is what such a file holds.
     """
 
-    log: Callable[[OpenFile, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
-    matrices: Callable[[OpenFile], list[NamedMatrix]] | None = None
-    long: Callable[[OpenFile], list[NamedMatrix]] | None = None
+    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
+    matrices: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
+    long: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
 
 
 _TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
-_JSON_LINES = Format(json_records.read_log, None, json_records.read_long)
-_ARROW = Format(parquet_format.read_log, None, parquet_format.read_long)
+_JSON_LINES = Format(json_format.read_lines, None, json_format.read_long_lines)
+_ARROW = Format(table_files.read_log, None, table_files.read_long)
 
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
     ".tsv": _TEXT,
     ".txt": _TEXT,
     ".dat": _TEXT,
-    ".parquet": replace(_ARROW, render=parquet_format.render),
+    ".parquet": replace(_ARROW, render=table_files.render),
     ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
     ".npy": Format(None, npz_format.read_array),
     ".mat": Format(mat_format.read_log, mat_format.read_matrices),
@@ -68,17 +67,20 @@ FORMATS = {
     ".arrow": _ARROW,
     ".feather": _ARROW,
     ".ipc": _ARROW,
-    ".xlsx": Format(excel_format.read_log, excel_format.read_matrices, excel_format.read_long),
+    ".xlsx": Format(
+        table_files.read_log_of_sheet, table_files.read_matrices_of_sheets, table_files.read_long_of_sheets
+    ),
 }
 """Every format by the ending of its files."""
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""A file, a folder, or several of them."""
-
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # A file, a folder, or several of them
 _PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
 """How a text begins that is an array of two or more dimensions as NumPy prints it."""
 
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
+
+_SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
+"""How one sheet of a workbook is named."""
 
 
 def read_channels(
@@ -90,13 +92,12 @@ def read_channels(
     form: str | None = None,
     channel_axis: str | None = None,
 ) -> dict[str, Channel]:
-    """The channels of a file by name, in the order of the file.
+    """The channels of a file by name, in the order of the file, with its labels.
 
     Parameters
     ----------
-    path
-        The file; its ending says what it holds. "-" is standard input, whose first bytes say it. Several files, or a
-        folder of them, hold the channels of all; one that its file does not name is called as the file.
+    path, form, channel_axis
+        As in `read_counts`.
     normalize
         Divide each row by its sum instead of refusing a sum other than 1.
     transpose
@@ -104,24 +105,11 @@ def read_channels(
     columns
         What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"};
         of a text without a header, what they are, as ["x", "y", "p"].
-    form
-        "rows" or "matrix", where a text can be read as either.
-    channel_axis
-        "first" or "last": which axis of a stack of matrices counts the channels, where its shape does not tell.
-
-    Returns
-    -------
-    dict[str, Channel]
-        With the labels of the file.
 
     Raises
     ------
-    InputError
-        Where the file is not such a file; the message names the file, the channel, the row and the value.
-    MissingFileError
-        Where there is no such file; a `FileNotFoundError` too.
-    MissingExtraError
-        Where a .parquet file is read without pyarrow.
+    InputError, MissingFileError, MissingExtraError
+        As in `read_counts`; the message names the file, the channel, the row and the value.
 
     Examples
     --------
@@ -134,16 +122,15 @@ def read_channels(
     """
     hints = Hints(columns, transpose, form, channel_axis)
     files = files_of(path)
+    found: list[Channel] = []
     with _naming(files[0], len(files) == 1):
-        return by_name([channel for file in files for channel in _channels(file, hints, normalize, len(files) > 1)])
-
-
-def _channels(file: Path, hints: Hints, normalize: bool, several: bool) -> list[Channel]:
-    with _naming(file, several), _opened(file, hints) as (source, format):
-        if format.long is None and hints.columns is not None:
-            raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
-        found = format.long(source) if format.long else _matrices(format, source)
-        return [_upright(matrix, hints.transpose).channel(normalize=normalize) for matrix in found]
+        for file in files:
+            with _naming(file, len(files) > 1), _opened(file, hints) as (source, format, told):
+                if format.long is None and columns is not None:
+                    raise InputError(_no_columns(source))
+                matrices = (format.long or _matrices_of(format))(source, told)
+                found += [_upright(matrix, transpose).channel(normalize=normalize) for matrix in matrices]
+        return by_name(found)
 
 
 def write_channels(path: str | os.PathLike[str], channels: Mapping[str, Channel]) -> None:
@@ -193,8 +180,9 @@ def read_counts(
     ----------
     path
         The file; its ending says what it holds. "-" is standard input, whose first bytes say it. Several files, or a
-        folder of them, hold the channels of all: one that its file does not name is called as the file, and one
-        that the rows of several files name is joined. A folder of .parquet files is one table in parts.
+        folder of them, hold the channels of all: one that its file does not name is called as the file, and one that
+        the rows of several files name is joined. A folder of .parquet files is one table in parts; book.xlsx#SHEET is
+        one sheet of a workbook.
     outputs
         The outputs that every channel can give, seen or not.
     transpose
@@ -220,7 +208,7 @@ def read_counts(
     Returns
     -------
     dict[str, LabelledCounts]
-        `counts` of shape (n_inputs, n_outputs) with the labels of inputs and outputs; `estimate` takes it.
+        `counts` of shape (n_inputs, n_outputs) with the labels of both; `estimate` takes it.
 
     Raises
     ------
@@ -268,29 +256,13 @@ def read_trials(
 ) -> Trials:
     r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
 
-    The order is that of a column time, where there is one, otherwise that of the rows.
+    The order is that of a column time, where there is one, otherwise that of the rows. Text may also have lines
+    `(input, output)`.
 
     Parameters
     ----------
-    path
-        The file, "-" for standard input, or several files, as in `read_counts`; text may also have lines
-        `(input, output)`.
-    outputs
-        The outputs that every channel can give, seen or not.
-    transpose
-        That y of the rows is what was sent.
-    columns
-        What the columns are called, as {"channel": "link", "x": "sent", "y": "got", "time": "t"}; of a text without a
-        header, what they are, as ["x", "y"].
-    bins
-        Where outputs are measured values: how many bins they are cut into, or the edges, as in `quantise`; "none" says
-        that numbers are labels. Without it, outputs that look measured are refused.
-    set_aside
-        The share, or the number, of the senses of every input that choose the edges, as in `quantise`.
-    form
-        "rows", where a text can also be read as a matrix.
-    progress
-        Called with (bytes read, bytes in all).
+    path, outputs, transpose, columns, bins, set_aside, form, progress
+        As in `read_counts`.
 
     Returns
     -------
@@ -301,10 +273,8 @@ def read_trials(
     ------
     InputError
         Where the file is no log of trials; the message names the file, the line and the value.
-    MissingFileError
-        Where there is no such file; a `FileNotFoundError` too.
-    MissingExtraError
-        Where a .parquet file is read without pyarrow.
+    MissingFileError, MissingExtraError
+        As in `read_counts`.
 
     Examples
     --------
@@ -320,27 +290,21 @@ def read_trials(
 
 
 def _trials(
-    path: Paths,
-    hints: Hints,
-    outputs: Sequence[str] | None,
-    bins: Bins,
-    set_aside: float,
-    progress: Progress | None,
+    path: Paths, hints: Hints, outputs: Sequence[str] | None, bins: Bins, set_aside: float, progress: Progress | None
 ) -> Trials:
-    cut = _to_be_cut(bins)
-    seen = (
-        MeasuredOutputs(transpose=hints.transpose)
-        if cut
-        else Combinations(outputs, numbers_are_labels=bins is not None, transpose=hints.transpose)
-    )
-    contents = _Contents(path, hints, seen, progress)
+    if not _to_be_cut(bins):
+        seen = Combinations(outputs, numbers_are_labels=bins is not None, transpose=hints.transpose)
+        contents = _Contents(path, hints, seen, progress)
+        with contents.named():
+            return in_order(seen, contents.rows(NO_ORDER))
+    measured = MeasuredOutputs(transpose=hints.transpose)
+    contents = _Contents(path, hints, measured, progress)
     with contents.named():
-        if cut and outputs is not None:
+        if outputs is not None:
             raise InputError(
                 "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"
             )
-        rows = contents.rows(NOT_SENSES if cut else NO_ORDER)
-        return seen.quantised(rows, bins, set_aside) if isinstance(seen, MeasuredOutputs) else in_order(seen, rows)
+        return measured.quantised(contents.rows(NOT_SENSES), bins, set_aside)
 
 
 class _Contents:
@@ -357,11 +321,11 @@ class _Contents:
 
     def rows(self, no_matrices: str = "") -> Iterator[RowBlock]:
         """The rows of all logs; matrices are kept, or refused with the reason."""
-        done, total = 0, sum(map(_size, self._files))
-        for file in self._files:
+        sizes = [file.stat().st_size if file.is_file() else 0 for file in self._files]
+        for k, file in enumerate(self._files):
+            done = partial(self._report, sum(sizes[:k]), sum(sizes)) if self._progress else None
             with _naming(file, len(self._files) > 1):
-                yield from self._rows_of(file, no_matrices, _shifted(self._progress, done, total))
-            done += _size(file)
+                yield from self._rows_of(file, no_matrices, done)
         stems = Counter(name_of(file) for file in self._files)
         for stem in self._seen.channel_names():
             if stems[stem] > 1:
@@ -370,33 +334,28 @@ class _Contents:
                     " the file; give them different names, or their rows a column channel"
                 )
 
+    def _report(self, before: int, total: int, here: int, size: int) -> None:
+        """Progress within one of several files as that within all."""
+        if self._progress:
+            self._progress(before + here, max(total, before + size))
+
     def _rows_of(self, file: Path, no_matrices: str, progress: Progress | None) -> Iterator[RowBlock]:
         if file.is_dir():
-            yield from parquet_parts.read_log(file, self._seen, self._hints, progress)
+            yield from table_files.read_parts(file, self._hints, self._seen, progress)
             return
-        with _opened(file, self._hints) as (source, format):
-            log = _log(format, source, self._seen, progress)
+        with _opened(file, self._hints) as (source, format, hints):
+            if format.log is None and hints.columns is not None:
+                raise InputError(_no_columns(source))
+            log = format.log and format.log(source, hints, self._seen, progress)
             if log is not None:
                 self.has_log = True
                 yield from log
                 return
-            found = _matrices(format, source)
+            found = _matrices_of(format)(source, hints)
             if no_matrices:
-                raise InputError(no_matrices if all(map(_are_whole, found)) else NOT_TRIALS)
+                whole = (not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found)
+                raise InputError(no_matrices if all(whole) else NOT_TRIALS)
             self.matrices += found
-
-
-def _are_whole(matrix: NamedMatrix) -> bool:
-    return not np.any(numeric_array(matrix.rows, f'channel "{matrix.name}"') % 1)
-
-
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
-    """Progress within one of several files as that within all."""
-    return progress and (lambda here, size: progress(done + here, max(total, done + size)))
-
-
-def _size(file: Path) -> int:
-    return file.stat().st_size if file.is_file() else 0
 
 
 def files_of(path: Paths) -> list[Path]:
@@ -404,17 +363,13 @@ def files_of(path: Paths) -> list[Path]:
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not given:
         raise InputError("there must be a file; none is given")
-    return [file for each in given for file in _in_folder(Path(each))]
-
-
-def _in_folder(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    found = sorted((file for file in path.rglob("*") if _is_data(file.relative_to(path))), key=parquet_parts.natural)
-    found = [file for file in found if file.is_file()]
-    if all(file.suffix == ".parquet" for file in found):
-        return [path]  # a table in parts, or nothing, of which its reader speaks
-    return found
+    files: list[Path] = []
+    for path in map(Path, given):
+        inside = [file for file in path.rglob("*") if _is_data(file.relative_to(path)) and file.is_file()]
+        # a folder of .parquet files is a table in parts, or nothing, of which its reader speaks
+        whole = all(file.suffix == ".parquet" for file in inside)
+        files += [path] if whole else sorted(inside, key=table_files.natural)
+    return files
 
 
 def _is_data(file: Path) -> bool:
@@ -431,13 +386,15 @@ def _to_be_cut(bins: Bins) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format]]:
-    """The file and its format."""
-    refuse_hints(hints)
-    with opened(path, hints) as source:
+def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format, Hints]]:
+    """The file, its format, and the hints, with the sheet that its name may say."""
+    named = None if path.exists() else _SHEET.fullmatch(str(path))
+    if named:
+        path, hints = Path(named[1]), replace(hints, sheet=named[2])
+    with opened(path) as source:
         format = _format_of(source.ending)
         printed = format.log is text_log.read_log and _PRINTED.match(text_log.start_of_content(source))
-        yield source, FORMATS[".json"] if printed else format
+        yield source, FORMATS[".json"] if printed else format, hints
 
 
 def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
@@ -456,18 +413,13 @@ def _format_of(ending: str) -> Format:
     return FORMATS[ending]
 
 
-def _log(format: Format, source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
-    """The rows of a log, numbered by `seen` as they come; None for a file of matrices."""
-    if format.log is not None:
-        return format.log(source, seen, progress)
-    if source.hints.columns is not None:
-        raise InputError(f"columns belongs to rows with names above them; this is a {source.ending} file")
-    return None
-
-
-def _matrices(format: Format, source: OpenFile) -> list[NamedMatrix]:
+def _matrices_of(format: Format) -> Callable[[OpenFile, Hints], list[NamedMatrix]]:
     assert format.matrices is not None  # what is always a log is never asked for matrices
-    return format.matrices(source)
+    return format.matrices
+
+
+def _no_columns(source: OpenFile) -> str:
+    return f"columns belongs to rows with names above them; this is a {source.ending} file"
 
 
 def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array, refuse_masked
-from bestchannel.counts.disk import Hints, refuse_hints
+from bestchannel.counts import named_matrix
 from bestchannel.counts.labelled_counts import (
     SHOWN,
     Columns,
     Combinations,
+    Hints,
     LabelledCounts,
     RowBlock,
     by_name,
@@ -27,19 +28,13 @@ from bestchannel.counts.labelled_counts import (
     log_columns,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
-from bestchannel.counts.matrix_text import bare_matrix, refuse_channels
+from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_numbered_rows
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.nested import is_nested, matrices_of, matrix_of
-from bestchannel.counts.stacks import matrices_in
 from bestchannel.counts.text_log import MOST_INPUTS, is_log
-from bestchannel.counts.text_table import Table
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
-from bestchannel.counts.two_readings import refuse_numbered_rows, refuse_pair_in_doubt, refuse_trials
 from bestchannel.errors import InputError
 
-UNNAMED = "channel"
-"""What a channel is called that nothing names."""
-
+UNNAMED = "channel"  # what a channel is called that nothing names
 Labels = tuple[str, ...] | None
 
 
@@ -58,7 +53,6 @@ def labelled_counts(
     """
     declared = None if outputs is None else declared_outputs(outputs)
     hints = Hints(columns, form=form, channel_axis=channel_axis)
-    refuse_hints(hints)
     if isinstance(counts, Trials):
         found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
@@ -79,7 +73,7 @@ def labelled_counts(
 
 
 def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) -> list[LabelledCounts]:
-    nested = matrices_of(counts, UNNAMED)
+    nested = named_matrix.matrices_of(counts, UNNAMED)
     if nested is not None:
         return [matrix.counts(declared) for matrix in nested]
     if counts and all(isinstance(n, int | float | np.number) for n in counts.values()):
@@ -105,8 +99,8 @@ def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts
         counts = numeric_array(counts, "the counts")
     if isinstance(counts, tuple) or counts.ndim != 3:
         return [_of_value(UNNAMED, counts, declared, hints)]
-    found = matrices_in(counts, "the array of counts", hints.channel_axis, "first")
-    return [NamedMatrix(str(k), rows).counts(declared) for k, rows in enumerate(found)]
+    stack = named_matrix.matrices_in(counts, "the array of counts", hints.channel_axis, "first")
+    return [NamedMatrix(str(k), rows).counts(declared) for k, rows in enumerate(stack)]
 
 
 def _is_table(rows: object) -> bool:
@@ -151,7 +145,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
     if not len(x) + len(y):
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
-        refuse_pair_in_doubt(name, x, y)
+        named_matrix.refuse_pair_in_doubt(name, x, y)
     log = log_of_vectors({"x": x, "y": y}, seen, name, None)
     assert log is not None
     (content,) = seen.counted(log)
@@ -165,7 +159,7 @@ def is_frame(value: object) -> bool:
 
 def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
     """The rows of a frame with the columns x, y and perhaps channel."""
-    block = _rows(_with_index(_checked(frame)), seen, columns)
+    block = _rows(_with_index(_as_frame(frame)), seen, columns)
     if block.counts is not None:
         raise InputError(NO_ORDER)
     return block
@@ -175,13 +169,15 @@ def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> La
     """The counts of one channel of a mapping."""
     if not isinstance(name, str):
         raise InputError(f"the name of a channel must be a text; it is {name!r}")
-    if is_nested(value):
-        return matrix_of(name, value).counts(declared)
+    if named_matrix.is_nested(value):
+        return named_matrix.matrix_of(name, value).counts(declared)
     if isinstance(value, LabelledCounts):
         if declared is None:
             return replace(value, name=name)
-        content = NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared)
-        return replace(content, binning=value.binning, order=_declared_order(value, declared), by_time=value.by_time)
+        content, order = NamedMatrix(name, value.counts, value.inputs, value.outputs).counts(declared), None
+        if value.order is not None:  # with outputs numbered as declared
+            order = value.order[0], np.array([declared.index(label) for label in value.outputs])[value.order[1]]
+        return replace(content, binning=value.binning, order=order, by_time=value.by_time)
     if _is_labelled_array(value):
         matrix = _reordered(value, ("x", "y"))
         return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
@@ -194,16 +190,8 @@ def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> La
         return _of_pair(name, value, declared, hints)
     if isinstance(value, np.ndarray | list | tuple):
         value = numeric_array(value, f'the counts of channel "{name}"')
-        refuse_trials(value, hints)
+        named_matrix.refuse_trials(value, hints)
     return NamedMatrix(name, value).counts(declared)
-
-
-def _declared_order(content: LabelledCounts, declared: tuple[str, ...]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """The senses in their order, with outputs numbered as declared."""
-    if content.order is None:
-        return None
-    sent, received = content.order
-    return sent, np.array([declared.index(label) for label in content.outputs])[received]
 
 
 def _is_lazy(value: object) -> bool:
@@ -214,7 +202,7 @@ def _is_series(value: object) -> bool:
     return hasattr(value, "reset_index") and hasattr(value, "index") and not hasattr(value, "columns")
 
 
-def _checked(frame: Any) -> Any:
+def _as_frame(frame: Any) -> Any:
     """The frame; a series of pandas, as `groupby([...]).size()` gives it, with its index as columns."""
     if _is_lazy(frame):
         raise InputError("a lazy frame has no rows yet; call its collect() first")
@@ -245,8 +233,10 @@ def _array(frame: Any, name: Any) -> NDArray[Any]:
 
 def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
     """The channels of a frame, which is understood as the text that it would be saved as."""
-    is_rows, frame = _is_series(frame) or hints.columns is not None or hints.form == "rows", _checked(frame)
-    is_rows = is_rows or _are_cells(frame)
+    is_rows, frame = _is_series(frame) or hints.columns is not None or hints.form == "rows", _as_frame(frame)
+    keys = frame.index.names if hasattr(frame, "index") else ()
+    # where the keys beside the rows are x and y, a row is a cell and not a row of a matrix
+    is_rows = is_rows or {"x", "y"} <= {_title(name).strip().casefold() for name in keys}
     if _levels(frame, "columns") > 1 or (_levels(frame, "index") > 1 and not is_rows):
         return [matrix.counts(declared) for matrix in _of_two_keys(frame, hints)]
     table = _with_index(frame)
@@ -254,12 +244,6 @@ def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts
         return [_matrix(UNNAMED, frame, hints).counts(declared)]
     seen = Combinations(declared)
     return counted_in_order(seen, iter([_rows(table, seen, hints.columns)]))
-
-
-def _are_cells(frame: Any) -> bool:
-    """Whether the keys beside the rows are x and y, so that a row is a cell and not a row of a matrix."""
-    names = frame.index.names if hasattr(frame, "index") else ()
-    return {"x", "y"} <= {_title(name).strip().casefold() for name in names}
 
 
 def _with_index(frame: Any) -> Any:
@@ -305,14 +289,13 @@ def _of_two_keys(frame: Any, hints: Hints) -> list[NamedMatrix]:
 def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
     """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
     names = _names(table)
-    found = log_columns(
-        _titles(table), columns, seen, lambda i: _array(table, names[i])[:SHOWN].tolist(), are_all=len(table) <= SHOWN
-    )
+    cells = lambda i: _array(table, names[i])[:SHOWN].tolist()  # noqa: E731
+    found = log_columns(_titles(table), columns, seen, cells, are_all=len(table) <= SHOWN)
     arrays = {role: _array(table, names[i]) for role, i in found.items()}
     if not len(arrays["x"]):
         raise InputError("the frame must have rows; it has none")
     seen.expect(_categories(table[names[found["y"]]]))
-    return block_of_arrays(arrays, seen, UNNAMED, _place)
+    return block_of_arrays(arrays, seen, UNNAMED, lambda row: f"row {row} of the frame")
 
 
 def _categories(column: Any) -> list[str]:
@@ -328,55 +311,47 @@ def _categories(column: Any) -> list[str]:
     return [label for label in map(label_of, found) if label is not None]
 
 
-def _place(row: int) -> str:
-    return f"row {row} of the frame"
-
-
 def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A confusion matrix: outputs above it, inputs beside it as its index or in its first column."""
-    index, titles = getattr(frame, "index", None), _titles(frame)
-    if not len(titles) or not len(frame):
-        raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {_names(frame)}')
-    numbered = index is None or (index.name is None and list(index) == list(range(len(index))))
-    if numbered and getattr(frame.columns, "name", None) is not None and len(titles) > 1:
-        return _labelled_matrix(name, frame.set_index(_names(frame)[0]), hints)  # crosstab(...).reset_index()
-    if not numbered:
+    index, names, titles = getattr(frame, "index", None), _names(frame), _titles(frame)
+    if not names or not len(frame):
+        raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {names}')
+    if index is not None and (index.name is not None or list(index) != list(range(len(index)))):
         return _labelled_matrix(name, frame, hints)
+    if getattr(frame.columns, "name", None) is not None and len(titles) > 1:
+        return _labelled_matrix(name, frame.set_index(names[0]), hints)  # crosstab(...).reset_index()
+    arrays = [_array(frame, column) for column in names]
     if titles == list(map(str, range(len(titles)))) and index is not None:
-        array = np.column_stack([_array(frame, title) for title in _names(frame)])
-        refuse_trials(array, hints)
-        return NamedMatrix(name, array)
-    if len(titles) > 1 and _are_texts(_array(frame, _names(frame)[0])):
-        beside, *columns = (_array(frame, column) for column in _names(frame))
-        if all(column.dtype.kind in "iuf" for column in columns) and len(set(beside)) == len(beside):
-            return _labelled(name, columns, beside.tolist(), titles[1:], (titles[0], ""), hints)
+        named_matrix.refuse_trials(np.column_stack(arrays), hints)
+        return NamedMatrix(name, np.column_stack(arrays))
+    beside, columns = arrays[0].tolist(), arrays[1:]
+    are_labels = all(isinstance(value, str) for value in beside) and len(set(beside)) == len(beside)
+    if columns and are_labels and all(column.dtype.kind in "iuf" for column in columns):
+        return _undoubted(
+            NamedMatrix(name, np.column_stack(columns), beside, titles[1:], titles=(titles[0], "")), hints
+        )
     rows = [titles, *_texts(frame, len(frame))]
     return bare_matrix(Table(rows, list(range(len(rows))), False, None), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A frame of counts with the inputs as its index."""
-    beside, titles = [_title(label) for label in frame.index], (_title(frame.index.name), _title(frame.columns.name))
-    return _labelled(name, [_array(frame, title) for title in _names(frame)], beside, _titles(frame), titles, hints)
+    matrix = NamedMatrix(
+        name,
+        np.column_stack([_array(frame, title) for title in _names(frame)]),
+        [_title(label) for label in frame.index],
+        _titles(frame),
+        titles=(_title(frame.index.name), _title(frame.columns.name)),
+    )
+    return _undoubted(matrix, hints)
 
 
-def _labelled(
-    name: str,
-    columns: Sequence[Any],
-    beside: Sequence[str],
-    above: Sequence[str],
-    titles: tuple[str, str],
-    hints: Hints,
-) -> NamedMatrix:
+def _undoubted(matrix: NamedMatrix, hints: Hints) -> NamedMatrix:
+    """The matrix, unless its labels say that it is something else."""
     if hints.form is None:
-        refuse_channels(titles[0], beside, above)
-        refuse_numbered_rows(beside, above)
-    array = np.column_stack(columns)
-    return NamedMatrix(name, array, beside, above, titles=titles, doubtful=hints.form is None)
-
-
-def _are_texts(values: NDArray[Any]) -> bool:
-    return all(isinstance(value, str) for value in values.tolist())
+        refuse_channels(matrix.titles[0], matrix.inputs or (), matrix.outputs or ())
+        refuse_numbered_rows(matrix.inputs or (), matrix.outputs or ())
+    return replace(matrix, doubtful=hints.form is None)
 
 
 def _is_labelled_array(value: object) -> bool:

@@ -1,73 +1,87 @@
-"""JSON, any document of it, and channels or counts as JSON.
+"""Channels and counts as JSON: matrices by name, records, one per line too, nested dictionaries, lists of matrices.
 
-`{"channels": {name: [[...]]}}`, or `{"rows", "inputs", "outputs"}` in place of the rows; lists of records; nested
-dictionaries `{sent: {got: n}}`, by channel or of one; lists of matrices; calibrations of mthree.
+`{"channels": {name: [[...]]}}`, or `{"rows", "inputs", "outputs"}` in place of the rows; `[{"x": …, "y": …}, …]`;
+`{sent: {got: n}}`, by channel or of one; calibrations of mthree.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts import json_records, nested
-from bestchannel.counts.disk import OpenFile, decoded
-from bestchannel.counts.json_text import json_of
-from bestchannel.counts.labelled_counts import Combinations, RowBlock
-from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
+from bestchannel.counts import named_matrix
+from bestchannel.counts.columns import probability_columns
+from bestchannel.counts.labelled_counts import SHOWN, Combinations, Hints, RowBlock, log_columns, named_columns
+from bestchannel.counts.long_table import (
+    LongTable,
+    Place,
+    block_of_arrays,
+    column,
+    constant,
+    place_from,
+    refuse_not_finite,
+)
+from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
 from bestchannel.counts.text_log import without_comments
-from bestchannel.counts.two_readings import refuse_trials
+from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.process import Progress
 
+ROWS = 2**16  # records read at a time
+_BLOCK = _LONGEST = 2**20  # bytes read at a time, and the longest line
+_SHORT = 2**8  # bytes of a line that is worth remembering: most logs have few different ones
+MOST_DOCUMENTS = 2**20  # the most lines of a file with a document on each, which are all read at once
 _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 """How an array begins that NumPy has printed."""
 
-
-MOST_DOCUMENTS = 2**20
-"""The most lines of a file with a document on each, which are all read at once."""
+Record = Mapping[str, Any]
 
 
-def finite_or_none(value: float) -> float | None:
-    """The number as JSON may have it, where infinity and NaN are null."""
-    return value if math.isfinite(value) else None
+def read_lines(source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
+    """The rows of a file with one record per line."""
+    return _log_of_records(_lines(source, progress), seen, source.name, hints)
 
 
-def shortened(value: object) -> str:
-    """The value as JSON in at most 60 letters, to be shown in a sentence."""
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+def read_long_lines(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+    """The channels of a file with one record channel, x, y, p per line."""
+    return _long_of_records(list(_lines(source, None)), source.name, hints)
 
 
-def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
+def read_log(
+    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
+) -> Iterator[RowBlock] | None:
     """The rows of a list of records, or of one record per line; None for any other document."""
     document = source.parsed(_document)
-    if json_records.are_records(document):
-        return json_records.log_of_records(iter(document), seen, source)
-    if source.hints.columns is not None:
+    if _are_records(document):
+        return _log_of_records(iter(document), seen, source.name, hints)
+    if hints.columns is not None:
         raise InputError("columns belongs to records with the keys x and y; the file holds none")
     return None
 
 
-def read_long(source: OpenFile) -> list[NamedMatrix]:
+def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a JSON file: matrices by name, or records channel, x, y, p."""
     document = source.parsed(_document)
-    if json_records.are_records(document):
-        return json_records.long_of_records(document, source)
-    if source.hints.columns is not None:
+    if _are_records(document):
+        return _long_of_records(document, source.name, hints)
+    if hints.columns is not None:
         raise InputError("columns belongs to rows with names above them, as records; the file holds none")
-    return _matrices(document, source, counts=False)
+    return _matrices(document, source.name, hints, counts=False)
 
 
-def read_matrices(source: OpenFile) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The counts of a JSON file that has no records."""
-    return _matrices(source.parsed(_document), source, counts=True)
+    return _matrices(source.parsed(_document), source.name, hints, counts=True)
 
 
 def _document(data: bytes) -> Any:
@@ -111,85 +125,159 @@ def _printed(text: str, error: InputError) -> Any:
     return open_lists[0][0]
 
 
-def _matrices(document: Any, source: OpenFile, *, counts: bool) -> list[NamedMatrix]:
+def _are_records(document: object) -> bool:
+    """Whether the document is a list of objects."""
+    return isinstance(document, list) and bool(document) and all(isinstance(row, dict) for row in document)
+
+
+def _log_of_records(records: Iterator[Record], seen: Combinations, name: str, hints: Hints) -> Iterator[RowBlock]:
+    """The rows of records with the keys x and y, and perhaps channel and count."""
+    first, done = list(islice(records, ROWS)), 0
+    header = _keys(first)
+    cells = lambda i: [record.get(header[i]) for record in first[:SHOWN]]  # noqa: E731
+    found = log_columns(header, hints.columns, seen, cells, are_all=len(first) <= SHOWN)
+    names = {role: header[i] for role, i in found.items()}
+    for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
+        for key in dict.fromkeys(key for record in some for key in record if key not in header):
+            if named_columns([*header, key], hints.columns).keys() != names.keys():  # the first were read without it
+                raise InputError(
+                    f"all records must have the same keys; none of the first {ROWS:,} has {reprlib.repr(key)}"
+                )
+        place = partial(place_from, done)
+        yield block_of_arrays(_arrays(some, names, place), seen, name, place)
+        done += len(some)
+
+
+def _keys(records: Sequence[Record]) -> list[str]:
+    """The keys of all records, in order of first appearance."""
+    if not records:
+        raise InputError("there must be records; there is none")
+    return list(dict.fromkeys(key for record in records for key in record))
+
+
+def _long_of_records(records: Sequence[Record], name: str, hints: Hints) -> list[NamedMatrix]:
+    """The channels of records with the keys x, y, p and perhaps channel."""
+    header, place = _keys(records), partial(place_from, 0)
+    names = {role: header[i] for role, i in probability_columns(header, hints.columns).items()}
+    found = _arrays(records, names, place)
+    sides = {role: column(array, role, place) for role, array in found.items() if role != "p"}
+    values = found["p"].astype(np.float64)
+    refuse_not_finite(values, lambda i: f"{place(i)}, p")
+    channel = sides.get("channel", constant(name, len(values)))
+    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(hints.transpose))
+
+
+def _arrays(records: Sequence[Record], names: Mapping[str, str], place: Place) -> dict[str, NDArray[Any]]:
+    """The values of each role, numbers as numbers."""
+    found = {}
+    for role, name in names.items():
+        values: list[Any] = [record.get(name) for record in records]
+        is_number = role in ("count", "p")
+        for i, value in enumerate(values if is_number else ()):
+            if type(value) not in (int, float):
+                raise InputError(f"{place(i)}, {name} must be a number; it is {reprlib.repr(value)}")
+            if abs(value) >= 2**63:
+                raise InputError(f"{place(i)}, {role} must be at most 2^53; it is {reprlib.repr(value)}")
+        whole = role == "count" and all(value % 1 == 0 for value in values)  # as integers none is rounded
+        kind: Any = np.int64 if whole else np.float64 if is_number else object
+        found[role] = np.fromiter(map(int, values) if whole else values, kind, len(values))
+    return found
+
+
+def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
+    """The record of every line that is not blank; the same line is parsed once."""
+    known: dict[bytes, Record] = {}
+    for number, line in enumerate(_split(source, progress), 1):
+        record = known.get(line)
+        if record is not None:
+            yield record
+        elif line.strip():
+            try:
+                record = json_of(line)
+            except InputError as error:
+                raise InputError(f"line {number}: {error}") from None
+            if not isinstance(record, dict):
+                wanted = "a JSON object with the keys x and y"
+                raise InputError(f"line {number} must be {wanted}; it is {reprlib.repr(record)}")
+            if len(line) < _SHORT and len(known) < ROWS:
+                known[line] = record
+            yield record
+
+
+def _split(source: OpenFile, progress: Progress | None) -> Iterator[bytes]:
+    room, rest = memoryview(bytearray(_BLOCK)), b""
+    while n := source.fill(room):
+        *lines, rest = (rest + room[:n].tobytes()).split(b"\n")
+        yield from lines
+        if len(rest) > _LONGEST:
+            raise InputError(f"a line of JSON must be shorter than {_LONGEST:,} bytes; one is longer")
+        if progress and source.size is not None:
+            progress(min(source.done, source.size), source.size)
+    yield rest
+
+
+def _matrices(document: Any, name: str, hints: Hints, *, counts: bool) -> list[NamedMatrix]:
     """The matrices of a document: by name, nested dictionaries, a list of lists, or a calibration of mthree."""
     if isinstance(document, list) and document:
         if None in document:  # as mthree saved calibrations once
-            return nested.mthree_matrices(document, None, counts=counts)
-        return _of_lists(document, source, counts)
-    if isinstance(document, dict) and isinstance(document.get("cals"), list):
-        return nested.mthree_matrices(document["cals"], document.get("shots"), counts=counts)
-    if isinstance(document, dict) and "rows" in document:
-        return [_labelled(source.name, document)]
-    if isinstance(document, dict) and "channels" in document:
-        channels = document["channels"]
-        if "audit" in document:
+            return named_matrix.mthree_matrices(document, None, counts=counts)
+        return _of_lists(document, name, hints, counts)
+    content = document if isinstance(document, dict) else {}
+    if isinstance(content.get("cals"), list):
+        return named_matrix.mthree_matrices(content["cals"], content.get("shots"), counts=counts)
+    if "rows" in content:
+        return [_labelled(name, content)]
+    if "channels" in content:
+        if "audit" in content:
             raise InputError(
                 "this is the result of an identification; save it, and give the file to estimate or report"
             )
-        if not isinstance(channels, dict):
-            raise InputError(f'"channels" must be an object of names and rows; it is {reprlib.repr(channels)}')
-        return [_labelled(name, content) for name, content in channels.items()]
-    found = nested.matrices_of(document, source.name) if isinstance(document, dict) else None
+        if not isinstance(content["channels"], dict):
+            raise InputError(
+                f'"channels" must be an object of names and rows; it is {reprlib.repr(content["channels"])}'
+            )
+        return [_labelled(name, rows) for name, rows in content["channels"].items()]
+    found = named_matrix.matrices_of(content, name)
     if found is None:
+        values, way = list(content.values()), ""
+        if values and all(isinstance(value, list) and value and isinstance(value[0], list) for value in values):
+            way = ' (put {"channels": …} around these matrices)'
+        elif {"x", "y"} <= content.keys():
+            way = ' (pandas: to_json(path, orient="records"))'
         raise InputError(
             'the file must be a JSON object with the key "channels", records with the keys x and y, or'
-            f" {{sent: {{got: n}}}}{_way_out(document)}; it is {reprlib.repr(document)}"
+            f" {{sent: {{got: n}}}}{way}; it is {reprlib.repr(document)}"
         )
     return found
 
 
-def _way_out(document: Any) -> str:
-    """How to write what others write: matrices by name, a frame of pandas column by column."""
-    values = list(document.values()) if isinstance(document, dict) else []
-    if values and all(isinstance(value, list) and value and isinstance(value[0], list) for value in values):
-        return ' (put {"channels": …} around these matrices)'
-    if {"x", "y"} <= set(document if values else ()):
-        return ' (pandas: to_json(path, orient="records"))'
-    return ""
-
-
-def _of_lists(document: list[Any], source: OpenFile, counts: bool) -> list[NamedMatrix]:
+def _of_lists(document: list[Any], name: str, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """One matrix, or a list of them, called 0, 1, 2, ..."""
     first = document[0]
     if isinstance(first, list) and first and isinstance(first[0], list):
-        for k, rows in enumerate(document):
-            _refuse_other_cells(str(k), rows)
-        return [NamedMatrix(str(k), rows) for k, rows in enumerate(document)]
-    _refuse_other_cells(source.name, document)
+        return [_labelled(str(k), rows) for k, rows in enumerate(document)]
+    matrix = _labelled(name, document)
     if counts and len({len(row) if isinstance(row, list) else 0 for row in document}) == 1:
-        refuse_trials(np.array(document), source.hints)
-    return [NamedMatrix(source.name, document)]
+        refuse_trials(np.array(document), hints)
+    return [matrix]
 
 
-def render(channels: Mapping[str, Channel]) -> bytes:
-    """The channels as JSON, one line per channel; labels are written unless they are 0, 1, 2, ..."""
-    lines = [f"  {_dumped(name)}: {_dumped(_content(channel))}" for name, channel in channels.items()]
-    return ('{"channels": {\n' + ",\n".join(lines) + "\n}}\n").encode()
-
-
-def _labelled(name: str, content: object) -> NamedMatrix:
-    if not isinstance(content, dict):
-        _refuse_other_cells(name, content)
-        return NamedMatrix(name, content)
-    if nested.is_nested(content):
-        return nested.matrix_of(name, content)
+def _labelled(name: str, content: Any) -> NamedMatrix:
+    if named_matrix.is_nested(content):
+        return named_matrix.matrix_of(name, content)
+    content = content if isinstance(content, dict) else {"rows": content}
     if "rows" not in content or not content.keys() <= {"rows", "inputs", "outputs"}:
         raise InputError(
             f'channel "{name}" must have the keys rows and perhaps inputs and outputs; it has {", ".join(content)}'
         )
-    _refuse_other_cells(name, content["rows"])
+    for x, row in enumerate(content["rows"] if isinstance(content["rows"], list) else []):
+        for y, cell in enumerate(row if isinstance(row, list) else []):
+            if type(cell) not in (int, float):  # an array made of it would turn true into 1 and 0.5 into text
+                raise InputError(
+                    f'row x={x}, column y={y} of channel "{name}" must be a number; it is {reprlib.repr(cell)}'
+                )
     inputs, outputs = (_labels(name, side, content.get(side)) for side in ("inputs", "outputs"))
     return NamedMatrix(name, content["rows"], inputs, outputs)
-
-
-def _refuse_other_cells(name: str, rows: object) -> None:
-    """Refuse a cell that is no number: an array made of it would turn true into 1 and 0.5 into text."""
-    for x, row in enumerate(rows if isinstance(rows, list) else []):
-        if not isinstance(row, list) or {int, float}.issuperset(map(type, row)):
-            continue
-        y, cell = next((y, cell) for y, cell in enumerate(row) if type(cell) not in (int, float))
-        raise InputError(f'row x={x}, column y={y} of channel "{name}" must be a number; it is {reprlib.repr(cell)}')
 
 
 def _labels(name: str, side: str, labels: object) -> list[str] | None:
@@ -200,10 +288,15 @@ def _labels(name: str, side: str, labels: object) -> list[str] | None:
     return [str(label) for label in labels]
 
 
-def _content(channel: Channel) -> object:
-    sides = {"inputs": labels_or_none(channel.inputs), "outputs": labels_or_none(channel.outputs)}
-    labels = {side: labels for side, labels in sides.items() if labels is not None}
-    return {"rows": channel.W.tolist(), **labels} if labels else channel.W.tolist()
+def render(channels: Mapping[str, Channel]) -> bytes:
+    """The channels as JSON, one line per channel; labels are written unless they are 0, 1, 2, ..."""
+    lines = []
+    for name, channel in channels.items():
+        sides = {"inputs": labels_or_none(channel.inputs), "outputs": labels_or_none(channel.outputs)}
+        labels = {side: labels for side, labels in sides.items() if labels is not None}
+        content = {"rows": channel.W.tolist(), **labels} if labels else channel.W.tolist()
+        lines.append(f"  {_dumped(name)}: {_dumped(content)}")
+    return ('{"channels": {\n' + ",\n".join(lines) + "\n}}\n").encode()
 
 
 def _dumped(value: object) -> str:

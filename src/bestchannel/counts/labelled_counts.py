@@ -20,24 +20,15 @@ from numpy.typing import NDArray
 from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
 from bestchannel.channels import Channel
 from bestchannel.counts import soft_outputs
-from bestchannel.counts.column_names import way_out
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
-    from bestchannel.counts.binning import Binning
+    from bestchannel.counts.quantisation import Binning
 
-MOST_CELLS = 2**24
-"""The most cells that the matrices of a file may have (128 MiB); rows are few, but x and y multiply."""
-
-MOST_SEEN = 2**20
-"""The most different combinations of channel, x and y that a log may have."""
-
-LONGEST = 10_000
-"""The most letters of a label; what is longer is text, and is not to be kept for every combination."""
-
-MOST_LETTERS = 2**27
-"""The most letters of the labels of all combinations together."""
-
+MOST_CELLS = 2**24  # the most cells that the matrices of a file may have (128 MiB); rows are few, but x and y multiply
+MOST_SEEN = 2**20  # the most different combinations of channel, x and y that a log may have
+LONGEST = 10_000  # the most letters of a label; what is longer is text, and is not to be kept for every combination
+MOST_LETTERS = 2**27  # the most letters of the labels of all combinations together
 Columns = Mapping[str, str] | Sequence[str] | None
 """What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
 sequence names the columns of rows without a header."""
@@ -45,14 +36,38 @@ sequence names the columns of rows without a header."""
 Cells = Callable[[int], Sequence[object]]
 """The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
 
-SHOWN = 2**14
-"""How many rows show what the columns of a table are."""
-
+SHOWN = 2**14  # how many rows show what the columns of a table are
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the caller says of a file or an object beyond what it shows; None where nothing is said.
+
+    `columns` is what the columns of rows are called, by role; `transpose` says that the columns of the matrices are
+    the inputs; `form` is "rows" or "matrix"; `channel_axis` is which axis of a stack counts the channels, "first" or
+    "last"; `sheet` is the one sheet of a workbook that is meant.
+    """
+
+    columns: Columns = None
+    transpose: bool = False
+    form: str | None = None
+    channel_axis: str | None = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        said = ("form", self.form, ("rows", "matrix")), ("channel_axis", self.channel_axis, ("first", "last"))
+        for name, value, known in said:
+            if value is not None and value not in known:
+                raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
+        if self.columns is not None and self.form == "matrix":
+            raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,11 +283,14 @@ class Combinations:
 
     def positions(self) -> tuple[Integers, Integers, Integers]:
         """The position of each combination's channel, of its x and of its y in the alphabets."""
-        letters = {
-            labels.key: (j, _index(labels.inputs), _index(labels.outputs)) for j, labels in enumerate(self.labels())
-        }
-        rows = ((letters[name], x, y) for name, x, y in self._numbers)
-        places = np.array([(j, inputs[x], outputs[y]) for (j, inputs, outputs), x, y in rows], dtype=np.int64)
+        every = self.labels()
+        number = {labels.key: j for j, labels in enumerate(every)}
+        x_of, y_of = (
+            [{letter: i for i, letter in enumerate(side)} for side in sides]
+            for sides in ([labels.inputs for labels in every], [labels.outputs for labels in every])
+        )
+        rows = ((number[name], x, y) for name, x, y in self._numbers)
+        places = np.array([(j, x_of[j][x], y_of[j][y]) for j, x, y in rows], np.int64)
         return places[:, 0], places[:, 1], places[:, 2]
 
     def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
@@ -354,16 +372,8 @@ def refuse_labels(labels: Iterable[str], where: str, declared: Container[str] = 
 def refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse a name or label that not every format and terminal can hold."""
     for text in (name, *inputs, *outputs):
-        if not isinstance(text, str) or "\0" in text or not _is_unicode(text):
+        if not isinstance(text, str) or _UNWRITABLE.search(text):
             raise InputError(f"names and labels must be Unicode text without NUL; one of channel {name!r} is {text!r}")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell
-        return False
-    return True
 
 
 def undeclared(place: str, label: str, outputs: Sequence[str]) -> str:
@@ -380,10 +390,6 @@ def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
         )
 
 
-def _index(labels: Sequence[str]) -> dict[str, int]:
-    return {label: i for i, label in enumerate(labels)}
-
-
 def log_columns(
     header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
 ) -> dict[str, int]:
@@ -395,13 +401,13 @@ def log_columns(
     assert isinstance(columns, Mapping | None)  # others are refused there
     if len(found) == len(header):
         return found
-    from bestchannel.counts import count_column  # deferred: most rows have no further column
+    from bestchannel.counts import columns as meaning  # deferred: most rows have no further column
 
     if "count" not in found and "count" not in (columns or ()):
-        further = count_column.count_column(header, found, seen, cells, columns)
+        further = meaning.count_column(header, found, seen, cells, columns)
         found |= {} if further is None else {"count": further}
     if "channel" not in found and "channel" not in (columns or ()):
-        count_column.refuse_channel_column(header, found, cells, columns, are_all=are_all)
+        meaning.refuse_channel_column(header, found, cells, columns, are_all)
     return found
 
 
@@ -414,6 +420,8 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     found = find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
+        from bestchannel.counts.columns import unknown_columns
+
         raise InputError(unknown_columns(header, missing, "count"))
     if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
         raise InputError(
@@ -423,21 +431,14 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     return found
 
 
-def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -> str:
-    """What is said where no column has a role that is required."""
-    wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
-    return (
-        f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
-    )
-
-
 def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the header has the column of each role, for the roles that it has.
 
     A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
     """
     if not isinstance(columns, Mapping | None):
+        from bestchannel.counts.columns import way_out
+
         raise InputError(
             f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
             f" columns says which is which: {way_out(header)}"

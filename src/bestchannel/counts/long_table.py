@@ -13,34 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
-from bestchannel.counts.column_names import stated
+from bestchannel.counts.columns import say_roles, unknown_columns
 from bestchannel.counts.labelled_counts import (
     SHOWN,
     Columns,
     Combinations,
     RowBlock,
     alphabet,
-    find_columns,
     label_of,
     log_columns,
     named_columns,
     refuse_too_many_cells,
-    unknown_columns,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.soft_outputs import point
-from bestchannel.errors import CountsFoundError, InputError
+from bestchannel.errors import InputError
 
-ROWS = 2**20
-"""Rows of vectors numbered at a time."""
-
+ROWS = 2**20  # rows of vectors numbered at a time
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?Z?")
 
-_DENSE = 2**22
-"""Up to so many possible values a table of all of them is quicker than sorting."""
-
-Place = Callable[[int], str]
-"""How row i is called in a refusal."""
+_DENSE = 2**22  # up to so many possible values a table of all of them is quicker than sorting
+_LONG = 32  # numbers in a vector from which on it is no row of a channel with one input, whatever it is called
+Place = Callable[[int], str]  # how row i is called in a refusal
 
 
 @dataclass(frozen=True)
@@ -124,14 +118,29 @@ def refuse_not_finite(values: Floats, place: Place) -> None:
         raise InputError(f"{place(int(bad[0]))} must be a finite number; it is {values[bad[0]]:g}")
 
 
+def block_of_columns(
+    labels: Mapping[str, Column],
+    counts: NDArray[Any] | None,
+    times: NDArray[Any] | None,
+    seen: Combinations,
+    place: Place,
+) -> RowBlock:
+    """The rows with these labels by role, each with its count and its time, if there are any."""
+    y = labels["y"]
+    if "y2" in labels:
+        pairs = zip(y.codes.tolist(), labels["y2"].codes.tolist(), strict=True)
+        y = coded([point(y.labels[a], labels["y2"].labels[b]) for a, b in pairs])
+    sides = {"channel": labels["channel"], "x": labels["x"], "y": y}
+    return RowBlock(_numbers(seen, sides, place), None if counts is None else whole_counts(counts, place), times)
+
+
 def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
     """Rows from arrays by role; without one for the channel, all are of the channel `name`."""
-    x, y = (column(found[role], role, place) for role in ("x", "y"))
-    y = points(y, column(found["y2"], "y2", place)) if "y2" in found else y
-    channel = column(found["channel"], "channel", place) if "channel" in found else constant(name, len(found["x"]))
-    counts = whole_counts(found["count"], place) if "count" in found else None
+    labels = {role: column(found[role], role, place) for role in ("x", "y", "y2", "channel") if role in found}
     times = times_of(found["time"]) if "time" in found else None
-    return RowBlock(numbers(seen, channel, x, y, place), counts, times)
+    return block_of_columns(
+        {"channel": constant(name, len(found["x"])), **labels}, found.get("count"), times, seen, place
+    )
 
 
 def times_of(values: NDArray[Any]) -> NDArray[Any] | None:
@@ -151,19 +160,19 @@ def times_of(values: NDArray[Any]) -> NDArray[Any] | None:
     return values if values.dtype.kind == "f" and np.isfinite(values).all() else None
 
 
-def numbers(seen: Combinations, channel: Column, x: Column, y: Column, place: Place) -> Integers:
+def _numbers(seen: Combinations, sides: Mapping[str, Column], place: Place) -> Integers:
     """The number of each row's combination; new ones are numbered in the order of the rows."""
-    for role, side in (("channel", channel), ("x", x), ("y", y)):
+    keys, size = np.zeros(1, np.int64), 1
+    for role, side in sides.items():
         if len(set(map(str.strip, side.labels))) < len(side.labels):
             raise InputError(f"the labels of {role} must differ by more than the spaces around them; two do not")
-    size = len(channel.labels), len(x.labels), len(y.labels)
-    keys = (channel.codes * size[1] + x.codes) * size[2] + y.codes
-    first, inverse = _first_rows(keys, size[0] * size[1] * size[2])
+        keys, size = keys * len(side.labels) + side.codes, size * len(side.labels)
+    first, inverse = _first_rows(keys, size)
     found = np.empty(len(first), np.int64)
     for k in np.argsort(first).tolist():
         row = int(first[k])
-        here = [side.labels[side.codes[row]] for side in (channel, x, y)]
-        found[k] = seen.number(here[0], here[1], here[2], place(row))
+        channel, x, y = (side.labels[side.codes[row]] for side in sides.values())
+        found[k] = seen.number(channel, x, y, place(row))
     return found[inverse]
 
 
@@ -182,73 +191,33 @@ def log_of_vectors(
     arrays: Mapping[str, NDArray[Any]], seen: Combinations, name: str, columns: Columns
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
-    vectors = {key: array.ravel() for key, array in arrays.items() if _is_vector(array)}
-    header = list(vectors)
+    vectors = {
+        key: array.ravel() for key, array in arrays.items() if array.ndim == 1 or (array.ndim == 2 and 1 in array.shape)
+    }
+    header, lengths = list(vectors), list(map(len, vectors.values()))
     if columns is None and not {"x", "y"} <= vectors.keys():
-        _refuse_other_vectors(header, [len(vector) for vector in vectors.values()], len(arrays))
+        # vectors of one length that are called as columns are, or are long, would be channels of one input
+        alike = len(header) == len(arrays) > 1 == len(set(lengths)) and lengths[0] > 1
+        if alike and (say_roles(header) or lengths[0] >= _LONG):
+            raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
         return None
-    n_rows = len(vectors[header[named_columns(header, columns)["x"]]])
+    n_rows = lengths[named_columns(header, columns)["x"]]
 
     def cells(i: int) -> list[Any]:
-        return vectors[header[i]][:SHOWN].tolist() if len(vectors[header[i]]) == n_rows else []
+        return vectors[header[i]][:SHOWN].tolist() if lengths[i] == n_rows else []
 
-    found = {
-        role: vectors[header[i]]
-        for role, i in log_columns(header, columns, seen, cells, are_all=n_rows <= SHOWN).items()
-    }
-    lengths = {role: len(vector) for role, vector in found.items()}
-    if len(set(lengths.values())) > 1:
-        raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")
-    return _blocks(found, seen, name)
-
-
-_LONG = 32
-"""Numbers in a vector from which on it is no row of a channel with one input, whatever it is called."""
-
-
-def _refuse_other_vectors(header: list[str], lengths: list[int], n_arrays: int) -> None:
-    """Refuse vectors of one length that are called as columns are, or are long, and would be channels of one input."""
-    from bestchannel.counts.column_names import say_roles  # deferred: what is refused is not on the way of data
-
-    if (
-        len(header) == n_arrays > 1 == len(set(lengths))
-        and lengths[0] > 1
-        and (say_roles(header) or lengths[0] >= _LONG)
-    ):
-        raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
-
-
-def _is_vector(array: NDArray[Any]) -> bool:
-    return array.ndim == 1 or (array.ndim == 2 and min(array.shape) == 1)
-
-
-def _blocks(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str) -> Iterator[RowBlock]:
-    for start in range(0, len(found["x"]), ROWS):
-        some = {role: vector[start : start + ROWS] for role, vector in found.items()}
-        yield block_of_arrays(some, seen, name, partial(place_from, start))
+    roles = log_columns(header, columns, seen, cells, are_all=n_rows <= SHOWN)
+    found = {role: vectors[header[i]] for role, i in roles.items()}
+    if len({len(vector) for vector in found.values()}) > 1:
+        lengths_found = {role: len(vector) for role, vector in found.items()}
+        raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths_found}")
+    parts = ((start, {role: v[start : start + ROWS] for role, v in found.items()}) for start in range(0, n_rows, ROWS))
+    return (block_of_arrays(part, seen, name, partial(place_from, start)) for start, part in parts)
 
 
 def place_from(start: int, i: int) -> str:
     """How row i after the first `start` rows is called, counted from 1."""
     return f"row {start + i + 1}"
-
-
-def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
-    found = find_columns(header, ("channel", "x", "y", "p"), columns)
-    missing = [role for role in ("x", "y", "p") if role not in found]
-    if missing == ["p"]:
-        counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
-        kind = "counts" if counted else "a trial log"
-        others = [title.strip() for i, title in enumerate(header) if i not in found.values() and title.strip()]
-        way = f", or say which column is p, as --columns {stated({'p': others[-1]})}" if others else ""
-        raise CountsFoundError(
-            f"there is no column p, so this looks like {kind}, and a channel requires probabilities; use"
-            f" `bestchannel estimate`{way}"
-        )
-    if missing:
-        raise InputError(unknown_columns(header, missing, "p"))
-    return found
 
 
 @dataclass(frozen=True)

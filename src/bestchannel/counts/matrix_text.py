@@ -1,59 +1,72 @@
-"""Matrices as delimited text: one bare matrix, with or without labels above and beside it, or rows channel, x, y, p."""
+"""Matrices as delimited text: one bare matrix, with or without labels above and beside it, or rows channel, x, y, p.
+
+A confusion matrix whose classes are called x and y begins like a log, and a log without names, or with names that
+nobody knows, looks like a matrix. The whole shape decides, and where two readings remain both are shown.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.column_names import proposal, role_of, stated
-from bestchannel.counts.disk import Hints, OpenFile
-from bestchannel.counts.labelled_counts import Columns, unknown_columns
-from bestchannel.counts.long_table import LongTable, coded, constant, probability_columns
-from bestchannel.counts.named_matrix import NamedMatrix, refuse_long_side
-from bestchannel.counts.text_log import as_number, is_long_header
-from bestchannel.counts.text_table import Table, read_table
-from bestchannel.counts.two_readings import (
-    reading,
-    refuse_either,
-    refuse_numbered_rows,
-    refuse_rows_in_doubt,
-    refuse_unnamed,
-)
+from bestchannel.counts import text_log
+from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
+from bestchannel.counts.columns import unknown_columns as unknown
+from bestchannel.counts.labelled_counts import Hints
+from bestchannel.counts.long_table import LongTable, Place, coded, constant, refuse_not_finite
+from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
+from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
+from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
-_BESIDE = ("x", "y", "channel")
-"""What the title of labels beside a matrix may say that these are."""
-
-_PADDED = re.compile(r"0[0-9]+")
-_BITS = re.compile(r"[01]{4,}")
+_BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
+_FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
+_PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
+_EXACT = 2.0**53
+_SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
+
+Cells = Sequence[str]
 
 
-def read_matrices(source: OpenFile) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The matrix of a text file that is no log."""
-    return [bare_matrix(read_table(source.content()), source.name, source.hints, counts=True)]
+    return [bare_matrix(read_table(source.content()), source.name, hints, counts=True)]
 
 
-def read_long(source: OpenFile) -> list[NamedMatrix]:
+def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a text file, one row per cell under a header, or one bare matrix."""
-    table, hints = read_table(source.content()), source.hints
+    table = read_table(source.content())
     if hints.form == "matrix" or (hints.columns is None and hints.form is None and not _is_long(table)):
         return [bare_matrix(table, source.name, hints)]
     columns = hints.columns
     if not isinstance(columns, Mapping | None):
         table, columns = replace(table, rows=[list(columns), *table.rows], lines=[0, *table.lines]), None
-    return list(_long_table(table, source.name, columns).matrices(hints.transpose))
+    header, *rows = table.rows
+    found = probability_columns(header, columns)
+    table.refuse_ragged(len(header), 1)
+    if not rows:
+        raise InputError("there must be lines after the header; there is none")
+    place: Place = lambda i: f"line {table.lines[i + 1]}"  # noqa: E731
+    p = found["p"]
+    values = table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"')
+    sides = {role: coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
+    channel = sides.get("channel", constant(source.name, len(rows)))
+    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(hints.transpose))
 
 
 def _is_long(table: Table) -> bool:
@@ -61,58 +74,77 @@ def _is_long(table: Table) -> bool:
     header, *rows = table.rows
     if not is_long_header(header) or not rows:
         return is_long_header(header)
-    found = reading(header, rows, partial(_are_probabilities, table))
+
+    def are_probabilities(cells: Cells) -> bool:
+        numbers = [-1.0 if number is None else number for number in map(table.number, cells)]
+        return min(numbers) >= 0 and abs(sum(numbers) - 1) <= ROUNDING
+
+    kind = reading(header, rows, are_probabilities)
     titles = [title.strip().casefold() for title in header]
-    if found is None and {"x", "y", "p"} <= set(titles):
+    if kind is None and {"x", "y", "p"} <= set(titles):
         refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in titles})
-    return found == "rows"
-
-
-def _are_probabilities(table: Table, cells: Sequence[str]) -> bool:
-    numbers = [table.number(cell) for cell in cells]
-    return all(number is not None and number >= 0 for number in numbers) and (
-        abs(sum(number or 0.0 for number in numbers) - 1) <= ROUNDING
-    )
-
-
-def _long_table(table: Table, name: str, columns: Columns) -> LongTable:
-    header, rows = table.rows[0], table.rows[1:]
-    found = probability_columns(header, columns)
-    table.refuse_ragged(len(header), 1)
-    if not rows:
-        raise InputError("there must be lines after the header; there is none")
-
-    def place(i: int) -> str:
-        return f"line {table.lines[i + 1]}"
-
-    sides = {role: coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
-    p = found["p"]
-    return LongTable(
-        sides.get("channel", constant(name, len(rows))),
-        sides["x"],
-        sides["y"],
-        table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"'),
-        place,
-    )
+    return kind == "rows"
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
     """The channels as a long table, one line per cell."""
     lines = ["channel,x,y,p"]
     for name, channel in channels.items():
-        lines.extend(_cell_lines(name, channel))
+        sides = product(map(_quoted, channel.inputs), map(_quoted, channel.outputs))
+        cells = zip(sides, channel.W.ravel().tolist(), strict=True)
+        lines += [f"{_quoted(name)},{x},{y},{p!r}" for (x, y), p in cells]
     return "\n".join([*lines, ""]).encode()
-
-
-def _cell_lines(name: str, channel: Channel) -> Iterator[str]:
-    outputs = [_quoted(label) for label in channel.outputs]
-    for label, row in zip(channel.inputs, channel.W.tolist(), strict=True):
-        start = f"{_quoted(name)},{_quoted(label)}"
-        yield from (f"{start},{output},{p!r}" for output, p in zip(outputs, row, strict=True))
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool]) -> str | None:
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be text_log.either.
+
+    `fits(cells)` says whether the cells can be a row of a matrix.
+    """
+    titles, width = [title.strip() for title in header], len(header)
+    labels = [row[0].strip() for row in rows]
+
+    def fit(first: int) -> bool:
+        return width > first and all(len(row) == width and fits(row[first:]) for row in rows)
+
+    beside = len(set(labels)) == len(labels) and fit(1)
+    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
+        return None if titles[0].casefold() == "channel" else "matrix"
+    if len(rows) > MOST_INPUTS:
+        return "rows"
+    if len(set(map(str.casefold, titles))) < len(titles):
+        return None if beside else "rows"
+    is_corner = titles[0].casefold() in ("x", "y") or not _is_role(titles[0])
+    named = len(titles) > 2 and all(map(_is_role, titles))
+    numbered = bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels)
+    is_index = numbered and len(rows) > _FEW and _repeats(header, rows)  # numbers the rows of a log, as pandas' index
+    if beside and is_corner and not named and not is_index:
+        return None
+    letters = all(len(title) == 1 and title.casefold() != "p" for title in titles)
+    return None if letters and fit(0) and not _repeats(header, rows) else "rows"
+
+
+def _is_role(title: str) -> bool:
+    return title.casefold() in ("channel", "x", "y", "p") or (len(title) > 1 and is_count_word(title))
+
+
+def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
+    """Whether inputs, or outputs where no column is called x, come again and again, as in a log."""
+    titles = [title.strip().casefold() for title in header]
+    letters = next((titles.index(role) for role in ("x", "y") if role in titles), None)
+    return letters is not None and 2 * len({row[letters].strip() for row in rows}) <= len(rows)
+
+
+def refuse_either(header: Cells, columns: dict[str, str]) -> None:
+    """Say that the first line can be read in two ways, and how to write text_log.either."""
+    raise InputError(
+        f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
+        f" {option(columns)} for rows, or --form matrix (form='matrix')"
+    )
 
 
 def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
@@ -126,13 +158,16 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     if table.gap is not None:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:
-        refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
+        _refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
     start = 1 if titled or _starts_with_labels(table) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
     column = [row[0] for row in table.rows[start:]]
-    width = _refuse_ragged(table, above, column)
+    width = len(table.rows[0])
+    if above is not None and len(table.rows[1]) == width + 1 and not _has_fractions(table, column):
+        width += 1  # labels above a column of labels may leave the corner out
+    table.refuse_ragged(width, start)
     rest = _numbers(table, start, 1)
     labelled = width > 1 and (
         _has_corner(table, above, column, width, hints) or _is_labels(table, column, rest, hints.transpose)
@@ -148,7 +183,9 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
         _refuse_doubt(rows, above, beside, counts)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
-    _refuse_blank([*(above or ()), *(beside or ())])
+    labels = [*(above or ()), *(beside or ())]
+    if not all(map(str.strip, labels)):  # a cell that was left out, or a line of labels that looks blank
+        raise InputError(f"the labels above and beside a matrix must not be blank; they are {', '.join(labels[:20])}")
     first, _, second = re.sub(r"[\\/|]", "\n", corner).partition("\n")
     if hints.transpose:
         return NamedMatrix(name, rows, above, beside, titles=(second, first), doubtful=hints.form is None)
@@ -176,13 +213,7 @@ def _refuse_bits(rows: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _refuse_blank(labels: Sequence[str]) -> None:
-    """Refuse a label of nothing: it may be a cell that was left out, or a line of labels that looks blank."""
-    if not all(map(str.strip, labels)):
-        raise InputError(f"the labels above and beside a matrix must not be blank; they are {', '.join(labels[:20])}")
-
-
-def _refuse_other_columns(table: Table, above: Sequence[str] | None, counts: bool) -> None:
+def _refuse_other_columns(table: Table, above: Cells | None, counts: bool) -> None:
     """Refuse names above columns of text that are no labels: more than one, or one in which texts come again."""
     if above is None or len(table.rows[1]) > len(above) or any(not c or table.number(c) is not None for c in above):
         return
@@ -190,38 +221,107 @@ def _refuse_other_columns(table: Table, above: Sequence[str] | None, counts: boo
     texts = [column for column in below if not any(table.number(cell) is not None for cell in column)]
     if len(texts) > 1 or (texts and (len(above) == 2 or len(set(texts[0])) < len(texts[0]))):
         missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
-        raise InputError(unknown_columns(above, missing, "count" if counts else "p"))
+        raise InputError(unknown(above, missing, "count" if counts else "p"))
 
 
-def _refuse_doubt(rows: Floats, above: Sequence[str] | None, beside: Sequence[str] | None, counts: bool) -> None:
+def _refuse_doubt(rows: Floats, above: Cells | None, beside: Cells | None, counts: bool) -> None:
     """Refuse what may be a log, or labels where numbers are."""
-    if above is None:
-        _refuse_counting(rows)
-    if counts and beside is not None and above is None and (_rises(rows[0]) or role_of(beside[0]) == "x"):
-        raise InputError(_labels_or_counts("line", rows[0]))
+    first, whole = rows[0], not np.any(rows % 1)
+    if above is None and np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and not whole:
+        raise InputError(  # which `normalize` would take for probabilities
+            f"the first line looks like labels ({_listed(first)}), and a line of labels must have text in it; give it a"
+            " blank first cell above a column of input labels, or leave it out"
+        )
+    if counts and beside is not None and above is None and (_rises(first) or role_of(beside[0]) == "x"):
+        raise InputError(_labels_or_counts("line", first))
     if counts and beside is None:
-        refuse_rows_in_doubt(above, rows)
+        _refuse_rows_in_doubt(above, rows)
         if above is None:
-            _refuse_numbered(rows)
+            for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
+                if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
+                    raise InputError(_labels_or_counts(side, line))
         elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
             raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above)))
 
 
-def _refuse_numbered(rows: Floats) -> None:
-    """Refuse a first line or a first column 0, 1, 2, ... of counts, which may be labels."""
-    for side, line, rest in (("line", rows[0], rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
-        numbered = any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
-        if len(line) > 1 and min(rest.shape) > 0 and numbered and rest.max() > len(line):
-            raise InputError(_labels_or_counts(side, line))
+def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
+    """Refuse a matrix without labels beside it that looks like rows of a log."""
+    n_rows, width = cells.shape
+    whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
+    before = cells[:, :-1]
+    trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
+    # counts are last, or under names anywhere, and the other columns are the labels of cells
+    places = [-1, *range(width if header else 0)] if whole and few and width > 2 else []
+    counted = [k for k in places if _are_pairs(np.delete(cells, k, axis=1))]
+    # every line but its last cell, which has fractions in some, comes again and again
+    is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
+    measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
+    measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
+    known = header is not None and whole and say_roles(header)
+    if known or (whole and (counted or trials)) or (header is None and measured):
+        columns = proposal(header)
+        if columns is None and header and counted:
+            labels = [title.strip() for title in header]
+            count = labels.pop(counted[0])
+            columns = dict(zip(("channel", "x", "y")[-len(labels) :], labels, strict=True)) | {"count": count}
+        way = option(columns) if columns else unnamed(width, counted=bool(counted))
+        raise InputError(
+            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
+            " rows, or --form matrix (form='matrix')"
+        )
+
+
+def _are_pairs(cells: Floats) -> bool:
+    """Whether the lines are all different, and made of few labels each."""
+    few = all(2 * len(np.unique(column)) <= len(cells) for column in cells.T)
+    return few and len(np.unique(cells, axis=0)) == len(cells)
+
+
+def _refuse_unnamed(rows: Sequence[Cells], is_number: Callable[[str], bool]) -> None:
+    """Refuse rows of labels without a line of names above: a text beside numbers, or labels that come again."""
+    width = len(rows[0])
+    if not 2 <= width <= LONGEST_LOG_ROW or len(rows) < 2 or any(len(row) != width for row in rows):
+        return
+    columns = [[row[i].strip() for row in rows] for i in range(width)]
+    texts = [i for i, column in enumerate(columns) if not any(map(is_number, column[1:]))]
+    beside = texts == [0] and len(set(columns[0])) == len(rows)  # the labels of a matrix
+    labels = [i for i in range(width) if i in texts or i < width - 1]
+    if texts and not beside and all(columns[i][0] in columns[i][1:] for i in labels):
+        pairs = list(zip(*columns[:-1], strict=True))
+        counted = width > 2 and width - 1 not in texts and len(set(pairs)) == len(pairs)
+        raise InputError(
+            f"the {len(rows)} lines look like rows without names above them, as {','.join(rows[0])} comes again; write"
+            f" {unnamed(width, counted=counted)}, or what else their columns are"
+        )
+
+
+def unnamed(width: int, *, counted: bool) -> str:
+    """How to say what the columns of rows without a header are."""
+    names = {2: ["x", "y"], 3: ["x", "y", "count"] if counted else ["channel", "x", "y"]}
+    found = names.get(width, ["channel", "x", "y", "count"])
+    return f"--columns {','.join(found)} (columns={found} in Python)"
+
+
+def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
+    """Refuse a matrix whose outputs are called as columns of rows are, beside numbers that may number these."""
+    if say_roles(above) and all(_WHOLE.fullmatch(label.strip()) for label in beside):
+        proposed = proposal(above)
+        raise InputError(
+            f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs;"
+            f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"
+            " (form='matrix')"
+        )
 
 
 def _may_be_labels(rows: Floats) -> bool:
     """Whether the first column numbers the rows, or rises beside a square matrix."""
     first = rows[:, 0]
-    if min(rows.shape) < 2:
-        return False
-    numbered = any(np.array_equal(first, np.arange(len(first)) + start) for start in (0, 1))
-    return numbered or (rows.shape[1] == len(rows) + 1 and _rises(first))
+    square = rows.shape[1] == len(rows) + 1
+    return min(rows.shape) > 1 and (_is_numbered(first) or (square and _rises(first)))
+
+
+def _is_numbered(line: Floats) -> bool:
+    return len(line) > 1 and any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
 
 
 def _rises(line: Floats) -> bool:
@@ -229,11 +329,15 @@ def _rises(line: Floats) -> bool:
 
 
 def _labels_or_counts(side: str, line: Floats, columns: Mapping[str, str] | None = None) -> str:
-    rows = f"--columns {stated(columns)} (columns={columns} in Python) for rows, " if columns else ""
+    rows = f"{option(columns)} for rows, " if columns else ""
     return (
-        f"the first {side} ({', '.join(f'{label:g}' for label in line[:5])}) may be labels or counts; write {rows}"
-        "--form matrix (form='matrix') for counts, or begin with a blank cell above and beside labels"
+        f"the first {side} ({_listed(line)}) may be labels or counts; write {rows}--form matrix (form='matrix') for"
+        " counts, or begin with a blank cell above and beside labels"
     )
+
+
+def _listed(line: Floats) -> str:
+    return ", ".join(f"{label:g}" for label in line[:5])
 
 
 def _starts_with_labels(table: Table) -> bool:
@@ -259,21 +363,11 @@ def _is_corner(line: Sequence[str]) -> bool:
     return role_of(cells[0]) in _BESIDE and all(as_number(cell, False) is not None for cell in cells[1:])
 
 
-def _refuse_ragged(table: Table, above: Sequence[str] | None, column: Sequence[str]) -> int:
-    """The number of cells of each line; labels above a column of labels may leave the corner out."""
-    start = 0 if above is None else 1
-    width = len(table.rows[0])
-    if above is not None and len(table.rows[1]) == width + 1 and not _has_fractions(table, column):
-        width += 1
-    table.refuse_ragged(width, start)
-    return width
-
-
 def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
     return any(number is not None and not number.is_integer() for number in map(table.number, cells))
 
 
-def _has_corner(table: Table, above: Sequence[str] | None, column: Sequence[str], width: int, hints: Hints) -> bool:
+def _has_corner(table: Table, above: Cells | None, column: Sequence[str], width: int, hints: Hints) -> bool:
     if above is None:
         return False
     if len(above) < width or _is_corner(above):
@@ -307,11 +401,80 @@ def _numbers(table: Table, start: int, first: int) -> Floats:
     return np.array([table.numbers(row[first:], partial(place, line)) for line, row in lines])
 
 
-def _refuse_counting(rows: Floats) -> None:
-    """Refuse a first row 0, 1, 2, ... above fractions, which `normalize` would take for probabilities."""
-    first = rows[0]
-    if np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and np.any(rows % 1):
-        raise InputError(
-            f"the first line looks like labels ({', '.join(f'{label:g}' for label in first[:5])}), and a line of labels"
-            " must have text in it; give it a blank first cell above a column of input labels, or leave it out"
-        )
+@dataclass(frozen=True)
+class Table:
+    """Rows of fields, blank rows left out; row i starts on line `lines[i]`, counted from 1.
+
+    `gap` is the first blank line with a row before and after it, if there is one.
+    """
+
+    rows: list[list[str]]
+    lines: list[int]
+    decimal_comma: bool
+    gap: int | None
+
+    def number(self, field: str) -> float | None:
+        """The number that the field holds, or None."""
+        return as_number(field, self.decimal_comma)
+
+    def numbers(self, fields: Sequence[str], place: Callable[[int], str]) -> Floats:
+        """The finite numbers that the fields hold; `place(i)` names field i in a refusal."""
+        found = [self.number(field) for field in fields]
+        if None in found:
+            bad = found.index(None)
+            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}")
+        values = np.array(found, np.float64)
+        refuse_not_finite(values, place)
+        for i in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
+            if fields[i].strip().isdigit() and int(fields[i]) != int(values[i]):
+                raise InputError(f"{place(i)} must be at most 2^53 to be read exactly; it is {fields[i].strip()}")
+        return values
+
+    def refuse_ragged(self, width: int, first: int) -> None:
+        """Refuse the first row from number `first` on that has not `width` fields."""
+        for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
+            if len(row) != width:
+                raise InputError(
+                    f"line {line} must have {width} fields like the lines before it; it has {len(row)},"
+                    f" the first being {reprlib.repr(row[0])}"
+                )
+
+
+def read_table(data: bytes) -> Table:
+    """Text delimited by commas, semicolons, tabs or spaces, as a table of at least one row.
+
+    With semicolons, numbers may have a decimal comma. Spaces before a field are dropped
+    unless the field is quoted.
+    """
+    text = text_log.without_comments(decoded(data))
+    delimiter = text_log.delimiter_of(text)
+    refuse_too_many_fields(text, delimiter, "\r", "\n")
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    blank: list[int] = []
+    for row, line in text_log.split_rows(text, delimiter):
+        if any(map(str.strip, row)):
+            rows.append(row)
+            lines.append(line)
+        else:
+            blank.append(line)
+    widths = {len(row) for row in rows if not text_log.is_comment(row, -1)}
+    kept = [i for i, row in enumerate(rows) if len(row) in widths]
+    rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+    if not rows:
+        raise InputError("the file holds no lines but blank ones")
+    _refuse_grouped(cell for row in rows for cell in row)
+    gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
+    return Table(rows, lines, delimiter == ";", gap)
+
+
+def _refuse_grouped(cells: Iterable[str]) -> None:
+    """Refuse a number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
+    signed = [cell for cell in cells if _SIGNED.fullmatch(cell)]
+    shown = {sign for cell in signed if not text_log.GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
+    for cell in signed:
+        if text_log.GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
+            raise InputError(
+                f"numbers must be written without a sign between thousands; {cell.strip()} may be"
+                f" {text_log.either(cell)}"
+            )

@@ -1,32 +1,46 @@
-"""A matrix of one channel as somebody gave it: its name, its rows, and labels for both sides where there are any."""
+"""Matrices as somebody gave them: a name, rows, and labels where there are any; as arrays, stacks, or {sent: {got: n}}.
+
+Qiskit's counts are such dictionaries: what was measured, and how often, for every state that was prepared.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, count_table, numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts.labelled_counts import LabelledCounts, refuse_labels, undeclared
+from bestchannel.counts.labelled_counts import Hints, LabelledCounts, alphabet, refuse_labels, undeclared
 from bestchannel.counts.soft_outputs import refuse_measured
 from bestchannel.errors import InputError
+from bestchannel.promises import several
+
+_Array = NDArray[Any]
 
 _TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
 """What sums beside counts are called; All is pandas' word."""
 
-
-MOST_SIDE = 2**18
-"""The most inputs, or outputs, of a matrix: each has a label, which takes more room than a number."""
-
-
+MOST_SIDE = 2**18  # the most inputs, or outputs, of a matrix: each has a label, which takes more room than a number
 _SAID = {
     "x": {"tx", "sent", "transmitted", "true", "truth", "actual", "input", "inputs", "prepared", "stimulus"},
     "y": {"rx", "received", "got", "predicted", "prediction", "pred", "output", "outputs", "measured", "decoded"},
 }
 """Words in the labels of a matrix that say which side of the channel they are of."""
+
+_FEW, _MANY = 8, 32
+"""Up to so many rows, equal ones are no trials; from so many columns on, two rows may be their inputs and outputs."""
+
+LONGEST_LOG_ROW = 4  # channel, x, y, count
+_TOLERANCE = 0.02
+"""How far from a whole number a count may be that was divided into 32 bits; measured errors are below 0.01."""
+
+_SINGLE = 1e-6  # how far rows in 32 bits may be from summing to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +161,156 @@ def _side(title: str, labels: Sequence[str] | None) -> str | None:
 def labels_or_none(labels: Sequence[str]) -> Sequence[str] | None:
     """The labels, or None if they are 0, 1, 2, ... and need not be stored."""
     return None if list(labels) == [str(i) for i in range(len(labels))] else labels
+
+
+def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
+    """Refuse an array without labels that looks like the trials of a log, one a row or one a column."""
+    if hints.form is not None or array.ndim != 2 or array.dtype.kind not in "iu":
+        return
+    one_a_row = 1 < array.shape[1] <= LONGEST_LOG_ROW and len(array) > _FEW and _come_again(array)
+    if one_a_row or (len(array) == 2 and array.shape[1] >= _MANY and _come_again(array.T)):
+        raise InputError(
+            f"the array of shape {array.shape} may be trials, one a {'row' if one_a_row else 'column'},"
+            f" or a matrix with {len(array)} inputs; give trials as vectors x and y (numpy.savez(path, x=…, y=…), or"
+            " {'x': …, 'y': …}), or write --form matrix (form='matrix')"
+        )
+
+
+def refuse_pair_in_doubt(name: str, x: NDArray[Any], y: NDArray[Any]) -> None:
+    """Refuse a pair (x, y) of numbers that may be the two rows of a matrix of counts."""
+    if len(x) != len(y):
+        raise InputError(
+            f'the senses of channel "{name}" must have one output per input; they have {len(x)} inputs and'
+            f" {len(y)} outputs"
+        )
+    values = [*x.tolist(), *y.tolist()]
+    are_counts = all(isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 and v % 1 == 0 for v in values)
+    if are_counts and not (len(x) > _FEW and _come_again(np.array(values, np.float64).reshape(2, -1).T)):
+        raise InputError(
+            f'the pair of channel "{name}" may be the inputs and outputs of {len(x)} senses, or the two rows of a'
+            " matrix; say form='rows' or form='matrix'"
+        )
+
+
+def _come_again(lines: NDArray[Any]) -> bool:
+    """Whether lines come again and again, also without the one that comes most often, as zeros do in a table."""
+    _, times = np.unique(lines, axis=0, return_counts=True)
+    return len(times) > 1 and 2 * (len(times) - 1) <= len(lines) - int(times.max())
+
+
+def matrices_in(
+    array: _Array, where: str, axis: str | None, usual: str, labels: tuple[int | None, int | None] = (None, None)
+) -> Iterator[_Array]:
+    """The matrices (n_inputs, n_outputs) of a stack; `axis` says where the channels are, "first" or "last".
+
+    Without it `labels` tell, how many inputs and outputs have one, or the shape: NumPy's stacks have the channels first
+    and MATLAB's have them last, which is `usual`, and a stack that looks like the other kind, or of MATLAB like either,
+    is refused.
+    """
+    if array.ndim != 3:
+        raise InputError(f"{where} must be a matrix, or a stack of matrices; it has {several(array.ndim, 'dimension')}")
+    a, b, c = array.shape
+    if axis is None and labels != (None, None):
+        sides = {"first": (b, c), "last": (a, b)}
+        fitting = [end for end, side in sides.items() if all(n in (None, m) for n, m in zip(labels, side, strict=True))]
+        axis = fitting[0] if len(fitting) == 1 else None
+    square = {"first": b == c > 1, "last": a == b > 1}
+    if axis is None and (square["first"] != square["last"] or (usual == "first" and c > 1)):
+        axis = usual if square[usual] or not any(square.values()) else None
+    if axis is None:
+        raise InputError(
+            f"{where} has the shape {array.shape}, whose channels may be along its first axis ({a} of {b}×{c}) or along"
+            f" its last ({c} of {a}×{b}); write --channel-axis first (channel_axis='first'), or last"
+        )
+    yield from np.moveaxis(array, -1, 0) if axis == "last" else array
+
+
+def matrices_of(content: Mapping[Any, Any], name: str) -> list[NamedMatrix] | None:
+    """The matrices of nested dictionaries; None where they are something else. `name` is that of a single channel."""
+    if not content or not all(isinstance(value, Mapping) for value in content.values()):
+        return None
+    if all(_are_numbers(value) for value in content.values()):
+        return [matrix_of(name, content)]
+    if all(isinstance(row, Mapping) for value in content.values() for row in value.values()):
+        return [matrix_of(_label(key, "the names of channels"), value) for key, value in content.items()]
+    return None
+
+
+def is_nested(content: object) -> bool:
+    """Whether the object may be the counts of one channel, {sent: {got: n}}."""
+    return isinstance(content, Mapping) and bool(content) and all(map(_are_numbers, content.values()))
+
+
+def matrix_of(name: str, content: Any) -> NamedMatrix:
+    """The matrix of {sent: {got: n}}; what is not there is 0."""
+    where = f'channel "{name}"'
+    rows = _labelled(content, f"the inputs of {where}")
+    if {"x", "y"} <= {label.casefold() for label in rows}:
+        raise InputError(
+            f"{where} may be columns x and y of a frame, or inputs called so; write the frame as records"
+            " (to_json(orient='records')), or give inputs other names"
+        )
+    cells = {sent: _labelled(row, f"the outputs of input {sent!r} of {where}") for sent, row in rows.items()}
+    inputs, outputs = alphabet(cells), alphabet(got for row in cells.values() for got in row)
+    if not outputs:
+        raise InputError(f"{where} must have counts; it has none")
+    table = [[cells[sent].get(got, 0) for got in outputs] for sent in inputs]
+    return NamedMatrix(name, table, inputs, outputs, inferred=True)
+
+
+def _labelled(content: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    """The content by labels that are all different."""
+    found = {_label(key, where): value for key, value in content.items()}
+    if len(found) < len(content):
+        raise InputError(f"{where} must have different labels; as texts, {len(content)} have {len(found)}")
+    return found
+
+
+def _label(key: object, where: str) -> str:
+    """A key as a label: a text, or a whole number, without spaces around it."""
+    if isinstance(key, bool | np.bool_) or not isinstance(key, str | int | np.integer) or not str(key).strip():
+        raise InputError(f"{where} must be texts or whole numbers; one is {reprlib.repr(key)}")
+    return str(key).strip()
+
+
+def _are_numbers(row: object) -> bool:
+    return isinstance(row, Mapping) and all(
+        isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool) for n in row.values()
+    )
+
+
+def mthree_matrices(cals: Sequence[object], shots: object, *, counts: bool) -> list[NamedMatrix]:
+    """The read-outs of a calibration that mthree saved, one per qubit: cals[q][got][sent], None where there is none."""
+    found = {f"q{q}": _upright(cal, f"the calibration of qubit {q}") for q, cal in enumerate(cals) if cal is not None}
+    if not found:
+        raise InputError("a calibration must have a qubit; it has none")
+    if not counts:
+        return [NamedMatrix(name, rows) for name, rows in found.items()]
+    n = _shots(np.stack(list(found.values())), shots)
+    return [NamedMatrix(name, np.rint(n * rows).astype(np.int64)) for name, rows in found.items()]
+
+
+def _upright(cal: object, where: str) -> Any:
+    """Rows that sum to 1 as doubles: what was measured divided into 32 bits, and the rest is its complement."""
+    try:
+        A = np.array(cal, dtype=np.float64)
+    except (TypeError, ValueError):
+        A = np.zeros(0)
+    if A.shape != (2, 2) or not np.all((A >= 0) & (A <= 1)) or np.abs(A.sum(axis=0) - 1).max() > _SINGLE:
+        raise InputError(f"{where} must be a 2×2 matrix whose columns sum to 1; it is {reprlib.repr(cal)}")
+    stay = np.diag(A)
+    return np.array([[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]])
+
+
+def _shots(rows: Any, shots: object) -> int:
+    """How often each state was prepared: `shots`, or, after a balanced calibration, the one number above that fits."""
+    if not isinstance(shots, int) or isinstance(shots, bool) or not 0 < shots <= 10**7:
+        raise InputError(f"the shots of a calibration must be a whole number to give counts; it is {shots!r}")
+    stay = rows[:, (0, 1), (0, 1)].ravel()
+    fitting = [n for n in range(shots, 2 * shots + 1) if np.abs(n * stay - np.rint(n * stay)).max() < _TOLERANCE]
+    if fitting[:1] != [shots] and len(fitting) != 1:
+        raise InputError(
+            f"the shots of a calibration must give whole counts; {shots} does not, and {len(fitting)} numbers up to"
+            " twice that do, so that counts are not known (`bestchannel capacity` takes the probabilities)"
+        )
+    return fitting[0]

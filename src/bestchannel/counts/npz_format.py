@@ -17,60 +17,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts.disk import MOST_BYTES, Hints, OpenFile
-from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, RowBlock
+from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, Hints, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
-from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none
-from bestchannel.counts.stacks import matrices_in
-from bestchannel.counts.two_readings import refuse_trials
+from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, matrices_in, refuse_trials
+from bestchannel.disk import MOST_BYTES, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
 _Array = NDArray[Any]
 _SIDES = ("inputs", "outputs")
+
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
+def read_log(
+    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
+) -> Iterator[RowBlock] | None:
     """The rows of vectors x, y and perhaps channel and count, or None if the archive has no such."""
-    return log_of_vectors(source.parsed(arrays), seen, source.name, source.hints.columns)
+    return log_of_vectors(source.parsed(_arrays), seen, source.name, hints.columns)
 
 
-def read_matrices(source: OpenFile) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of an archive; `name.inputs` and `name.outputs` are vectors of labels."""
-    found = source.parsed(arrays)
-    if found.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
-        return _unnamed(found["arr_0"], source)
-    labels = {name for name, array in found.items() if array.ndim == 1 and _labelled_name(name) in found}
-    return [rows for name in found if name not in labels for rows in _labelled(name, found, source.hints)]
+    arrays = source.parsed(_arrays)
+    if arrays.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
+        return _unnamed(arrays["arr_0"], source.name, hints)
+    labels = {
+        f"{name}.{side}" for name in arrays for side in _SIDES if arrays.get(f"{name}.{side}", np.zeros(())).ndim == 1
+    }
+    return [rows for name in arrays if name not in labels for rows in _labelled(name, arrays, hints)]
 
 
-def read_array(source: OpenFile) -> list[NamedMatrix]:
+def read_array(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
-    return _unnamed(source.parsed(_single), source)
+    return _unnamed(source.parsed(_single), source.name, hints)
 
 
-def _unnamed(array: _Array, source: OpenFile) -> list[NamedMatrix]:
+def _unnamed(array: _Array, name: str, hints: Hints) -> list[NamedMatrix]:
     if array.ndim != 3:
-        refuse_trials(array, source.hints)
-        return [NamedMatrix(source.name, array)]
-    found = matrices_in(array, "the array", source.hints.channel_axis, "first")
+        refuse_trials(array, hints)
+        return [NamedMatrix(name, array)]
+    found = matrices_in(array, "the array", hints.channel_axis, "first")
     return [NamedMatrix(str(k), matrix) for k, matrix in enumerate(found)]
 
 
-def render(channels: Mapping[str, Channel]) -> bytes:
-    """The channels as an archive; channels 0, 1, 2, ... of one size without labels become a stack."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in _members(channels).items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, array, allow_pickle=False)
-            # numpy.savez would take the names "file" and "allow_pickle" for its own arguments
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
-    return buffer.getvalue()
+def _labelled(name: str, arrays: Mapping[str, _Array], hints: Hints) -> Iterator[NamedMatrix]:
+    array = arrays[name]
+    inputs, outputs = (_labels(f"{name}.{side}", arrays) for side in _SIDES)
+    if name == "channels" and array.ndim == 3:
+        yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
+    elif array.ndim == 3:
+        found = matrices_in(array, f'the array "{name}"', hints.channel_axis, "first")
+        yield from (NamedMatrix(f"{name}[{i}]", rows, inputs, outputs) for i, rows in enumerate(found))
+    else:
+        if inputs is None:
+            refuse_trials(array, hints)
+        yield NamedMatrix(name, array, inputs, outputs)
 
 
-def arrays(data: bytes) -> dict[str, _Array]:
+def _labels(name: str, arrays: Mapping[str, _Array]) -> list[str] | None:
+    if name not in arrays or arrays[name].ndim != 1:
+        return None
+    if arrays[name].dtype.kind not in "Uiu":
+        raise InputError(f'the labels "{name}" must be texts; they have dtype {arrays[name].dtype}')
+    return [str(label) for label in arrays[name].tolist()]
+
+
+def _arrays(data: bytes) -> dict[str, _Array]:
     """The arrays of an archive by name."""
     with _numpy_errors("an .npz archive of plain arrays"), zipfile.ZipFile(io.BytesIO(data)) as archive:
         room = _ArrayRoom()
@@ -121,58 +134,37 @@ class _ArrayRoom:
         shape, in_columns, dtype = _HEADERS[version](content)
         if dtype.hasobject or dtype.names is not None:
             raise InputError(f"this must be an array of numbers or texts; it has dtype {dtype}")
-        size = math.prod(shape)
-        self._take(size, size * dtype.itemsize)
-        data = _exactly(content, size * dtype.itemsize)
-        if dtype.kind == "U" and data and int(np.frombuffer(data, f"{dtype.byteorder}u4").max()) > sys.maxunicode:
-            raise InputError("an array of texts must hold Unicode; it holds a number that is no character")
-        return np.frombuffer(data, dtype, size).reshape(shape, order="F" if in_columns else "C")
-
-    def _take(self, cells: int, size: int) -> None:
+        cells, size = math.prod(shape), math.prod(shape) * dtype.itemsize
         self._cells, self._bytes = self._cells - cells, self._bytes - size
         if self._cells < 0 or self._bytes < 0:
             raise InputError(
                 f"the arrays of a file must have at most {MOST_CELLS:,} cells in {MOST_BYTES:,} bytes; these have more"
             )
+        data = content.read(size)
+        if len(data) < size or content.read(1):
+            found = "fewer" if len(data) < size else "more"
+            raise InputError(f"an array must have the {size:,} bytes that its header says; it has {found}")
+        if dtype.kind == "U" and data and int(np.frombuffer(data, f"{dtype.byteorder}u4").max()) > sys.maxunicode:
+            raise InputError("an array of texts must hold Unicode; it holds a number that is no character")
+        return np.frombuffer(data, dtype, cells).reshape(shape, order="F" if in_columns else "C")
 
 
-def _exactly(content: IO[bytes], size: int) -> bytes:
-    data = content.read(size)
-    if len(data) < size or content.read(1):
-        found = "fewer" if len(data) < size else "more"
-        raise InputError(f"an array must have the {size:,} bytes that its header says; it has {found}")
-    return data
-
-
-def _labelled_name(name: str) -> str | None:
-    base, _, side = name.rpartition(".")
-    return base if side in _SIDES else None
-
-
-def _labelled(name: str, arrays: Mapping[str, _Array], hints: Hints) -> Iterator[NamedMatrix]:
-    array = arrays[name]
-    inputs, outputs = (_labels(f"{name}.{side}", arrays) for side in _SIDES)
-    if name == "channels" and array.ndim == 3:
-        yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
-    elif array.ndim == 3:
-        found = matrices_in(array, f'the array "{name}"', hints.channel_axis, "first")
-        yield from (NamedMatrix(f"{name}[{i}]", rows, inputs, outputs) for i, rows in enumerate(found))
-    else:
-        if inputs is None:
-            refuse_trials(array, hints)
-        yield NamedMatrix(name, array, inputs, outputs)
-
-
-def _labels(name: str, arrays: Mapping[str, _Array]) -> list[str] | None:
-    if name not in arrays or arrays[name].ndim != 1:
-        return None
-    if arrays[name].dtype.kind not in "Uiu":
-        raise InputError(f'the labels "{name}" must be texts; they have dtype {arrays[name].dtype}')
-    return [str(label) for label in arrays[name].tolist()]
+def render(channels: Mapping[str, Channel]) -> bytes:
+    """The channels as an archive; channels 0, 1, 2, ... of one size without labels become a stack."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in _members(channels).items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, allow_pickle=False)
+            # numpy.savez would take the names "file" and "allow_pickle" for its own arguments
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
+    return buffer.getvalue()
 
 
 def _members(channels: Mapping[str, Channel]) -> dict[str, _Array]:
-    if _is_stack(channels):
+    plain = all(labels_or_none(c.inputs) is None is labels_or_none(c.outputs) for c in channels.values())
+    one_size = len({channel.W.shape for channel in channels.values()}) == 1
+    if len(channels) > 1 and plain and one_size and labels_or_none(list(channels)) is None:
         return {"channels": np.stack([channel.W for channel in channels.values()])}
     members: dict[str, _Array] = {name: channel.W for name, channel in channels.items()}
     for name, channel in channels.items():
@@ -183,9 +175,3 @@ def _members(channels: Mapping[str, Channel]) -> dict[str, _Array]:
                 raise InputError(f'the labels of channel "{name}" require the name of another channel, "{name}.{side}"')
             members[f"{name}.{side}"] = np.array(labels)
     return members
-
-
-def _is_stack(channels: Mapping[str, Channel]) -> bool:
-    plain = all(labels_or_none(c.inputs) is None is labels_or_none(c.outputs) for c in channels.values())
-    one_size = len({channel.W.shape for channel in channels.values()}) == 1
-    return len(channels) > 1 and plain and one_size and labels_or_none(list(channels)) is None

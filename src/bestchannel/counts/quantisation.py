@@ -2,23 +2,26 @@
 
 Edges are given, or learned from the first senses of every input, which are then set aside: of all other senses the
 bins are fixed beforehand, so that what is proved of channels holds of the channel from input to bin.
+
+The edges learned keep most of what the output says about the input. Along one axis, of all ways to cut at CELLS
+quantiles, the one with the largest I(X; bin) + λ H(bin) is found by dynamic programming, inputs being equally likely.
+λ = SHRINKAGE · bins / senses draws the bins towards equal masses while senses are few and what they say of the rows is
+mostly noise.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, refuse_masked
-from bestchannel.counts.bin_edges import edges_of_line, edges_of_plane
-from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, RowBlock, alphabet
 from bestchannel.counts.soft_outputs import measured, refuse_measured_inputs
@@ -35,8 +38,60 @@ NOT_SENSES = (
     " the trials"
 )
 
-SET_ASIDE = 100
-"""How many senses of every input choose the edges, unless another number, or a share, is given."""
+SET_ASIDE = 100  # how many senses of every input choose the edges, unless another number, or a share, is given
+LOWER_BOUND = "for binned outputs, whose capacity is a lower bound of that of the measured ones"
+
+SHARED = "provided that no output decided how many senses to take"
+"""What a guarantee about bins adds; the second where a share of the senses is set aside, not a number."""
+
+CELLS = 64  # quantiles at which an axis may be cut, at least four for each bin
+SHRINKAGE = 10.0
+
+ANGLES = 16  # directions of the axes that are tried in the plane, spread over a quarter turn
+DIGITS = 4  # significant digits, relative to the spread of the outputs, to which edges are rounded
+_KIND = {1: "real", 2: "complex"}
+Edges = tuple[float, ...]
+Axes = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Binning:
+    """Intervals along one axis or two: bin i of an axis is edges[i - 1] <= u < edges[i], the outer ones being open.
+
+    A point y of the plane has the coordinates u = axes · y; `axes` is None where outputs are real numbers, or points
+    that are cut along their own coordinates. `set_aside` senses of the channel chose the edges and were used for
+    nothing else, a share of all if `by_share`; 0 where the edges were given.
+    """
+
+    edges: tuple[tuple[float, ...], ...]
+    axes: tuple[tuple[float, float], ...] | None
+    set_aside: int
+    by_share: bool
+
+    @property
+    def condition(self) -> str:
+        """Of what a guarantee is, and on which condition."""
+        return f"{LOWER_BOUND}, {SHARED}" if self.by_share else LOWER_BOUND
+
+    def numbers(self, values: Floats) -> Integers:
+        """The bin of every output; values has the shape (n, 1) or (n, 2)."""
+        coordinates = values if self.axes is None else values @ np.array(self.axes).T
+        bins = np.zeros(len(values), np.int64)
+        for cuts, u in zip(self.edges, coordinates.T, strict=True):
+            bins = bins * (len(cuts) + 1) + np.searchsorted(np.array(cuts), u, side="right")
+        return bins
+
+    def labels(self) -> tuple[str, ...]:
+        """What the bins are called, in the order of their numbers: <-1, -1..0, 0..1, >=1."""
+        return tuple(" ".join(parts) for parts in product(*map(_intervals, self.edges)))
+
+
+def _intervals(cuts: Sequence[float]) -> list[str]:
+    if not cuts:
+        return ["all"]
+    ends = [repr(float(cut)).removesuffix(".0") for cut in cuts]
+    between = [f"{low}..{high}" for low, high in pairwise(ends)]
+    return [f"<{ends[0]}", *between, f">={ends[-1]}"]
 
 
 def quantise(log: object, bins: int | Sequence[float], *, set_aside: float = SET_ASIDE) -> Trials:
@@ -140,8 +195,11 @@ class MeasuredOutputs(Combinations):
 
     def quantised(self, log: Iterable[RowBlock], bins: Bins, set_aside: float) -> Trials:
         """The trials of a log whose rows are numbered by this."""
-        rows, by_time = in_time([_without_counts(block) for block in log])
-        order = np.concatenate([np.zeros(0, np.int64), *rows])
+        blocks = list(log)
+        if any(block.counts is not None for block in blocks):
+            raise InputError(NOT_SENSES)
+        rows, by_time = in_time(blocks)
+        order = np.concatenate([np.zeros(0, np.int64), *(row.astype(np.int64) for row in rows)])
         if not len(order):
             raise InputError("there must be trials; there is none")
         pair = np.frombuffer(self._pair_of, np.int64)[order]
@@ -158,15 +216,6 @@ class MeasuredOutputs(Combinations):
             own = position[pair] >= 0
             found.append(_MeasuredChannel(name, tuple(inputs), position[pair[own]], values[own]))
         return found
-
-
-_KIND = {1: "real", 2: "complex"}
-
-
-def _without_counts(block: RowBlock) -> RowBlock:
-    if block.counts is not None:
-        raise InputError(NOT_SENSES)
-    return replace(block, combinations=block.combinations.astype(np.int64))
 
 
 def _of_pair(name: object, pair: object) -> _MeasuredChannel:
@@ -201,25 +250,23 @@ def _points(outputs: object, where: str) -> Floats:
 
 def _quantised(channels: Sequence[_MeasuredChannel], bins: Bins, set_aside: float) -> Trials:
     n_bins, edges = _checked(bins)
-    binned = [_binned(channel, n_bins, edges, set_aside) for channel in channels]
-    return Trials(
-        tuple(labels for labels, _, _, _ in binned),
-        tuple(outputs for _, outputs, _, _ in binned),
-        False,
-        tuple(sent for _, _, sent, _ in binned),
-        tuple(binning for _, _, _, binning in binned),
-    )
+    labels, outputs, sent, binnings = zip(*(_binned(c, n_bins, edges, set_aside) for c in channels), strict=True)
+    return Trials(labels, outputs, False, sent, binnings)
 
 
 _Binned = tuple[ChannelLabels, tuple[NDArray[Any], ...], NDArray[Any], Binning]
 
 
-def _binned(channel: _MeasuredChannel, n_bins: int, edges: tuple[float, ...], set_aside: float) -> _Binned:
+def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: float) -> _Binned:
     """The labels of the channel, the bins of each input in their order, the inputs in their order, and its bins."""
     _refuse_no_number(channel)
     refuse_measured_inputs(channel.name, channel.inputs, np.bincount(channel.x))
-    used = np.ones(len(channel.x), np.bool_) if edges else ~_first(channel, n_bins, set_aside)
-    binning = _given(channel, edges) if edges else _learned(channel, ~used, n_bins, by_share=set_aside < 1)
+    if edges:
+        used = np.ones(len(channel.x), np.bool_)
+        binning = Binning((edges,) * channel.values.shape[1], None, 0, by_share=False)
+    else:
+        used = ~_first(channel, n_bins, set_aside)
+        binning = _learned(channel, ~used, n_bins, by_share=set_aside < 1)
     x, y = channel.x[used], binning.numbers(channel.values[used])
     labels = ChannelLabels(channel.name, channel.inputs, binning.labels(), binning.condition)
     symbols = y.astype(np.min_scalar_type(len(labels.outputs) - 1))
@@ -245,28 +292,18 @@ def _first(channel: _MeasuredChannel, n_bins: int, set_aside: float) -> NDArray[
     else:
         share = number_in(set_aside, "set_aside", low=0.0, high=1.0, low_open=True, high_open=True)
         wanted = np.floor(share * totals).astype(np.int64)
-    short = np.flatnonzero((wanted >= totals) | (wanted < 0))
-    if len(short) or wanted.sum() < 2 * n_bins:
+    if np.any((wanted >= totals) | (wanted < 0)) or wanted.sum() < 2 * n_bins:
+        middle = float(np.median(channel.values))
+        half = "--set-aside 0.5 (set_aside=0.5) takes half of them, or " if (totals // 2).sum() >= 2 * n_bins else ""
         raise InputError(
             f'channel "{channel.name}" must have {2 * n_bins} senses or more to choose the edges of {n_bins} bins, and'
             f" others of every input; {int(wanted.sum()):,} of its {int(totals.sum()):,} senses would be set aside;"
-            f" {_other_edges(channel, totals, n_bins)}"
+            f" {half}give the edges, as --bins={middle:.6g}, with the comma (bins=[{middle:.6g}])"
         )
     order = np.argsort(channel.x, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(totals) - totals, totals)
     return np.asarray(rank < wanted[channel.x])
-
-
-def _other_edges(channel: _MeasuredChannel, totals: Integers, n_bins: int) -> str:
-    """How to get edges where too few senses would be set aside, or all."""
-    middle = float(np.median(channel.values))
-    share = "--set-aside 0.5 (set_aside=0.5) takes half of them, or " if (totals // 2).sum() >= 2 * n_bins else ""
-    return f"{share}give the edges, as --bins={middle:.6g}, with the comma (bins=[{middle:.6g}])"
-
-
-def _given(channel: _MeasuredChannel, edges: tuple[float, ...]) -> Binning:
-    return Binning((edges,) * channel.values.shape[1], None, 0, by_share=False)
 
 
 def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *, by_share: bool) -> Binning:
@@ -301,3 +338,103 @@ def _checked(bins: Bins) -> tuple[int, tuple[float, ...]]:
             f"the edges must be 1 to {MOST_BINS - 1} finite numbers that increase; they are {[*edges][:20]}"
         )
     return len(edges) + 1, edges
+
+
+def edges_of_line(values: Floats, inputs: Integers, n_bins: int) -> Edges:
+    """Edges of at most n_bins intervals for real outputs; values[i] came from inputs[i]."""
+    return _cuts(values, inputs, n_bins)[-1]
+
+
+def edges_of_plane(points: Floats, inputs: Integers, n_bins: int) -> tuple[tuple[Edges, ...], Axes]:
+    """Edges along two axes, of at most n_bins cells in all, and the axes as rows; points has the shape (n, 2).
+
+    The axes are at right angles once the noise is as strong in all directions.
+    """
+    whitening = _whitening(points, inputs)
+    turns = (np.pi / 2 * turn / ANGLES for turn in range(ANGLES))
+    rotations = (np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]) for t in turns)
+    found = [grid for axes in rotations for grid in _grids(points, inputs, n_bins, axes @ whitening)]
+    _, edges, axes = max(found, key=lambda grid: grid[0])
+    return edges, ((float(axes[0, 0]), float(axes[0, 1])), (float(axes[1, 0]), float(axes[1, 1])))
+
+
+def _whitening(points: Floats, inputs: Integers) -> Floats:
+    """The matrix after which the deviations from the mean of the own input have unit covariance."""
+    letters, inverse = np.unique(inputs, return_inverse=True)
+    means = np.stack([points[inverse == i].mean(axis=0) for i in range(len(letters))])
+    values, vectors = np.linalg.eigh(np.cov((points - means[inverse]).T))
+    spread = np.sqrt(np.maximum(values, max(values.max(), np.finfo(float).tiny) * 1e-12))
+    return np.asarray((vectors / spread) @ vectors.T)
+
+
+def _grids(
+    points: Floats, inputs: Integers, n_bins: int, axes: Floats
+) -> Iterator[tuple[float, tuple[Edges, Edges], Floats]]:
+    """Every share of n_bins between two axes: what it keeps of the input, the edges, and the axes."""
+    sides = points @ axes.T
+    cuts = [_cuts(side, inputs, n_bins) for side in sides.T]
+    for first in range(1, n_bins + 1):
+        edges = cuts[0][first - 1], cuts[1][n_bins // first - 1]
+        cells = [np.searchsorted(np.array(cut), side, side="right") for cut, side in zip(edges, sides.T, strict=True)]
+        joint = _joint(cells[0] * (len(edges[1]) + 1) + cells[1], inputs)
+        # the plug-in value less its bias, so that a finer grid is not preferred for its noise
+        bias = (np.count_nonzero(joint.sum(axis=0)) - 1) * (len(joint) - 1) / (2 * len(points))
+        yield float(_kept(joint).sum()) - bias, edges, axes
+
+
+def _cuts(values: Floats, inputs: Integers, n_bins: int) -> list[Edges]:
+    """The best edges of at most 1, 2, …, n_bins intervals."""
+    quantiles = _quantiles(values, max(CELLS, 4 * n_bins))
+    joint = _joint(np.searchsorted(quantiles, values, side="right"), inputs, len(quantiles) + 1)
+    mass = np.concatenate([np.zeros((len(joint), 1)), np.cumsum(joint, axis=1)], axis=1)
+    merged = np.maximum(mass[:, None, :] - mass[:, :, None], 0.0)  # of cells a to b, at [:, a, b]
+    gain = _kept(merged) - SHRINKAGE * n_bins / len(values) * _x_log_x(merged.sum(axis=0))
+    gain[np.tril_indices(len(gain), -1)] = -np.inf  # an interval may be empty, so that fewer suffice
+    inner = ([b for b in sorted(set(ends)) if 0 < b <= len(quantiles)] for ends in _best_partitions(gain, n_bins))
+    return [tuple(float(quantiles[b - 1]) for b in ends) for ends in inner]
+
+
+def _best_partitions(gain: Floats, n_bins: int) -> list[list[int]]:
+    """For 1, 2, …, n_bins intervals of all cells: where each but the last ends, at the largest sum of gains."""
+    value = gain[0].copy()
+    ends: list[list[list[int]]] = [[[] for _ in gain]]
+    for _ in range(1, n_bins):
+        total = value[:, None] + gain
+        before = total.argmax(axis=0).tolist()
+        value = total.max(axis=0)
+        ends.append([[*ends[-1][b], b] for b in before])
+    return [cuts[-1] for cuts in ends]
+
+
+def _quantiles(values: Floats, cells: int) -> Floats:
+    """Different finite numbers, rounded, that cut the values into about as many equal parts, and off infinite ones."""
+    finite = np.sort(values[np.isfinite(values)])
+    if not len(finite):
+        return np.zeros(1)
+    found = _rounded(finite[np.arange(1, cells) * len(finite) // cells], finite[0], finite[-1])
+    infinite = [finite[0], np.nextafter(finite[-1], np.inf)] if len(finite) < len(values) else []
+    return np.unique(np.concatenate([found, infinite]))
+
+
+def _rounded(edges: Floats, low: float, high: float) -> Floats:
+    """The edges to DIGITS digits of the distance from low to high, unless that is no number to round by."""
+    with np.errstate(over="ignore"):
+        spread = float(high - low)
+    return np.round(edges, DIGITS - int(np.floor(np.log10(spread)))) if 1e-280 < spread < 1e280 else edges
+
+
+def _joint(cells: Integers, inputs: Integers, n_cells: int | None = None) -> Floats:
+    """P(x, cell) with inputs equally likely."""
+    letters, x = np.unique(inputs, return_inverse=True)
+    size = int(cells.max()) + 1 if n_cells is None else n_cells
+    counts = np.bincount(x * size + cells, minlength=len(letters) * size).reshape(len(letters), size)
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True) / len(letters))
+
+
+def _kept(joint: Floats) -> Floats:
+    """-H(X | cell) P(cell) in nats; its sum over cells is I(X; cell) less H(X)."""
+    return np.asarray(_x_log_x(joint).sum(axis=0) - _x_log_x(joint.sum(axis=0)))
+
+
+def _x_log_x(p: Floats) -> Floats:
+    return np.asarray(p * np.log(np.where(p > 0.0, p, 1.0)))

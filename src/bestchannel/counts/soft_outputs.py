@@ -10,15 +10,9 @@ from numpy.typing import NDArray
 
 from bestchannel.errors import InputError
 
-FEWEST = 10
-"""Fewer different outputs are labels, whatever they look like."""
-
-MOST_CLASSES = 1000
-"""So many different whole numbers may be the names of classes."""
-
-MANY_LEVELS = 100
-"""More different whole numbers may be the names of classes, or what a converter measured."""
-
+FEWEST = 10  # fewer different outputs are labels, whatever they look like
+MOST_CLASSES = 1000  # so many different whole numbers may be the names of classes
+MANY_LEVELS = 100  # more different whole numbers may be the names of classes, or what a converter measured
 ONCE = 0.1
 """Where a larger share of the senses has an output that came once, the alphabet is not known from them.
 
@@ -27,10 +21,13 @@ come once than there are, a channel with ten senses per output is never above it
 """
 
 _REAL = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
-_INFINITE = r"[+-]?(?:inf|infinity)"
-_NUMBER = re.compile(rf"(?:{_REAL}|{_INFINITE})", re.IGNORECASE)
+
+_NUMBER = re.compile(rf"(?:{_REAL}|[+-]?(?:inf|infinity))", re.IGNORECASE)
+
 _COMPLEX = re.compile(rf"\(?({_REAL}(?=\s*[+-]))?\s*([+-]?)\s*({_REAL.removeprefix('[+-]?')})\s*[ijIJ]\)?")
+
 _WHOLE = re.compile(r"[+-]?[0-9]+(?:[.,]0*)?")
+
 _WITH_UNIT = re.compile(rf"(?=[^.,]*[.,]){_REAL}\s*[^\W\d_%]{{1,4}}%?")
 
 
@@ -60,6 +57,18 @@ def point(first: str, second: str) -> str:
     return f"{first.strip()}{'' if second.startswith(('+', '-')) else '+'}{second}j"
 
 
+def looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
+    """Whether labels are numbers of which too many came once."""
+    return len(labels) >= FEWEST and bool((totals == 1).sum() > ONCE * totals.sum()) and _are_numbers(labels)
+
+
+def _are_numbers(labels: Sequence[str]) -> bool:
+    """Whether all labels are numbers, not all of them whole unless there are very many."""
+    if all(map(_WHOLE.fullmatch, labels)):
+        return len(labels) > MOST_CLASSES
+    return all(measured(label) is not None or _WITH_UNIT.fullmatch(label) for label in labels)
+
+
 def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArray[Any]) -> None:
     """Refuse inputs that are numbers of which too many were sent once: totals[x] senses sent inputs[x]."""
     if looks_measured(inputs, totals):
@@ -68,11 +77,6 @@ def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArr
             f" {len(inputs):,} different numbers, and an input is a symbol that is sent again and again; if x and y are"
             ' exchanged, say --transpose (transpose=True); if they are labels, --bins none (bins="none")'
         )
-
-
-def looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
-    """Whether labels are numbers of which too many came once."""
-    return len(labels) >= FEWEST and bool((totals == 1).sum() > ONCE * totals.sum()) and _all_numbers(labels)
 
 
 def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any]) -> None:
@@ -96,10 +100,3 @@ def hint_about_bins(channel: str, outputs: Sequence[str]) -> str | None:
         f'channel "{channel}" has {len(outputs):,} different whole numbers as outputs; if they were measured, as by a'
         " converter, --bins 8 (bins=8) puts them into bins, which proves more with the same senses"
     )
-
-
-def _all_numbers(outputs: Sequence[str]) -> bool:
-    """Whether all labels are numbers, not all of them whole unless there are very many."""
-    if all(map(_WHOLE.fullmatch, outputs)):
-        return len(outputs) > MOST_CLASSES
-    return all(measured(label) is not None or _WITH_UNIT.fullmatch(label) for label in outputs)

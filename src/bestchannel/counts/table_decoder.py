@@ -1,10 +1,10 @@
 """A program that decodes tables of Parquet, Arrow and Excel: a file that crashes the decoder ends this program alone.
 
-`decoded_tables` starts it, by its path, and speaks to it through its standard input and output. It imports nothing of
+`table_files` starts it, by its path, and speaks to it through its standard input and output. It imports nothing of
 the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
-    {"labels": [names], "numbers": [names], "times": [names], "whole": bool}
+    {"labels": [names], "numbers": [names], "times": [names]}
         → {"columns": […], "timed": bool, "rows", "share"}, then bytes, …, {"end"}
     {"shown": name, "most": number} → {"cells": […]}, the first of a column
     null → nothing; the next message opens another file
@@ -23,26 +23,18 @@ import json
 import os
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-ROWS = 2**18
-"""Rows in a message."""
-
-FORKS = sys.platform == "linux"
-"""Whether a fork is safe: elsewhere the libraries below may not survive one."""
-
-SHOWN_LETTERS = 200
-"""How much of a text is looked at to find what its column is."""
-
-SIGNALLED = 128
-"""What is added to the number of the signal that ended a fork, as shells do."""
-
+ROWS = 2**18  # rows in a message
+FORKS = sys.platform == "linux"  # whether a fork is safe: elsewhere the libraries below may not survive one
+SHOWN_LETTERS = 200  # how much of a text is looked at to find what its column is
+SIGNALLED = 128  # what is added to the number of the signal that ended a fork, as shells do
+pa: Any = None
+pc = pq = ipc = types = openpyxl = pa  # what decodes, once it is imported
 _LENGTH = struct.Struct("<I")
-_Wanted = dict[str, Any]
-"""The question: which columns are labels, which numbers."""
-_Batch = tuple[Any, float | None]
-"""Some rows, and the share of all that are done then, if it is known."""
+_Wanted = dict[str, Any]  # the question: which columns are labels, which numbers
+_Batch = tuple[Any, float | None]  # some rows, and the share of all that are done then, if it is known
 
 
 def main() -> None:
@@ -63,25 +55,25 @@ def main() -> None:
 
 def _import_for(kind: str) -> None:
     """Import what decodes files of this kind, so that every fork has it already."""
+    global pa, pc, pq, ipc, types, openpyxl
     if kind == "Excel":
-        import openpyxl  # noqa: F401
+        import openpyxl
 
         return
     os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others set room aside that nobody asked for
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    import pyarrow
-    import pyarrow.compute
-    import pyarrow.ipc
-    import pyarrow.parquet
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from pyarrow import ipc, types
 
-    pyarrow.set_cpu_count(1)
-    pyarrow.set_io_thread_count(1)
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
 
 
 def _serve(request: dict[str, Any]) -> None:
     """Decode one file; what cannot be decoded is said once the memory that it took is free again."""
-    refusal = _refusal(request)
-    if refusal:
+    if refusal := _refusal(request):
         _send(refusal)
 
 
@@ -92,7 +84,7 @@ def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
         if request["kind"] == "Excel":
             _send({"sheets": _sheets(request["path"], request["most_cells"])})
         else:
-            _answer(_KINDS[request["kind"]](request["path"]), request)
+            _answer((_Parquet if request["kind"] == "Parquet" else _Arrow)(request["path"]), request)
     except _MissingValueError as error:
         return {"missing": error.args}
     except MemoryError:
@@ -107,12 +99,14 @@ def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
 
 def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
     """Say what the table has, and give its rows as often as they are asked for."""
-    _send({**_described(table.schema), "rows": table.n_rows})
+    kinds = [field.type for field in table.schema]
+    plain = list(map(_is_plain, kinds))
+    _send({"names": table.schema.names, "types": list(map(str, kinds)), "plain": plain, "rows": table.n_rows})
     while (wanted := _received()) is not None:
         if "shown" in wanted:
             _send({"cells": _cells(table, wanted["shown"], wanted["most"])})
             continue
-        for batch, share in table.whole(wanted) if wanted["whole"] else table.batches(wanted):
+        for batch, share in table.batches(wanted):
             if batch.num_rows:
                 _send_rows(batch, wanted, share, limits)
         _send({"end": True})
@@ -120,12 +114,10 @@ def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
 
 def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
     """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
-    import pyarrow as pa
-
     found: list[Any] = []
     for batch, _ in table.batches({"labels": [], "numbers": [name], "times": []}):
         cells = batch.column(0).slice(0, most - len(found))
-        if pa.types.is_dictionary(cells.type):
+        if types.is_dictionary(cells.type):
             labels = _shown(cells.dictionary)
             found += [None if code is None else labels[code] for code in cells.indices.to_pylist()]
         else:
@@ -137,10 +129,7 @@ def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
 
 def _shown(cells: Any) -> list[Any]:
     """Numbers, and the beginnings of texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
+    if types.is_binary(cells.type) or types.is_large_binary(cells.type):
         short = pc.binary_slice(cells, 0, SHOWN_LETTERS).to_pylist()
         return [None if cell is None else cell.decode(errors="replace") for cell in short]
     if _is_text(cells.type):
@@ -172,8 +161,6 @@ class _Parquet:
     """A Parquet file."""
 
     def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq
-
         self._path, self._metadata = path, pq.read_metadata(path)
         self.n_rows: int | None = self._metadata.num_rows
         self.schema = self._metadata.schema.to_arrow_schema()
@@ -181,36 +168,24 @@ class _Parquet:
     def batches(self, wanted: _Wanted) -> Iterator[_Batch]:
         """Some rows of these columns at a time."""
         names, done = _names(wanted), 0
-        for batch in self._file(wanted).iter_batches(ROWS, columns=_paths(names), use_threads=False):
+        # all columns where Arrow would take a dot in a name for a way into a nested one
+        paths = None if any("." in name for name in names) else names
+        file = pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=wanted["labels"])
+        for batch in file.iter_batches(ROWS, columns=paths, use_threads=False):
             done += batch.num_rows
-            yield _sound(batch.select(names)), done / max(self.n_rows or 0, done, 1)
-
-    def whole(self, wanted: _Wanted) -> Iterator[_Batch]:
-        """These columns at once."""
-        names = _names(wanted)
-        yield _joined(self._file(wanted).read(columns=_paths(names), use_threads=False).select(names)), 1.0
-
-    def _file(self, wanted: _Wanted) -> Any:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=wanted["labels"])
+            columns = batch.select(names)
+            columns.validate(full=True)  # every offset and index points to what is there
+            yield columns, done / max(self.n_rows or 0, done, 1)
 
 
 def _names(wanted: _Wanted) -> list[str]:
     return list(dict.fromkeys([*wanted["labels"], *wanted["numbers"], *wanted["times"]]))
 
 
-def _paths(names: Sequence[str]) -> list[str] | None:
-    """The columns to read; all where Arrow would take a dot in a name for a way into a nested column."""
-    return None if any("." in name for name in names) else list(names)
-
-
 class _Arrow:
     """An Arrow file or stream; the number of its rows is known if they are few."""
 
     def __init__(self, path: str) -> None:
-        import pyarrow as pa
-
         self._content = pa.memory_map(path)
         self.schema = self._reader().schema
         self.n_rows: int | None = 0
@@ -230,91 +205,48 @@ class _Arrow:
         """Some rows of these columns at a time."""
         every, total = self._every()
         for i, batch in enumerate(every, 1):
-            columns = _sound(batch.select(_names(wanted)))
+            columns = batch.select(_names(wanted))
+            columns.validate(full=True)
             for start in range(0, batch.num_rows, ROWS):
                 yield columns.slice(start, ROWS), total and i / total
 
-    def whole(self, wanted: _Wanted) -> Iterator[_Batch]:
-        """These columns at once."""
-        yield _joined(self._reader().read_all().select(_names(wanted))), 1.0
-
     def _reader(self) -> Any:
-        from pyarrow import ipc
-
         self._content.seek(0)
         is_file = self._content.read(6) == b"ARROW1"
         self._content.seek(0)
         return ipc.open_file(self._content) if is_file else ipc.open_stream(self._content)
 
 
-_KINDS: dict[str, type[_Parquet] | type[_Arrow]] = {"Parquet": _Parquet, "Arrow": _Arrow}
-
-
-def _sound(rows: Any) -> Any:
-    """The rows, whose every offset and index points to what is there."""
-    rows.validate(full=True)
-    return rows
-
-
-def _joined(table: Any) -> Any:
-    """A table as one batch."""
-    import pyarrow as pa
-
-    table = _sound(table).unify_dictionaries().combine_chunks()
-    arrays = [column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in table.columns]
-    return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
-
-
-def _described(schema: Any) -> dict[str, Any]:
-    """The columns: their names and types, and whether their values are labels or numbers."""
-    kinds = [field.type for field in schema]
-    return {"names": schema.names, "types": list(map(str, kinds)), "plain": list(map(_is_plain, kinds))}
-
-
 def _is_plain(kind: Any) -> bool:
     """Whether a value takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
-    from pyarrow import types
-
     numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal
     inner = kind.value_type if types.is_dictionary(kind) else kind
     return _is_text(inner) or any(is_kind(inner) for is_kind in numbers)
 
 
 def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
     texts = types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary
     return any(is_kind(kind) for is_kind in texts)
 
 
 def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
     """One message with the rows of a batch: labels and their codes, then numbers, then times where they are known."""
-    described: list[dict[str, Any]] = []
-    arrays = []
-    for name in wanted["labels"]:
-        labels, codes = _labels(_present(batch, name), name, limits)
-        described.append({"labels": labels, "dtype": str(codes.type)})
-        arrays.append(codes)
-    for name in wanted["numbers"]:
-        numbers = _numbers(_present(batch, name), name)
-        described.append({"dtype": str(numbers.type)})
-        arrays.append(numbers)
-    known = [times for name in wanted["times"] if (times := _times(batch, name)) is not None]
-    described += [{"dtype": str(times.type)} for times in known]
-    message = {"columns": described, "timed": bool(known), "rows": batch.num_rows, "share": share}
-    _send(message, *map(_bytes, [*arrays, *known]))
-
-
-def _bytes(array: Any) -> memoryview:
-    """The values of an array without missing ones, as they lie in memory; `to_numpy` would import pandas."""
-    width = array.type.bit_width // 8
-    return memoryview(array.buffers()[1])[array.offset * width :][: len(array) * width]
+    labels = [_labels(_present(batch, name), name, limits) for name in wanted["labels"]]
+    numbers = [_numbers(_present(batch, name), name) for name in wanted["numbers"]]
+    times = [known for name in wanted["times"] if (known := _times(batch, name)) is not None]
+    arrays = [*(codes for _, codes in labels), *numbers, *times]
+    described: list[dict[str, Any]] = [{"dtype": str(array.type)} for array in arrays]
+    for column, (texts, _) in zip(described, labels, strict=False):
+        column["labels"] = texts
+    blobs = []
+    for array in arrays:  # without missing values, as they lie in memory; `to_numpy` would import pandas
+        width = array.type.bit_width // 8
+        blobs.append(memoryview(array.buffers()[1])[array.offset * width :][: len(array) * width])
+    _send({"columns": described, "timed": bool(times), "rows": batch.num_rows, "share": share}, *blobs)
 
 
 def _present(batch: Any, name: str) -> Any:
     """The column, without a missing value."""
-    import pyarrow.compute as pc
-
     values = batch.column(batch.schema.get_field_index(name))
     if values.null_count:
         raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
@@ -323,35 +255,31 @@ def _present(batch: Any, name: str) -> Any:
 
 def _times(batch: Any, name: str) -> Any:
     """Numbers, dates or texts of either as numbers in the order of time; None where one is none."""
-    import pyarrow as pa
-
     values = batch.column(batch.schema.get_field_index(name))
     if values.null_count:
         return None
-    if pa.types.is_dictionary(values.type):
+    if types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
+    if types.is_date32(values.type) or types.is_time32(values.type):
         values = values.cast("int32")
     kinds = ["double", pa.timestamp("ns")] if _is_text(values.type) else ["int64", "double"]
-    if pa.types.is_floating(values.type):
+    if types.is_floating(values.type):
         kinds = ["double"]
     for kind in kinds:
         try:
             times = values.cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             continue
-        return times.cast("int64") if pa.types.is_timestamp(times.type) else times
+        return times.cast("int64") if types.is_timestamp(times.type) else times
     return None
 
 
 def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | float | None], Any]:
     """The labels of a column, and which of them each row has; some may come twice, or in no row."""
-    import pyarrow as pa
-
-    if pa.types.is_string_view(values.type):
+    if types.is_string_view(values.type):
         values = values.cast("string")
     try:
-        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
         _refuse_labels(encoded.dictionary, name, limits)
         labels = _values(encoded.dictionary)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
@@ -361,8 +289,6 @@ def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | 
 
 def _values(labels: Any) -> list[str | float | None]:
     """Texts, dates as texts, and numbers as they are, so that they become the labels that they are elsewhere."""
-    from pyarrow import types
-
     if types.is_decimal(labels.type):
         return [
             value if value is None else int(value) if value % 1 == 0 else str(value) for value in labels.to_pylist()
@@ -374,8 +300,6 @@ def _values(labels: Any) -> list[str | float | None]:
 
 def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
     """Refuse more labels, or longer ones, than a log may have, before they are made."""
-    import pyarrow.compute as pc
-
     if len(labels) > limits["most_labels"]:
         raise _NotReadError(
             f'the column "{name}" must have at most {limits["most_labels"]:,} different labels; it has {len(labels):,}'
@@ -388,21 +312,17 @@ def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
 
 def _numbers(values: Any, name: str) -> Any:
     """The numbers of a column, whole ones as integers."""
-    import pyarrow as pa
-
     kind = values.type
-    is_whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-    wanted = kind if pa.types.is_unsigned_integer(kind) else "int64" if is_whole else "double"
+    is_whole = types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0)
+    wanted = kind if types.is_unsigned_integer(kind) else "int64" if is_whole else "double"
     try:
-        return (values.dictionary_decode() if pa.types.is_dictionary(kind) else values).cast(wanted)
+        return (values.dictionary_decode() if types.is_dictionary(kind) else values).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise _NotReadError(f'the column "{name}" must hold numbers; it holds values of type {kind}') from None
 
 
 def _sheets(path: str, most_cells: int) -> dict[str, str]:
     """The sheets of a workbook as the texts that they would be saved as, by title."""
-    import openpyxl
-
     with open(path, "rb") as file:  # a path must end in .xlsx, and that of a copy does not
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         return {sheet.title: _text(sheet, most_cells) for sheet in book.worksheets}

@@ -1,6 +1,8 @@
-"""Text logs: which form a file has, and its rows, at once if it is short and in blocks if it is long.
+"""Text logs of any length: which form a file has, and its rows, block by block.
 
-The form is decided here and nowhere else: pairs in brackets, columns under a header, or a bare matrix.
+The form is decided here and nowhere else: pairs in brackets, columns under a header, or a bare matrix. A scan knows
+rows by the bytes of their labels, and the meaning of each spelling is found once. A row it cannot vouch for (a line end
+between quotes, a count like 1e3, missing fields) is split and judged in Python.
 """
 
 from __future__ import annotations
@@ -10,68 +12,71 @@ import io
 import math
 import re
 import reprlib
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
-from bestchannel.counts.disk import NOT_TEXT, Hints, OpenFile, decoded
-from bestchannel.counts.labelled_counts import SHOWN, Combinations, RowBlock, log_columns, named_columns
+from bestchannel.counts.labelled_counts import SHOWN, Combinations, Hints, RowBlock, log_columns, named_columns
 from bestchannel.counts.long_table import times_of
-from bestchannel.counts.row_forms import Labels, Pairs, RowForm
 from bestchannel.counts.soft_outputs import point
-from bestchannel.counts.streamed_text import StreamedText
+from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
+from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
 from bestchannel.process import Progress
 
-SHORT = 2**22
-"""A file of at most so many bytes is read at once, without waiting for a kernel to load."""
-
-HEAD = 2**20
-"""The bytes that show which form a file has."""
+HEAD = 2**20  # the bytes that show which form a file has
+BLOCK, ROWS = 2**22, 2**19  # bytes read and rows numbered at a time; no row may be longer than the first
+_SPELLING = 32  # bytes that a spelling of labels may take, on average, where there are as many as may be
+_NEARBY = 2**9  # bytes within which most rows end
+_BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_LF = 10
+_PAIR_COMMENTS = ("//", "#", "%")
+_DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
 
 MOST_INPUTS = 64
 """A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
 
 _ROLES = frozenset(["channel", "x", "y", "count"])
-_BOM = b"\xef\xbb\xbf"
-_SIGNS = ("#", "%")
-"""What comment lines begin with."""
+
 _LEADING = re.compile(r"(?:[ \t]*(?:[#%][^\r\n]*)?(?:\r\n|\r|\n))+")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
-_COMMENT = re.compile(r"\s*(?://|#)")
+
 _NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-_DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
-_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)
-_SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
+
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
 _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
-def read_log(source: OpenFile, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock] | None:
+def read_log(
+    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
+) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
-    head = source.head(max(HEAD, SHORT + 1))
-    form, line = find_form(head[:HEAD], source.name, source.hints, seen)
+    form, line = find_form(source.head(HEAD), source.name, hints, seen)
     if form is None:
         return None
-    if len(head) <= SHORT:
-        return _at_once(source, form, seen, line)
-    source.skip(_start_of_line(head[:HEAD], line))
-    return StreamedText(source, form, seen, line).blocks(progress)
+    ends = [0, *(match.end() for match in _LINE_END.finditer(source.head(HEAD)))]
+    start = ends[line - 1] if line <= len(ends) else len(source.head(HEAD))
+    source.skip(start or len(_BOM) * source.head(HEAD).startswith(_BOM))
+    return _StreamedText(source, form, seen, line).blocks(progress)
 
 
 def start_of_content(source: OpenFile) -> bytes:
     """The first bytes after comments and blank lines."""
-    return without_comments(source.head(HEAD).removeprefix(_BOM).decode(errors="replace")).lstrip()[:64].encode()
+    return _shown_text(source.head(HEAD)).lstrip()[:64].encode()
+
+
+def _shown_text(head: bytes) -> str:
+    return without_comments(head.removeprefix(_BOM).decode(errors="replace"))
 
 
 def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
-    text = without_comments(head.removeprefix(_BOM).decode(errors="replace"))
+    text = _shown_text(head)
     if not text.strip():
         raise InputError("the file is empty")
     if "\0" in text and "\n" not in text:
@@ -79,13 +84,16 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     if hints.form == "matrix":
         return None, 1
     if hints.columns is None and _is_pairs(text):
-        return Pairs(name), 1
+        return _Pairs(name), 1
     delimiter = delimiter_of(text)
-    header, line = _header(text, delimiter)
+    rows = split_rows(text, delimiter)
+    header, first = next(((row, line) for row, line in rows if any(map(str.strip, row))), ([], 0))
+    if not header:
+        raise InputError("the file holds no lines but blank ones")
     if not isinstance(hints.columns, Mapping | None):
         if is_long_header(header):
             raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
-        return Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), 1
+        return _Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
     if hints.columns is None and hints.form is None:
         below = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
         if not is_log(header, below, decimal_comma=delimiter == ";"):
@@ -95,8 +103,378 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     def cells(i: int) -> list[str]:
         return [row[i] for row in shown() or () if len(row) == len(header)]
 
-    found = log_columns(header, hints.columns, seen, cells, are_all=len(head) < HEAD and len(shown() or ()) < SHOWN - 1)
-    return Delimited(header, found, delimiter, name), line
+    n_lines = text.count("\n") + text.count("\r") - text.count("\r\n")
+    are_all = len(head) < HEAD and n_lines < SHOWN - 1
+    found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
+    return _Delimited(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
+
+
+def _is_pairs(text: str) -> bool:
+    """Whether the first line that is neither blank nor a comment is a trial in brackets."""
+    lines = (line.strip() for line in io.StringIO(text, newline=None))
+    first = next((line for line in lines if line and not line.startswith(("//", "#"))), "")
+    return first.startswith("(") and 0 < first.find(",") < first.rfind(")")
+
+
+def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
+    """The first rows below the header; None where one cannot be split."""
+    try:
+        rows = (row for row, _ in split_rows(text, delimiter) if any(map(str.strip, row)))
+        return list(islice(rows, 1, most))
+    except InputError:
+        return None
+
+
+class RowForm:
+    """How the rows of a text log are split and understood.
+
+    `delimiter` and `quote` are empty where a row is one field. `key` numbers the columns that
+    make the labels, `count` and `time` those with counts and times, if there are such; a row has `width` fields.
+    """
+
+    delimiter = quote = ""
+    width = 1
+    key: Sequence[int] = (0,)
+    count: int | None = None
+    time: int | None = None
+
+    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
+        """The rows of the text that are not blank, each with its line; the text starts at `line`."""
+        raise NotImplementedError
+
+    def unquoted(self, field: str, line: int) -> str:
+        """What a field says, as it is spelled in the file."""
+        return field
+
+    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
+        """Channel, x and y of the row, or None for a comment; only the columns of `key` are looked at."""
+        raise NotImplementedError
+
+    def count_of(self, row: Sequence[str], place: str) -> int:
+        """How often the row counts, a whole number from 0 on; 1 where there is no column for it."""
+        return 1
+
+    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
+        """The times that the fields of the column for them say, if there is one and all say one."""
+        texts = [self.unquoted(field.strip(), 1).strip().replace(",", ".") for field in fields]
+        return times_of(np.array(texts)) if self.time is not None and texts else None
+
+
+class _Pairs(RowForm):
+    """One trial per line, `(input, output)`, as leakiEst's observation files have it [CKN13]; // and # begin comments.
+
+    The comma that divides is the first outside inner brackets, so `((1, 2), a)` has the input `(1, 2)`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
+        for number, content in enumerate(io.StringIO(text, newline=""), line):
+            if content.strip():
+                yield [content.rstrip("\r\n")], number
+
+    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
+        text = row[0].strip()
+        if text.startswith(_PAIR_COMMENTS):
+            return None
+        depth = 0
+        for i, sign in enumerate(text):
+            depth += (sign in "([{") - (sign in ")]}")
+            if sign == "," and depth == 1 and text.startswith("(") and text.endswith(")"):
+                return self._name, text[1:i], text[i + 1 : -1]
+        raise InputError(f"{place} must be a trial (input, output); it is {reprlib.repr(text)}")
+
+
+class _Delimited(RowForm):
+    """Fields under a header that names the columns."""
+
+    quote = '"'
+
+    def __init__(self, header: Sequence[str], found: Mapping[str, int], delimiter: str, name: str) -> None:
+        self._header, self._found, self._name = header, found, name
+        self.delimiter, self.width = delimiter, len(header)
+        self.count, self.time = found.get("count"), found.get("time")
+        self.key = sorted(place for role, place in found.items() if role not in ("count", "time"))
+
+    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
+        for row, number in split_rows(text, self.delimiter, line):
+            if any(map(str.strip, row)) and not is_comment(row, self.width):
+                if len(row) != self.width:
+                    raise InputError(
+                        f"line {number} must have {self.width} fields like the header; it has {len(row)},"
+                        f" the first being {reprlib.repr(row[0])}"
+                    )
+                yield row, number
+
+    def unquoted(self, field: str, line: int) -> str:
+        return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith(self.quote) else field
+
+    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str]:
+        if all(row[i].strip() == self._header[i].strip() for i in self.key):
+            raise InputError(f"{place} must be a row; it is the header once more (remove it)")
+        said = {role: row[i] for role, i in self._found.items()}
+        y = point(said["y"], said["y2"]) if "y2" in said else said["y"]
+        return said.get("channel", self._name), said["x"], y
+
+    def count_of(self, row: Sequence[str], place: str) -> int:
+        if self.count is None:
+            return 1
+        field, place = row[self.count].strip(), f"{place}, count"
+        if _DIGITS.fullmatch(field):
+            count = int(field)
+        else:
+            number = as_number(field, self.delimiter == ";")
+            if GROUPED.fullmatch(field):
+                raise InputError(
+                    f"{place} must be written without a sign between its digits; it is {field!r}, which may be"
+                    f" {either(field)}"
+                )
+            if number is None:
+                raise InputError(f"{place} must be a number; it is {reprlib.repr(field)}")
+            if not math.isfinite(number):
+                raise InputError(f"{place} must be a finite number; it is {number:g}")
+            if number < 0 or not number.is_integer():
+                raise InputError(f"{place} must be a whole number from 0 on; it is {number:.12g}")
+            count = int(number)
+        if count > MOST_SENSES:
+            raise InputError(f"{place} must be at most 2^53; it is {reprlib.repr(count)}")
+        return count
+
+
+class Scan:
+    """Numbers the rows of text by the bytes of their labels: equal bytes, equal number."""
+
+    def __init__(self, form: RowForm, line: int = 1) -> None:
+        self._keys = Keys()
+        self._roles = np.full(form.width, SKIPPED, np.uint8)
+        self._roles[list(form.key)] = KEY
+        if form.count is not None:
+            self._roles[form.count] = COUNT
+        self._delimiter, self._quote = (ord(sign) if sign else 0 for sign in (form.delimiter, form.quote))
+        self._rows = np.empty(ROWS, np.int32), np.empty(ROWS, np.int64)
+        self.line = line
+
+    @property
+    def line(self) -> int:
+        """The line at which the next row starts."""
+        return int(self._keys.state[2])
+
+    @line.setter
+    def line(self, number: int) -> None:
+        self._keys.state[2] = number
+
+    @property
+    def n_keys(self) -> int:
+        """How many different keys there are."""
+        return int(self._keys.state[0])
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes that the keys take."""
+        return int(self._keys.state[1])
+
+    def key(self, code: int) -> tuple[list[bytes], int]:
+        """The cells of a key as they are spelled, and the line at which it came first."""
+        start, stop = self._keys.starts[code : code + 2]
+        return self._keys.pool[start : stop - 1].tobytes().split(b"\0"), int(self._keys.lines[code])
+
+    def __call__(
+        self, text: NDArray[np.uint8], start: int, final: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
+        """The numbers and counts of some rows from `start` on, until the next scan; where the rest starts, and why.
+
+        ODD says that its first row is for the caller to judge, MORE that it has no whole row; `final` that the text
+        ends where the file does.
+        """
+        codes, counts = self._rows
+        signs = self._delimiter, self._quote
+        why, stop, n = scan(text, start, final, *signs, self._roles, self._keys, codes, counts)
+        if why == FULL:
+            self._keys.grow()
+        return codes[:n], counts[:n], stop, why
+
+
+class _StreamedText:
+    """A log in a file, read from its current place on: `form` says how, `seen` learns what there is."""
+
+    def __init__(self, source: OpenFile, form: RowForm, seen: Combinations, line: int) -> None:
+        self._source, self._form, self._seen = source, form, seen
+        self._scan = Scan(form, line)
+        self._meaning = np.zeros(0, np.int32)
+        self._no_times = form.time is None
+        self._kind_of_time: np.dtype[Any] | None = None
+
+    def blocks(self, progress: Progress | None) -> Iterator[RowBlock]:
+        """The rows in their order."""
+        buffer, kept = np.empty(BLOCK, np.uint8), 0
+        while True:
+            n = self._source.fill(buffer[kept:].data)
+            text = buffer[: kept + n]
+            if not text[kept:].all():
+                raise InputError(f"the text must have no NUL; there is one after line {self._scan.line}")
+            used = yield from self._block(text, final=n == 0)
+            if progress and self._source.size is not None:
+                progress(self._source.done, max(self._source.done, self._source.size))
+            if n == 0:
+                return
+            kept = len(text) - used
+            if kept == BLOCK:
+                raise InputError(f"line {self._scan.line} must be shorter than {BLOCK:,} bytes; is a quote left open?")
+            buffer[:kept] = text[used:].copy()
+
+    def _block(self, text: NDArray[np.uint8], *, final: bool) -> Generator[RowBlock, None, int]:
+        """The rows that are whole; the bytes that they take."""
+        start = 0
+        while True:
+            codes, counts, stop, why = self._scan(text, start, final)
+            self._learn()
+            if len(codes):
+                yield self._rows(codes, counts, text[start:stop])
+            start = stop
+            if why == ODD:
+                end = _end_of_row(text, start, final, self._form.delimiter)
+                if end is None:
+                    return start
+                yield from self._odd(text[start:end].tobytes())
+                start = end
+            elif why == MORE:
+                return start
+
+    def _rows(self, codes: NDArray[np.int32], counts: NDArray[np.int64], text: NDArray[np.uint8]) -> RowBlock:
+        numbers, times = self._meaning[codes], self._times(text, len(codes))
+        rows = numbers >= 0  # the others are comments
+        if not rows.all():
+            numbers, counts = numbers[rows], counts[rows]
+        return RowBlock(numbers, None if self._form.count is None else counts.copy(), times)
+
+    def _times(self, text: NDArray[np.uint8], size: int) -> NDArray[Any] | None:
+        """The times of the rows in the text; None where they have none, or are no times."""
+        if self._no_times:
+            return None
+        fields = np.loadtxt(
+            io.BytesIO(text.tobytes().replace(b"\r", b"\n")),  # no line end is between quotes here
+            np.dtype("U40"),
+            comments=None,
+            delimiter=None if self._form.delimiter == " " else self._form.delimiter,
+            usecols=self._form.time,
+            ndmin=1,
+            encoding="latin-1",  # other columns may be in any, and signs and digits are the same in all
+            quotechar='"',
+        )
+        return self._known(fields.tolist() if len(fields) == size else [])
+
+    def _known(self, fields: list[str]) -> NDArray[Any] | None:
+        """The times that the fields say; None once some said none, or some are dates and some are numbers."""
+        times = self._form.times(fields)
+        known = times is not None and times.dtype == (self._kind_of_time or times.dtype)
+        self._no_times |= not known
+        self._kind_of_time = times.dtype if times is not None else None
+        return times if known else None
+
+    def _learn(self) -> None:
+        """Find the combinations of the keys that are new."""
+        new = range(len(self._meaning), self._scan.n_keys)
+        most = self._seen.most_spelled
+        if self._scan.n_keys > most or self._scan.n_bytes > _SPELLING * most:
+            raise InputError(
+                f"line {self._scan.line} comes after {self._scan.n_keys:,} spellings of labels, which take"
+                f" {self._scan.n_bytes:,} bytes; are these columns labels?"
+            )
+        if new:
+            self._meaning = np.append(self._meaning, np.array([self._number_of_key(code) for code in new], np.int32))
+
+    def _number_of_key(self, code: int) -> int:
+        spelled, line = self._scan.key(code)
+        row = [""] * self._form.width
+        for column, field in zip(self._form.key, spelled, strict=True):
+            row[column] = self._form.unquoted(_decoded(field, line), line)
+        return self._number(row, line)
+
+    def _number(self, row: list[str], line: int) -> int:
+        labels = self._form.labels(row, f"line {line}")
+        return -1 if labels is None else self._seen.number(*labels, f"line {line}")
+
+    def _odd(self, text: bytes) -> Iterator[RowBlock]:
+        """The row of the text, if it is not blank."""
+        line = self._scan.line
+        for row, number in self._form.rows(_decoded(text, line), line):
+            found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
+            if found >= 0:
+                times = None if self._form.time is None or self._no_times else self._known([row[self._form.time]])
+                yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]), times)
+        self._scan.line += len(_LINE_END.findall(text))
+
+
+def _decoded(text: bytes, line: int) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"line {line} must be UTF-8 text; it has the byte 0x{text[error.start]:02x} (save the file as UTF-8)"
+        ) from None
+
+
+def _end_of_row(text: NDArray[np.uint8], start: int, final: bool, delimiter: str) -> int | None:
+    """Where the row at `start` ends, or None if more text is required to know it."""
+    if len(text) > start + _NEARBY:
+        end = _end_of_row(text[: start + _NEARBY], start, False, delimiter)
+        if end is not None:
+            return end
+    ends = [match.end() for match in _LINE_END.finditer(text.data, start)]
+    if text[-1] != _LF:
+        ends.append(len(text))
+    # where spaces divide, no line end is between quotes
+    n_lines = 1 if delimiter in ("", " ") else _lines_of_row(text, [start, *ends], delimiter)
+    if n_lines is None:
+        return len(text) if final else None
+    end = ends[n_lines - 1]
+    # a carriage return at the end of the text may be the first half of a line end
+    return end if final or end < len(text) or text[-1] == _LF else None
+
+
+def _lines_of_row(text: NDArray[np.uint8], ends: list[int], delimiter: str) -> int | None:
+    """How many lines make the first row, as the module csv sees it; None if it does not end in the text."""
+    # quotes and delimiters are ASCII, so that another encoding finds them too
+    lines = (text[a:b].tobytes().decode("latin-1") for a, b in pairwise(ends))
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    try:
+        next(reader)
+    except csv.Error:
+        # either the text ended, or the row cannot be split, which is said with its line when it is read
+        return None if reader.line_num == len(ends) - 1 else reader.line_num
+    return reader.line_num
+
+
+def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
+
+    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks.
+    """
+    if some is None or not is_long_header(header):
+        return is_long_header(header)
+    titles = [title.strip() for title in header]
+    small = [title.casefold() for title in titles]
+    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
+    if not some or (named and some[0][0].strip() not in titles):
+        return True  # nothing but rows, which is most logs
+    from bestchannel.counts.matrix_text import reading, refuse_either  # deferred: of what may be two things
+
+    kind = reading(header, some, partial(_are_whole, decimal_comma))
+    if kind is None:
+        refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
+    return kind == "rows"
+
+
+def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
+    numbers = [as_number(cell, decimal_comma) for cell in cells]
+    return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
+
+
+def is_long_header(header: Sequence[str]) -> bool:
+    """Whether the first line may name the columns of a long table."""
+    fields = {field.strip().casefold() for field in header}
+    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
 
 def without_comments(text: str) -> str:
@@ -116,159 +494,7 @@ def without_comments(text: str) -> str:
 
 def is_comment(row: Sequence[str], width: int) -> bool:
     """Whether a row that should have `width` fields is a comment."""
-    return len(row) != width and bool(row) and row[0].lstrip().startswith(_SIGNS)
-
-
-def _is_pairs(text: str) -> bool:
-    """Whether the first line that is neither blank nor a comment is a trial in brackets."""
-    lines = (line for line in io.StringIO(text, newline=None) if line.strip() and not _COMMENT.match(line))
-    first = next(lines, "").strip()
-    return first.startswith("(") and 0 < first.find(",") < first.rfind(")")
-
-
-def is_long_header(header: Sequence[str]) -> bool:
-    """Whether the first line may name the columns of a long table."""
-    fields = {field.strip().casefold() for field in header}
-    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
-
-
-def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
-    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
-
-    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks.
-    """
-    if not is_long_header(header):
-        return False
-    if some is None:
-        return True
-    titles = [title.strip() for title in header]
-    small = [title.casefold() for title in titles]
-    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
-    if not some or (named and some[0][0].strip() not in titles):
-        return True  # nothing but rows, which is most logs
-    from bestchannel.counts import two_readings
-
-    found = two_readings.reading(header, some, partial(_are_whole, decimal_comma))
-    if found is None:
-        columns = {role: header[i] for role, i in named_columns(header, None).items()}
-        two_readings.refuse_either(header, columns)
-    return found == "rows"
-
-
-def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
-    """The first rows below the header; None where one cannot be split."""
-    try:
-        rows = (row for row, _ in split_rows(text, delimiter) if any(map(str.strip, row)))
-        return list(islice(rows, 1, most))
-    except InputError:
-        return None
-
-
-def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
-    numbers = [as_number(cell, decimal_comma) for cell in cells]
-    return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
-
-
-def _header(text: str, delimiter: str) -> tuple[list[str], int]:
-    """The first row that is not blank, and the line after it."""
-    rows = split_rows(text, delimiter)
-    try:
-        header = next(row for row, _ in rows if any(map(str.strip, row)))
-    except StopIteration:
-        raise InputError("the file holds no lines but blank ones") from None
-    return header, next(rows, (header, sys.maxsize))[1]
-
-
-def _at_once(source: OpenFile, form: RowForm, seen: Combinations, line: int) -> Iterator[RowBlock]:
-    numbers, counts = [], []
-    times: list[str] = []
-    for row, number in form.rows(without_comments(decoded(source.content()))):
-        if number < line:
-            continue
-        labels = form.labels(row, f"line {number}")
-        if labels is not None:
-            numbers.append(seen.number(*labels, f"line {number}"))
-            counts.append(form.count_of(row, f"line {number}"))
-            if form.time is not None:
-                times.append(row[form.time])
-    yield RowBlock(
-        np.array(numbers, np.int32),
-        None if form.count is None else np.array(counts, np.float64),
-        form.times(times),
-    )
-
-
-def _start_of_line(head: bytes, line: int) -> int:
-    """The byte at which the line starts, after a byte-order mark."""
-    ends = [0, *(match.end() for match in _LINE_END.finditer(head))]
-    return len(_BOM) if line == 1 and head.startswith(_BOM) else ends[min(line, len(ends)) - 1]
-
-
-class Delimited:
-    """Fields under a header that names the columns."""
-
-    quote: str = '"'
-
-    def __init__(self, header: Sequence[str], found: Mapping[str, int], delimiter: str, name: str) -> None:
-        self._header, self.delimiter, self.name, self.width = header, delimiter, name, len(header)
-        self._channel, self._x, self._y, self._y2 = found.get("channel"), found["x"], found["y"], found.get("y2")
-        self.count, self.time = found.get("count"), found.get("time")
-        self.key: Sequence[int] = sorted(place for role, place in found.items() if role not in ("count", "time"))
-
-    def rows(self, text: str, line: int = 1) -> Iterator[tuple[list[str], int]]:
-        """The rows, refused where fields are missing or cannot be told apart."""
-        for row, number in split_rows(text, self.delimiter, line):
-            if any(map(str.strip, row)) and not is_comment(row, self.width):
-                self._refuse_ragged(row, number)
-                yield row, number
-
-    def unquoted(self, field: str, line: int) -> str:
-        """The field without its quotes."""
-        return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith(self.quote) else field
-
-    def labels(self, row: Sequence[str], place: str) -> Labels:
-        """The fields of the three columns; without one for the channel, the name of the file."""
-        if all(row[i].strip() == self._header[i].strip() for i in self.key):
-            raise InputError(f"{place} must be a row; it is the header once more (remove it)")
-        channel = self.name if self._channel is None else row[self._channel]
-        return channel, row[self._x], row[self._y] if self._y2 is None else point(row[self._y], row[self._y2])
-
-    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
-        """What the fields of the column for times say; None where there is none, or one says nothing."""
-        texts = [field.strip().replace(",", ".") for field in fields]
-        return times_of(np.array(texts)) if self.time is not None and texts else None
-
-    def count_of(self, row: Sequence[str], place: str) -> int:
-        """The number in the column for counts; 1 where there is none."""
-        if self.count is None:
-            return 1
-        field = row[self.count].strip()
-        if _DIGITS.fullmatch(field):
-            return self._refuse_large(int(field), place)
-        number = as_number(field, self.delimiter == ";")
-        if _GROUPED.fullmatch(field):
-            raise InputError(
-                f"{place}, count must be written without a sign between its digits; it is {field!r}, which may be"
-                f" {re.sub('[.,]', '', field)} or {re.sub('[.,].*', '', field)}"
-            )
-        if number is None or not math.isfinite(number):
-            kind, found = ("number", reprlib.repr(field)) if number is None else ("finite number", f"{number:g}")
-            raise InputError(f"{place}, count must be a {kind}; it is {found}")
-        if number < 0 or not number.is_integer():
-            raise InputError(f"{place}, count must be a whole number from 0 on; it is {number:.12g}")
-        return self._refuse_large(int(number), place)
-
-    def _refuse_large(self, count: int, place: str) -> int:
-        if count > MOST_SENSES:
-            raise InputError(f"{place}, count must be at most 2^53; it is {reprlib.repr(count)}")
-        return count
-
-    def _refuse_ragged(self, row: Sequence[str], line: int) -> None:
-        if len(row) != self.width:
-            raise InputError(
-                f"line {line} must have {self.width} fields like the header; it has {len(row)},"
-                f" the first being {reprlib.repr(row[0])}"
-            )
+    return len(row) != width and bool(row) and row[0].lstrip().startswith(("#", "%"))
 
 
 def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
@@ -306,9 +532,6 @@ def as_number(field: str, decimal_comma: bool) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def in_doubt(cells: Iterable[str]) -> str | None:
-    """The first number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
-    signed = [cell for cell in cells if _SIGNED.fullmatch(cell)]
-    grouped = [cell for cell in signed if _GROUPED.fullmatch(cell)]
-    shown = {sign for cell in signed if not _GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
-    return next((cell for cell in grouped if shown.isdisjoint(cell)), None)
+def either(grouped: str) -> str:
+    """Both numbers that a text as 1,000 may be."""
+    return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"

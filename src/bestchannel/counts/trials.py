@@ -16,7 +16,17 @@ from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, Labe
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
-    from bestchannel.counts.binning import Binning
+    from bestchannel.counts.quantisation import Binning
+
+NO_ORDER = (
+    "these are counts, which do not say in which order the senses were taken, and a recording requires one row per"
+    " sense with the columns x, y and perhaps channel; `bestchannel estimate` takes counts"
+)
+
+NOT_TRIALS = (
+    "these look like probabilities, and a recording requires one row per sense with the columns x, y and perhaps"
+    " channel; `bestchannel identify --simulate` senses known channels"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +67,6 @@ class Trials:
             received = np.empty_like(outputs)
             received[np.argsort(sent, kind="stable")] = outputs
             yield sent, received
-
-
-NO_ORDER = (
-    "these are counts, which do not say in which order the senses were taken, and a recording requires one row per"
-    " sense with the columns x, y and perhaps channel; `bestchannel estimate` takes counts"
-)
-
-
-NOT_TRIALS = (
-    "these look like probabilities, and a recording requires one row per sense with the columns x, y and perhaps"
-    " channel; `bestchannel identify --simulate` senses known channels"
-)
 
 
 def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:

@@ -15,9 +15,9 @@ from itertools import count
 from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
-from bestchannel.counts.binning import Binning
 from bestchannel.counts.frames import labelled_counts, paired_senses
 from bestchannel.counts.labelled_counts import LabelledCounts
+from bestchannel.counts.quantisation import Binning
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT

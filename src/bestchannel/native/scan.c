@@ -1,4 +1,4 @@
-/* Rows of delimited text to numbers: the inner loop of `counts.scan`. The only names are the bytes of the text, which has
+/* Rows of delimited text to numbers: the inner loop of `counts.text_log`. The only names are the bytes of the text, which has
    no NUL, so that keys with one after each cell are never ambiguous. */
 #include "kernel.h"
 
@@ -54,12 +54,24 @@ static int is_blank(const Text *t, Size first, Size last) {
     return first == last;
 }
 
-/* The number of cells of the row at i, and where it ends; -1 cells if it is to be judged by the caller. */
+/* Whether a cell may have other signs in it that divide as spaces do: tabs, or the first byte of one in UTF-8. */
+static int may_be_divided(const Text *t, Size first, Size last) {
+    for (; first < last; first++) {
+        uint8_t letter = t->text[first];
+        if (letter < ' ' || letter == 0xC2 || (0xE1 <= letter && letter <= 0xE3)) return 1;
+    }
+    return 0;
+}
+
+/* The number of cells of the row at i, and where it ends; -1 cells if it is to be judged by the caller. Where spaces
+   divide, those at the end of a line are no cell. */
 static Size split_row(const Text *t, Size i, const Cells *cells, Size *end) {
     for (Size count = 0;;) {
         while (i < t->stop && t->text[i] == ' ') i++;
         *end = end_of_cell(t, i);
         if (*end < 0) return -1;
+        if (t->delimiter == ' ' && *end == i) return count;
+        if (t->delimiter == ' ' && may_be_divided(t, i, *end)) return -1;
         if (count < cells->width) cells->begins[count] = i, cells->ends[count] = *end;
         count++;
         if (*end >= t->stop || t->text[*end] != t->delimiter) return count;

@@ -1,4 +1,4 @@
-"""Rows of delimited text to numbers: the kernel of `counts.scan`, with the keys that it has met."""
+"""Rows of delimited text to numbers: the kernel of `counts.text_log`, with the keys that it has met."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.drawing import UNDATED, Form, axes, picture, require_matplotlib
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate

@@ -15,9 +15,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-from bestchannel.counts.json_text import json_of
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
+from bestchannel.json_text import json_of
 from bestchannel.policies import Identification
 from bestchannel.report import sections
 from bestchannel.report.markup import Html, tag, trusted

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.counts import read_counts
-from bestchannel.counts.disk import STDIN, errors_naming, read_bytes, regular
-from bestchannel.counts.json_text import json_of
-from bestchannel.counts.text_table import read_table
+from bestchannel.counts.matrix_text import read_table
+from bestchannel.disk import STDIN, errors_naming, read_bytes, regular
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.promises import several

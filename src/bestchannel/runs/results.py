@@ -14,12 +14,11 @@ import msgspec
 import numpy as np
 
 from bestchannel.arrays import Integers
-from bestchannel.counts.disk import errors_naming, read_bytes
-from bestchannel.counts.json_format import finite_or_none
-from bestchannel.counts.json_text import json_of
 from bestchannel.counts.labelled_counts import LabelledCounts
+from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
+from bestchannel.json_text import finite_or_none, json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
 from bestchannel.questions import Best
 from bestchannel.record import (

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.json import decode
 
-from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
+from bestchannel.json_text import shortened
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.promises import several

@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
-from bestchannel.counts.disk import read_bytes, write_bytes
+from bestchannel.disk import read_bytes, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.service.limits import OWNER, Client, Places
 from bestchannel.service.messages import LONGEST_DAYS, RefusedError

@@ -25,7 +25,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from bestchannel import runs
-from bestchannel.counts.disk import read_bytes, write_bytes
+from bestchannel.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES

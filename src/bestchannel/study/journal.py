@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
+from bestchannel.json_text import shortened
 from bestchannel.runs.sqlite_file import Kind, connected, make_durable, transaction
 from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import Spec

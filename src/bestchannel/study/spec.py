@@ -33,7 +33,7 @@ from typing import Any
 
 from bestchannel.arrays import number_in
 from bestchannel.counts import read_channels
-from bestchannel.counts.disk import decoded, errors_naming, read_bytes
+from bestchannel.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import Policy, make_policy

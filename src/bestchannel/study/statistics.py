@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.counts.disk import errors_naming, write_bytes
+from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.lower_bound.bound import kl_nats
 from bestchannel.study.journal import Journal

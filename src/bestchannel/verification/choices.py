@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec.json import encode
 
-from bestchannel.counts.json_format import shortened
 from bestchannel.errors import InputError
+from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome

@@ -1,14 +1,26 @@
-"""The document that a text is the JSON of, or a refusal."""
+"""JSON: the document that a text is, or a refusal, and values as JSON has them."""
 
 from __future__ import annotations
 
 import json
+import math
 import reprlib
 from collections import Counter
 from typing import Any
 
-from bestchannel.counts.disk import decoded, refuse_too_many_fields
+from bestchannel.disk import decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
+
+
+def finite_or_none(value: float) -> float | None:
+    """The number as JSON may have it, where infinity and NaN are null."""
+    return value if math.isfinite(value) else None
+
+
+def shortened(value: object) -> str:
+    """The value as JSON in at most 60 letters, to be shown in a sentence."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def json_of(data: bytes) -> Any:

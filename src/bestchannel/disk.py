@@ -1,40 +1,76 @@
-"""Bytes in and out: a file is opened once and refused if it cannot be read; what is written appears at once."""
+"""Bytes in and out: a file is opened once and refused if it cannot be read; what is written appears at once.
+
+What is packed is unpacked on the way; of a stream without an ending the first bytes tell what it holds.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bestchannel.display import on_one_line
-from bestchannel.errors import CountsFoundError, InputError, MissingFileError
+from bestchannel.errors import CountsFoundError, InputError, MissingExtraError, MissingFileError
 
 STDIN = Path("-")
 """Standard input, wherever a file is read."""
 
+
 MOST_BYTES = 2**28
 """The most that is read, or unpacked, of what must be in memory at once."""
+
 
 MOST_FIELDS = 2**23
 """The most fields of a text that is read at once; each takes some sixty bytes."""
 
+
 MOST_STREAMED = 2**36
 """The most that is read of what has no size, as a pipe: one without an end ends here."""
+
+
+MOST_UNPACKED, _RATIO = 2**30, 64
+"""What a packed file may unpack to: so many bytes, and so many for each of its own."""
+
 
 NOT_TEXT = "the file must be text; it holds NUL characters, so it is of another kind than its name says"
 
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 """Endings of files that are unpacked as they are read."""
 
-_PIECE = 2**20
-"""Bytes read at a time where it is not known how many there are."""
+_SLOW = (".jsonl", ".ndjson")
+"""Endings of what is read line by line in Python."""
+
+
+_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\0": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"\xff\xff\xff\xff": ".arrow",
+    b"\x93NUMPY": ".npy",
+    b"MATLAB 5.0": ".mat",
+    b"PK\x03\x04": ".npz",
+    b"{": ".json",
+    b"[": ".json",
+}
+"""How files of each ending begin; what begins otherwise is text."""
+
+
+_SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")
+"""How the first member of a workbook of Excel is called; an .npz is a zip archive too."""
+
+
+_PIECE, _HEAD = 2**20, 64
+"""Bytes read at a time where it is not known how many there are, and those that tell what a stream holds."""
 
 
 @contextmanager
@@ -46,37 +82,6 @@ def errors_naming(path: Path) -> Iterator[None]:
         kind = CountsFoundError if isinstance(error, CountsFoundError) else InputError
         name = "standard input" if path == STDIN else path
         raise kind(on_one_line(f"{name}: {error}")) from None
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What the caller says of a file beyond what it shows; None where nothing is said.
-
-    `columns` is what the columns of rows are called, by role; `transpose` says that the columns of the matrices are
-    the inputs; `form` is "rows" or "matrix"; `channel_axis` is which axis of a stack counts the channels, "first" or
-    "last".
-    """
-
-    columns: Mapping[str, str] | Sequence[str] | None = None
-    transpose: bool = False
-    form: str | None = None
-    channel_axis: str | None = None
-
-
-FORMS, AXES = ("rows", "matrix"), ("first", "last")
-"""What `form` and `channel_axis` may say."""
-
-
-def refuse_hints(hints: Hints) -> None:
-    """Refuse what cannot be said, or not together."""
-    for name, value, known in (("form", hints.form, FORMS), ("channel_axis", hints.channel_axis, AXES)):
-        if value is not None and value not in known:
-            raise InputError(f"{name} must be {' or '.join(known)}; it is {value!r}")
-    if hints.columns is not None and hints.form == "matrix":
-        raise InputError("columns belongs to rows, and form says that the file is a matrix; give one of them")
-
-
-_NO_HINTS = Hints()
 
 
 def name_of(path: Path) -> str:
@@ -93,9 +98,9 @@ class OpenFile:
     is in small letters; `size` is in bytes, None where it is not known beforehand, and `most` what is read then.
     """
 
-    def __init__(self, path: Path, file: BufferedReader, size: int | None, hints: Hints) -> None:
+    def __init__(self, path: Path, file: BufferedReader, size: int | None) -> None:
         self.name, self.ending = name_of(path), path.suffix.lower()
-        self.size, self.hints, self.done, self.most = size, hints, 0, MOST_STREAMED
+        self.size, self.done, self.most = size, 0, MOST_STREAMED
         self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")
         self._parsed: Any = None
@@ -185,17 +190,16 @@ def _too_large(found: str) -> str:
 
 
 @contextmanager
-def opened(path: Path, hints: Hints = _NO_HINTS) -> Iterator[OpenFile]:
+def opened(path: Path) -> Iterator[OpenFile]:
     """The file, open for reading; standard input for "-"; what is packed is unpacked on the way."""
     with _raw(path) as file:
         status = os.fstat(file.fileno())
         size = status.st_size if stat.S_ISREG(status.st_mode) else None
-        if path.suffix.lower() not in PACKED and path.suffix:
-            yield OpenFile(path, file, size, hints)
-            return
-        from bestchannel.counts import unpacking  # deferred: most files are neither packed nor without an ending
-
-        yield unpacking.told_by_content(path, file, size, hints)
+        packing = path.suffix.lower() or _ending(file.peek(_HEAD))
+        if packing in PACKED:
+            yield _unpacked(path, file, size, packing)
+        else:
+            yield _told(OpenFile(path, file, size))
 
 
 def _raw(path: Path) -> BufferedReader:
@@ -211,6 +215,69 @@ def _raw(path: Path) -> BufferedReader:
         raise InputError(f"the file cannot be read ({error.strerror})") from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"this is no path of a file ({error})") from None
+
+
+def _told(source: OpenFile) -> OpenFile:
+    source.ending = source.ending or _ending(source.head(_HEAD))
+    return source
+
+
+def _ending(head: bytes) -> str:
+    """What the first bytes tell; `.txt` where they are none of those above."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    ending = next((ending for magic, ending in _MAGIC.items() if start.startswith(magic)), ".txt")
+    return ".xlsx" if ending == ".npz" and start[30:].startswith(_SHEET) else ending
+
+
+def _unpacked(path: Path, file: BufferedReader, size: int | None, packing: str) -> OpenFile:
+    """What is inside, up to what a file of this size may unpack to."""
+    content = io.BufferedReader(cast(Any, _Unpacked(_stream(file, packing), packing)), 2**16)
+    source = _told(OpenFile(path.with_suffix("") if path.suffix else path, content, None))
+    if size is not None:
+        source.most = (MOST_BYTES if source.ending in _SLOW else MOST_UNPACKED) + _RATIO * size
+    return source
+
+
+def _stream(file: BufferedReader, packing: str) -> Any:
+    if packing == ".gz":
+        import gzip
+
+        return gzip.GzipFile(fileobj=file)
+    if packing == ".bz2":
+        import bz2
+
+        return bz2.BZ2File(file)
+    if packing == ".xz":
+        import lzma
+
+        return lzma.LZMAFile(file)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("reading .zst", "parquet") from None
+    return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+
+
+class _Unpacked(io.RawIOBase):
+    """What comes out of a packed stream; whatever its library raises is one refusal."""
+
+    def __init__(self, stream: Any, packing: str) -> None:
+        self._stream, self._packing = stream, packing
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        try:
+            data = self._stream.read(len(room))
+        except (ArithmeticError, AssertionError, AttributeError, TypeError, NameError):
+            raise  # a mistake of ours
+        except Exception as error:
+            # a damaged file makes zlib, bz2, lzma and Arrow raise half a dozen kinds, and all mean the same here
+            reason = " ".join(str(error).split())
+            raise InputError(f"the file must be a sound {self._packing} file; unpacking it failed ({reason})") from None
+        room[: len(data)] = data
+        return len(data)
 
 
 @contextmanager

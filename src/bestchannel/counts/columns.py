@@ -1,0 +1,279 @@
+"""Which column of a table is what: by its name, as somebody says, or by its cells; never guessed, but proposed.
+
+A row of a table of counts is one cell, and comes once; a row of a log is one sense, and comes again. Where no row comes
+twice, a further column of whole numbers is never passed over: it is read if its name says that it counts, as `n` or
+polars' `len`, else refused. Nor is a further column that may name channels.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bestchannel.counts.labelled_counts import Cells, Columns, Combinations, find_columns, is_missing, label_of
+from bestchannel.counts.soft_outputs import looks_measured
+from bestchannel.errors import CountsFoundError, InputError
+
+_KNOWN = {
+    "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
+    " transmitted cause gold reference written",
+    "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
+    " observation destination dst decoded effect answer read spikes called",
+    "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
+    " classifier model user node station port neuron participant person patient electrode detector unit",
+    "count": "count counts n number freq frequency times occurrences total trials senses shots hits",
+    "p": "p prob probability probabilities w",
+}
+"""Words that people use for each role."""
+
+_ROLE_OF = {word: role for role, words in _KNOWN.items() for word in words.split()}
+
+_SPELLED = (
+    "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
+    " events occurrence occurrences times tally total totals len length size"
+)
+_COUNT_WORDS = frozenset(_SPELLED.split())  # what a column of counts may be called
+_STRONG = frozenset(["count", "counts", "occurrences"])
+_BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
+"""Words that say it in any title, and words that may stand beside those that do not."""
+
+_PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
+_INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
+_PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
+_PERCENTAGE = re.compile(r"[0-9.,]+ ?%")
+_LONGEST_SAID = 80  # letters of a title that are said
+_MOST_WITHOUT = 0.9
+"""Where a larger share of the rows has no label, the one label of the others is a remark, and names no channel."""
+
+_FEW = 4  # counts of more cells than these do not rise from row to row by chance
+
+
+def role_of(title: str) -> str | None:
+    """The role of a title as `tx`, `Tx symbol` or `sent_bit`; in `y_true` it is `true` that says it."""
+    known = [word for word in re.findall(r"[a-z]+", title.casefold()) if word in _ROLE_OF]
+    return next((_ROLE_OF[word] for word in sorted(known, key=lambda word: word in ("x", "y"))), None)
+
+
+def say_roles(header: Sequence[str]) -> bool:
+    """Whether titles are those of columns: one is x, y or channel, or two have different roles."""
+    small = [title.strip().casefold() for title in header]
+    return not {"x", "y", "channel"}.isdisjoint(small) or len({role_of(title) for title in small} - {None}) > 1
+
+
+def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool = False) -> dict[str, str] | None:
+    """Which column may have which role: by their names, then by their order; None where there is no telling.
+
+    With `strict`, by their names alone. `value` is the role of the last column, `count` or `p`.
+    """
+    titles = [title.strip() for title in header or []]
+    if not all(titles) or any(map(_PERCENTAGE.fullmatch, titles)) or len(set(map(str.casefold, titles))) < len(titles):
+        return None
+    named: dict[str, str] = {}
+    for title in titles:
+        named.setdefault(role_of(title) or "", title)
+    others = [title for title in titles if role_of(title) is None]
+    roles = [role for role in ("x", "y") if role not in named]
+    if len(roles) == 2:
+        roles = {2: roles, 3: ["channel", *roles], 4: ["channel", *roles, value]}.get(len(others), [])
+    if not strict and len(roles) == len(others):
+        named |= dict(zip(roles, others, strict=True))
+    if not {"x", "y"} <= named.keys() or any(set(',="') & set(title) for title in named.values()):
+        return None
+    return {role: named[role] for role in ("channel", "x", "y", value) if role in named}
+
+
+def option(columns: Mapping[str, str], python: str = " in Python") -> str:
+    """How columns are said on the command line, quoted for a shell where that is required, and in Python."""
+    text = ",".join(f"{role}={title}" for role, title in columns.items())
+    quoted = text if re.fullmatch(r"[\w.,=:@%+-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+    return f"--columns {quoted} (columns={dict(columns)}{python})"
+
+
+def way_out(header: Sequence[str], value: str = "count") -> str:
+    """How to say which column is which."""
+    proposed = proposal(header, value=value)
+    if proposed is not None:
+        return f"if these are the columns, write {option(proposed)}"
+    needed = ("x", "y", "p") if value == "p" else ("x", "y")
+    titles = list(dict.fromkeys(title.strip() for title in header if title.strip() and not set(',="') & set(title)))
+    if any(map(_PERCENTAGE.fullmatch, titles)):
+        return "write percentages as fractions of 1, 0.9 in place of 90%"
+    if len(titles) < len(needed):
+        return "write other names above the columns"
+    if "x" in map(str.casefold, titles) and len(titles) > 2:
+        cells = f"write one row per cell below channel,x,y,{value} (pandas: stack())"
+        if titles[-1].isdecimal():
+            return f"these may be outputs side by side; {cells}"
+        return f"say which column is y, as {option({'y': titles[-1]})}, or, where each output has a column, {cells}"
+    example = dict(zip(needed, titles[-len(needed) :], strict=True))
+    return f"say which is which, for instance with {option(example)}"
+
+
+def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -> str:
+    """What is said where no column has a role that is required."""
+    wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
+    return (
+        f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
+    )
+
+
+def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
+    found = find_columns(header, ("channel", "x", "y", "p"), columns)
+    missing = [role for role in ("x", "y", "p") if role not in found]
+    if missing == ["p"]:
+        counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
+        others = [title.strip() for i, title in enumerate(header) if i not in found.values() and title.strip()]
+        way = f", or say which column is p, as {option({'p': others[-1]}).partition(' (')[0]}" if others else ""
+        raise CountsFoundError(
+            f"there is no column p, so this looks like {'counts' if counted else 'a trial log'}, and a channel requires"
+            f" probabilities; use `bestchannel estimate`{way}"
+        )
+    if missing:
+        raise InputError(unknown_columns(header, missing, "p"))
+    return found
+
+
+def count_column(
+    header: Sequence[str], found: Mapping[str, int], seen: Combinations, cells: Cells, columns: Mapping[str, str] | None
+) -> int | None:
+    """The further column that has the counts, None where a row is one sense; refused where either may be."""
+    others = [i for i in range(len(header)) if i not in found.values()]
+    numbers = {i: values for i in others if (values := [_number(cell) for cell in cells(i) if _label(cell)])}
+    named = [i for i in numbers if _says_count(header[i]) and any(v is not None for v in numbers[i])]
+    whole = [i for i in numbers if _is_whole(numbers[i]) and not _is_index(header[i], numbers[i])]
+    if not named and (not whole or seen.rows_differ):
+        return None
+    labels = {role: _texts(cells(i)) for role, i in found.items() if role != "time"}
+    if len(set(map(len, labels.values()))) > 1:
+        return None  # refused where the rows are read
+    rows = list(zip(*labels.values(), strict=True))
+    once = len(set(rows)) == len(rows)
+    if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
+        return named[0]
+    if not named and not once:  # or with a further column that may name channels
+        apart = [i for i in others if _tells_apart(_texts(cells(i)), rows)]
+        whole, once = [i for i in whole if i not in apart], bool(apart)
+    if not named and (not whole or not once or _outputs_look_measured(labels, seen)):
+        return None
+    titles = [_short(header[i]) for i in named or whole]
+    either = " or ".join(option({**(columns or {}), "count": title}) for title in titles[:3])
+    raise InputError(
+        f"the column{'s' * (len(titles) > 1)} {', '.join(map(repr, titles))} may say how often a row counts, or be"
+        f" something else; write {either} if it is the count, or {option({**(columns or {}), 'count': ''}, '')} if a"
+        " row is one sense"
+    )
+
+
+def refuse_channel_column(
+    header: Sequence[str],
+    found: Mapping[str, int],
+    cells: Cells,
+    columns: Mapping[str, str] | None,
+    are_all: bool,
+) -> None:
+    """Refuse a further column that may name channels.
+
+    By its name; as it tells the rows of counts apart, or may do so where it has no label; or as it has one label where
+    it has any. `are_all` says that there are no rows but these: others may have the names of further channels.
+    """
+    rows = list(zip(*(_texts(cells(found[role])) for role in ("x", "y")), strict=False)) if "count" in found else []
+    repeated = len(set(rows)) < len(rows)
+    for i in range(len(header)):
+        if i in found.values():
+            continue
+        title, texts, labels = header[i], _texts(cells(i)), list(map(_label, cells(i)))
+        by_name = role_of(title) == "channel" and (len(set(texts)) > 1 or not are_all)
+        one_name = len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels)
+        none = {**(columns or {}), "channel": ""}
+        if by_name or (repeated and _tells_apart(texts, rows)):
+            raise InputError(
+                f"the column {_short(title)!r} may name channels; write"
+                f" {option({**(columns or {}), 'channel': _short(title)})} if it does, or {option(none, '')} if all"
+                " rows are of one channel"
+            )
+        if None in labels and any(labels) and (one_name or repeated):
+            raise InputError(
+                f"the column {_short(title)!r} may name channels, as {_short(next(filter(None, labels)))!r}, and row"
+                f" {labels.index(None) + 1} has no value in it; fill it in, or write {option(none)} if all rows are of"
+                " one channel"
+            )
+
+
+def _texts(cells: Sequence[object]) -> list[str]:
+    return [str(cell).strip() for cell in cells]
+
+
+def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
+    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts."""
+    return 2 * len(set(labels)) <= len(labels) == len(rows) == len({*zip(labels, rows, strict=True)})
+
+
+def _short(title: str) -> str:
+    """As much of a title as a sentence has room for."""
+    return title if len(title) <= _LONGEST_SAID else f"{title[:_LONGEST_SAID]}…"
+
+
+def _label(cell: object) -> str | None:
+    """What a cell says; None where it has no value."""
+    label = (label_of(cell) or "").strip()
+    return None if not label or is_missing(label) else label
+
+
+def _number(cell: object) -> float | None:
+    """The number that a cell holds; a number that may be two, as 1,000, is none of both and yet a number."""
+    if isinstance(cell, bool):
+        return None
+    try:
+        return float(re.sub(r"(?<=\d),(?=\d)", ".", cell) if isinstance(cell, str) else cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _is_whole(values: Sequence[float | None]) -> bool:
+    """Whether all are whole numbers from 0 on that would not all count 1."""
+    return set(values) != {1.0} and all(v is not None and v >= 0 and math.isfinite(v) and v % 1 == 0 for v in values)
+
+
+def _outputs_look_measured(columns: Mapping[str, Sequence[str]], seen: Combinations) -> bool:
+    """Whether the outputs of every channel look measured, so that rows come once and are refused for that anyway."""
+    if not seen.judges_numbers:
+        return False
+    outputs: dict[str, Counter[str]] = defaultdict(Counter)
+    for channel, y in zip(columns.get("channel", [""] * len(columns["y"])), columns["y"], strict=True):
+        outputs[channel][y] += 1
+    return all(looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
+
+
+def _says_count(title: str) -> bool:
+    """Whether a title says that something is counted, as `n`, `n_shots`, `Number of hits`."""
+    words = set(re.findall(r"[a-z]+", title.casefold()))
+    weak = bool(words & _COUNT_WORDS) and words <= _COUNT_WORDS | _BESIDE
+    return is_count_word(title) or bool(words & _STRONG) or weak
+
+
+def is_count_word(title: str) -> bool:
+    """Whether the title is a word for counts."""
+    return title.strip().casefold() in _COUNT_WORDS or title.strip() == _PANDAS
+
+
+def _is_index(title: str, values: Sequence[Any]) -> bool:
+    """Whether a column numbers the rows and its name says nothing else."""
+    numbers_rows = list(values) == [values[0] + i for i in range(len(values))]
+    return title == _PARQUET_INDEX or (numbers_rows and _INDEX.fullmatch(title.strip()) is not None)
+
+
+def _is_running(values: Sequence[float | None]) -> bool:
+    """Whether the values may number the senses: all of 0, 1, 2, ... or 1, 2, 3, ..., or ever rising ones."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or len(known) < 2:
+        return False
+    rising = len(known) > _FEW and all(a < b for a, b in pairwise(known))
+    return rising or sorted(known) in [[first + i for i in range(len(known))] for first in (0.0, 1.0)]
