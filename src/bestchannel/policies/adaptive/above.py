@@ -153,7 +153,7 @@ class AboveScript(QuestionScript):
         bet = None
         if bettor.since and gap > 0.0 and asked and all(asked[channel]):
             bet = best_wager(side, bettor, turn.claim(side), gap, view, asked, self.fixed_input)
-        self.stake([bet])
+        self.stake([bet], purse={"waiting": purse.waiting, "stake": purse.stake})
         return asked or None
 
     def _easiest(self, channels: list[int]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import covers_of, evidence_against
+from bestchannel.evidence.rival_bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
@@ -272,7 +272,7 @@ class Adaptive(Policy):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
 
-    _covers_of = staticmethod(covers_of)
+    _covers_of, _loss_of = staticmethod(covers_of), staticmethod(loss_of)
 
     def _covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
         """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.

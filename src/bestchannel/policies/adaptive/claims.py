@@ -166,11 +166,13 @@ class WagersMade:
 
     wagers: Sequence[Wager]
     boxes: Sequence[tuple[str, Any]] = ()  # of worlds that are bet against from now on
+    purse: Mapping[str, Any] | None = None  # from which the bets are made
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """See `Stakes`."""
         boxes = {"worlds": {name: box.record(names) for name, box in self.boxes}} if self.boxes else {}
-        return {**boxes, "wagers": {wager.bettor: wager.record(names) for wager in self.wagers}}
+        purse = {"purse": dict(self.purse)} if self.purse else {}
+        return {**boxes, **purse, "wagers": {wager.bettor: wager.record(names) for wager in self.wagers}}
 
 
 class QuestionScript(ABC):
@@ -195,9 +197,9 @@ class QuestionScript(ABC):
         """The number of the request that is planned."""
         return self.policy._answered + 1
 
-    def stake(self, wagers: Iterable[Wager | None], boxes: Sequence[tuple[str, Any]] = ()) -> None:
-        """Commit to bets on the request that is planned."""
-        self.stakes = self.policy.stakes = WagersMade([wager for wager in wagers if wager], boxes)
+    def stake(self, wagers: Iterable[Wager | None], **told: Any) -> None:
+        """Commit to bets on the request that is planned, and to what `WagersMade` has beside them."""
+        self.stakes = self.policy.stakes = WagersMade([wager for wager in wagers if wager], **told)
 
     def view(self, channels: Iterable[int]) -> View:
         """Estimates of some channels."""

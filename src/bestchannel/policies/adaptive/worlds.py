@@ -299,7 +299,7 @@ class WorldsScript(QuestionScript):
             if bettor.since and surely > 0.0 and all(self._sensed(channel, asked) for channel in pair):
                 bets.append(best_wager(world.name, bettor, Claim(*pair), surely, view, asked, self.fixed_input))
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
-        self.stake(bets, born)
+        self.stake(bets, boxes=born)
         return asked or None
 
     def _sensed(self, channel: int, asked: Senses) -> bool:
