@@ -11,37 +11,39 @@ from bestchannel.questions.wording import MOST_BITS, listed
 
 
 class Above(Question, frozen=True, tag="above"):
-    """Which channels have a capacity above a level, in bits? The others are below it, or at it.
+    """The question which channels have a capacity above a level; the others are below it, or at it.
 
-    With a tolerance, a channel that is called above has at least a capacity above level - tolerance, and one that is
-    called below has one below level + tolerance: near the level, either may be said.
+    Parameters
+    ----------
+    level
+        In bits, at least 0.
+    tolerance
+        What is called above is then above level - tolerance, what is called below is below level + tolerance: near the
+        level, either may be said.
 
-    >>> Above(0.9, 0.01)
-    Above(level=0.9, tolerance=0.01)
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
+    >>> policy = bc.Adaptive(sensor.alphabets, delta=0.05, question=bc.Above(0.4))
+    >>> bc.identify(sensor, policy).findings.answers
+    {'good': 'above', 'bad': 'below'}
     """
 
     level: float
     tolerance: float = 0.0
 
     def refuse_unless_possible(self, channels: int) -> None:
-        """The level and the tolerance are numbers of bits."""
         number_in(self.level, "the level (of capacity, in bits)", low=0.0, high=MOST_BITS, low_open=False)
         number_in(self.tolerance, "the tolerance (in bits)", low=0.0, high=MOST_BITS, low_open=False)
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy promises of all that it calls above or below, and where the proof is.
-
-        >>> Above(0.9).promise(0.05, None, "bestchannel explain questions")
-        'every capacity called above is > 0.9 bit, every one called below <= 0.9 bit, with probability at least 0.95 \
-[bestchannel explain questions]'
-        """
         low, high = exact(self.level - self.tolerance), exact(self.level + self.tolerance)
         at_most = "<" if self.tolerance else "<="
         what = f"every {criterion(P)} called above is > {low} bit, every one called below {at_most} {high} bit"
         return f"{what}, with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
-        """Which channels are above, which are below, and which are open."""
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
         sides = {"above": "above", "below": "below", None: "undecided"}
         parts = [
@@ -52,14 +54,12 @@ class Above(Question, frozen=True, tag="above"):
         return "; ".join(parts)
 
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """That what is called above or below is so."""
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
         if not any(answers.values()):
             return None
         return f"what is called above or below is so with probability at least {confidence(delta)}"
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        """Whether nothing is called above that is below level - tolerance, or below that is above level + tolerance."""
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
         slack = self.tolerance + same
         wrong = [

@@ -11,30 +11,28 @@ from bestchannel.questions.wording import listed
 
 
 class Order(Question, frozen=True, tag="order"):
-    """In which order do the capacities of all channels come?
+    """The question in which order the capacities of all channels come.
 
-    >>> Order()
-    Order()
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"bad": bc.bsc(0.3), "good": bc.bsc(0.05), "fair": bc.bsc(0.15)}, rng=1)
+    >>> policy = bc.Adaptive(sensor.alphabets, delta=0.05, question=bc.Order())
+    >>> bc.identify(sensor, policy).findings.order
+    ('good', 'fair', 'bad')
     """
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy promises of the order that it names, and where the proof is.
-
-        >>> Order().promise(0.05, None, "bestchannel explain questions")
-        'the stated order of capacities holds with probability at least 0.95 [bestchannel explain questions]'
-        """
         what = "capacities" if P is None else criterion(P)
         return f"the stated order of {what} holds with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
-        """The order, or how many pairs are in order."""
         found = standpoint.findings
         if found and found.order is not None:
             return f"order: {' > '.join(map(str, found.order))}"
         return f"undecided: {several(len(found.pairs or ()) if found else 0, 'pair')} in order"
 
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """Which pairs are in order."""
         found = standpoint.findings
         if found is None or not found.pairs:
             return None
@@ -42,7 +40,6 @@ class Order(Question, frozen=True, tag="order"):
         return f"{said} with probability at least {confidence(delta)}"
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        """Whether every stated pair is in order."""
         found = standpoint.findings
         if found is None or not found.pairs:
             return False

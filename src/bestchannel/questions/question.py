@@ -84,23 +84,116 @@ class Question(Struct, frozen=True, tag_field="kind"):
         return 0.0
 
     def refuse_unless_possible(self, channels: int) -> None:
-        """An `InputError` where this cannot be asked of so many channels."""
+        """Refuse what cannot be asked of so many channels.
+
+        Parameters
+        ----------
+        channels
+            How many there are.
+
+        Raises
+        ------
+        InputError
+            Where a number of the question is out of its range.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Top(3).refuse_unless_possible(5)
+        """
 
     @abstractmethod
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy that answers the question promises, and where the proof is."""
+        """What a policy that answers the question promises, and where the proof is.
+
+        Parameters
+        ----------
+        delta
+            δ, the largest probability of a wrong answer.
+        P
+            The input distribution at which I(P;W) is compared, None for capacities.
+        proof
+            Where it is.
+
+        Returns
+        -------
+        str
+            One sentence.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Best().promise(0.05, None, "bestchannel explain adaptive")
+        'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
+        >>> bc.Top(3).promise(0.05, None, "bestchannel explain questions")
+        'the named channels are the best 3 with probability at least 0.95 [bestchannel explain questions]'
+        """
 
     @abstractmethod
     def answer(self, standpoint: Standpoint) -> str:
-        """The answer, or what is still open, in a few words."""
+        """The answer, or what is still open, in a few words.
+
+        Parameters
+        ----------
+        standpoint
+            What has come out by now: an `Identification`.
+
+        Returns
+        -------
+        str
+            One line.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> result = bc.identify(bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1))
+        >>> result.question.answer(result)
+        'best: good'
+        """
 
     @abstractmethod
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """What is proved though the question is not answered, in one sentence; None where nothing is."""
+        """What is proved though the question is not answered.
+
+        Parameters
+        ----------
+        standpoint, delta, P
+            As in `answer` and `promise`.
+
+        Returns
+        -------
+        str or None
+            One sentence; None where nothing is proved.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> result = bc.identify(bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1))
+        >>> result.question.proved_so_far(result, 0.05, None)
+        """
 
     @abstractmethod
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        """Whether all that is said is true of channels with these values in bits, and something is said.
+        """Whether something is said, and all that is said is true.
 
-        What differs by no more than `same` is equal.
+        Parameters
+        ----------
+        standpoint
+            As in `answer`, with numbers for channels.
+        values
+            What is compared of every channel, in bits.
+        same
+            What differs by no more is equal.
+
+        Returns
+        -------
+        bool
+            True where it is.
+
+        Examples
+        --------
+        >>> import bestchannel as bc, numpy as np
+        >>> result = bc.identify(bc.Simulator([bc.bsc(0.3), bc.bsc(0.05)], rng=1))
+        >>> result.question.is_right(result, np.array([0.12, 0.71]), 1e-12)
+        True
         """

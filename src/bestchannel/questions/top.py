@@ -12,30 +12,33 @@ from bestchannel.questions.wording import listed
 
 
 class Top(Question, frozen=True, tag="top"):
-    """Which m channels have the largest capacities?
+    """The question which m channels have the largest capacities.
 
-    >>> Top(3)
-    Top(m=3)
+    Parameters
+    ----------
+    m
+        How many, at least 1.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "fair": bc.bsc(0.1), "bad": bc.bsc(0.3)}, rng=1)
+    >>> policy = bc.Adaptive(sensor.alphabets, delta=0.05, question=bc.Top(2))
+    >>> bc.identify(sensor, policy).findings.top
+    ('good', 'fair')
     """
 
     m: int
 
     def refuse_unless_possible(self, channels: int) -> None:
-        """m is a number of channels that there are."""
         if not 1 <= self.m <= channels:
             raise InputError(f"the best m are asked for, with m from 1 to {channels}, the channels; m is {self.m}")
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy promises of the channels that it names, and where the proof is.
-
-        >>> Top(3).promise(0.05, None, "bestchannel explain questions")
-        'the named channels are the best 3 with probability at least 0.95 [bestchannel explain questions]'
-        """
         which = f"the best {self.m}" if P is None else f"the {self.m} with the largest {criterion(P)}"
         return f"the named channels are {which} with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
-        """The best m, or those that are surely among them and those that may be."""
         found = standpoint.findings
         top = (found.top or ()) if found else ()
         if found and found.decided:
@@ -44,7 +47,6 @@ class Top(Question, frozen=True, tag="top"):
         return f"{surely}undecided between {listed(standpoint.candidates)} for {several(self.m - len(top), 'place')}"
 
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """Which channels are surely among the best m."""
         found = standpoint.findings
         if found is None or not (found.top or found.out):
             return None
@@ -53,7 +55,6 @@ class Top(Question, frozen=True, tag="top"):
         return f"{' and '.join(filter(None, parts))} the best {self.m} with probability at least {confidence(delta)}"
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        """Whether m channels are named, and no other one is better than any of them."""
         found = standpoint.findings
         if found is None or not found.decided or found.top is None:
             return False

@@ -226,7 +226,7 @@ def _check_above(books: Books, question: Above, answers: Mapping[int, str | None
         channel: "below" if level >= math.log(min(alphabet)) else "above" if levels["above"] < 0.0 else None
         for channel, alphabet in enumerate(record.alphabets)
     }
-    parts, turns = sum(side is None for side in surely.values()), dict[int, Turn]()
+    parts, turns = sum(side is None for side in surely.values()), list[Turn]()
     for step, stakes in steps:
         for side, wager in stakes.wagers.items():
             where, name = f"request {step.request}", wager.over if side == "above" else wager.under
@@ -235,42 +235,39 @@ def _check_above(books: Books, question: Above, answers: Mapping[int, str | None
             channel, purse = number_of(str(name), record.names, where), stakes.purse
             if purse is None:
                 raise NotValidError(f"{where} has bets without a purse")
-            if channel not in turns:
-                before = turns[next(reversed(turns))] if turns else None
-                _check_purse(books, before, purse, parts, answers, bool(question.tolerance), where)
-                turns[channel] = Turn(channel, purse, {s: Bettor(nats) for s, nats in levels.items()})
-            turn = turns[channel]
-            latest = channel == next(reversed(turns)) and purse == turn.purse
-            require(latest, f"{where} has bets on a channel whose turn is over, or from another purse")
-            books.settle(turn.sides[side], wager, step, side)
+            if not turns or turns[-1].channel != channel or turns[-1].purse != purse:
+                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in levels.items()}))
+            books.settle(turns[-1].sides[side], wager, step, side)
+    latest = {turn.channel: turn for turn in turns}
+    for before, turn in zip([None, *turns], turns, strict=False):
+        given_up = before is not None and latest[before.channel] is not before
+        answer = None if before is None or given_up else answers[before.channel]
+        _check_purse(books, before, turn, parts, answer, bool(question.tolerance))
     for channel, side in answers.items():
         if side is None or side == surely[channel]:
             continue
         where = f"channel {record.names[channel]!r} is called {side}"
-        require(surely[channel] is None and channel in turns, f"{where} without evidence")
-        purse = turns[channel].purse
+        require(surely[channel] is None and channel in latest, f"{where} without evidence")
+        purse = latest[channel].purse
         needed = (1.0 / record.delta - purse.waiting / parts) / purse.stake
-        enough = books.wealth(turns[channel].sides[side], needed) >= needed * (1.0 - ROUNDING)
+        enough = books.wealth(latest[channel].sides[side], needed) >= needed * (1.0 - ROUNDING)
         require(enough, f"{where}, but stakes and answers do not reach 1/delta")
 
 
-def _check_purse(
-    books: Books, before: Turn | None, purse: PurseStated, parts: int, answers: Mapping[int, str | None],
-    tolerant: bool, where: str,
-) -> None:  # fmt: skip
+def _check_purse(books: Books, before: Turn | None, turn: Turn, parts: int, answer: str | None, tolerant: bool) -> None:
     """No more is staked than parts of the unit and what the channel before has left.
 
-    That is what bets against its answer hold, or the less of both sides where it has none.
+    That is what bets against its answer hold, or the less of both sides where it was given up. Parts may be drawn for
+    channels that are not bet on.
     """
+    purse, where = turn.purse, f"the turn of {books.record.names[turn.channel]!r}"
     waiting, stake = (parts, 0.0) if before is None else (before.purse.waiting, before.purse.stake)
-    drawn = (waiting - purse.waiting) / parts
-    require(purse.waiting >= 0 and drawn > 0.0, f"the purse of {where} has more or fewer parts than channels wait")
-    if before is None:
-        left = 0.0
-    else:
+    drawn, left = (waiting - purse.waiting) / parts, 0.0
+    fits = purse.waiting >= 0 and purse.stake > 0.0 and drawn >= 0.0
+    require(fits, f"the purse has more parts in {where} than channels wait")
+    if before is not None:
         needed = (purse.stake - drawn) / stake
-        sides = [bettor for side, bettor in before.sides.items() if side != answers[before.channel]]
-        left = min(books.wealth(bettor, needed) for bettor in sides)
+        left = min(books.wealth(bettor, needed) for side, bettor in before.sides.items() if side != answer)
         left = min(left, 1.0) if tolerant else left
     require(purse.stake <= (drawn + stake * left) * (1.0 + ROUNDING), f"more is staked in {where} than there is")
 

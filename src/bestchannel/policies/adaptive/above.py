@@ -25,6 +25,7 @@ MARGIN = 0.5  # nats that are planned for beyond what is demanded
 BATCH = 0.08  # the part of the senses still needed that one request asks for
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 8.0  # senses of a request, at least
+GIVEN_UP, LET_GO = 8.0, 2.0  # how many times as many senses as another channel one needs that waits, bet on or not
 
 
 @dataclass
@@ -47,10 +48,10 @@ class Purse:
         """The wealth of the present bets, of stake 1, with which the purse has reached 1/δ."""
         return (1.0 / delta - self.waiting / self.parts) / self.stake
 
-    def hand_over(self, left: float) -> None:
-        """To the next channel, what the last one has left of a stake of 1, and its own part."""
-        self.stake = 1.0 / self.parts + self.stake * left
-        self.waiting -= 1
+    def hand_over(self, left: float, first_time: bool = True) -> None:
+        """To the next channel, what the last one has left of a stake of 1, and its own part if it has not had it."""
+        self.stake = first_time / self.parts + self.stake * left
+        self.waiting -= first_time
 
 
 @dataclass
@@ -67,6 +68,8 @@ class Turn:
 
 class AboveScript(QuestionScript):
     """How `Adaptive` answers `Above`."""
+
+    purse: Purse
 
     def __init__(self, policy: Adaptive, question: Above) -> None:
         super().__init__(policy)
@@ -89,36 +92,35 @@ class AboveScript(QuestionScript):
         if not self.open:
             return None
         self.learn((yield self.first_look(self.open)))
-        purse, given_up = Purse(len(self.open)), set[int]()
-        while waiting := [channel for channel in self.open if channel not in given_up]:
+        self.purse, had, left = Purse(len(self.open)), set[int](), 0.0
+        while waiting := [channel for channel in self.open if self._has(channel)]:
             turn = Turn(self._easiest(waiting), {side: Bettor(level) for side, level in self.levels.items()})
-            view = yield from self._decided(turn, purse)
-            if self.answers[turn.channel] is None:
-                given_up.add(turn.channel)
-            if purse.waiting:
-                purse.hand_over(self._left(turn, view))
+            if had:
+                self.purse.hand_over(left, turn.channel not in had)
+            had.add(turn.channel)
+            left = self._left(turn, (yield from self._decided(turn)))
         self.end()
         return None
 
-    def _decided(self, turn: Turn, purse: Purse) -> Generator[Senses | Plan, Counts, View]:
-        """Bet on one channel until it is decided, or there is nothing left of it; the last look at it."""
+    def _decided(self, turn: Turn) -> Generator[Senses | Plan, Counts, View]:
+        """Bet on one channel until it is decided, given up for an easier one, or not to be had; the last look at it."""
         channel = turn.channel
         while True:
             view = self.view(self.open)
             side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"
-            wealth = purse.demanded(self.policy.delta)
+            wealth = self.purse.demanded(self.policy.delta)
             demanded = {side: turn.bettors[side].demanded(wealth) for side in turn.bettors}
             for each, bettor in turn.bettors.items():
                 evidence = bettor.weigh(turn.claim(each), view, demanded[each], self.fixed_input)
                 if evidence >= demanded[each]:
                     self.answers[channel] = each
             self._show(channel, turn.bettors[side].evidence, demanded[side])
-            if self.answers[channel] is not None or not self._has(channel):
+            if self.answers[channel] is not None or not self._has(channel) or self._is_hard(turn, view):
                 return view
             for bettor in turn.bettors.values():
                 if bettor.since and not bettor.evidence >= HOPELESS:
                     bettor.start_anew(view, self.fixed_input)
-            counts = yield partial(self._request, turn, side, purse, view)
+            counts = yield partial(self._request, turn, side, view)
             for wager in self.stakes.wagers:
                 wager.settle(counts, turn.bettors[wager.bettor].accounts[wager.claim.under])
             self.learn(counts)
@@ -134,13 +136,13 @@ class AboveScript(QuestionScript):
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
-    def _request(self, turn: Turn, side: str, purse: Purse, view: View, left: Supply) -> Senses | None:
+    def _request(self, turn: Turn, side: str, view: View, left: Supply) -> Senses | None:
         """What to sense next of the channel, and the bet on it."""
         channel, bettor, look = turn.channel, turn.bettors[side], view.of(turn.channel)
         for each in turn.bettors.values():
             each.since = 0 if each.since == self.next_request else each.since
         gap, error = self._gap(channel, side, view)
-        demanded = bettor.demanded(purse.demanded(self.policy.delta))
+        demanded = bettor.demanded(self.purse.demanded(self.policy.delta))
         wanted = self._wanted(channel, side, max(gap, LEAST_GAP * error), demanded - bettor.evidence, view)
         others = [self._forecast(each, view) for each in self.open if each != channel]
         self.policy.more_senses = math.ceil(min(wanted + sum(others), MOST_SENSES))
@@ -153,13 +155,19 @@ class AboveScript(QuestionScript):
         bet = None
         if bettor.since and gap > 0.0 and asked and all(asked[channel]):
             bet = best_wager(side, bettor, turn.claim(side), gap, view, asked, self.fixed_input)
-        self.stake([bet], purse={"waiting": purse.waiting, "stake": purse.stake})
+        self.stake([bet], purse={"waiting": self.purse.waiting, "stake": self.purse.stake})
         return asked or None
 
     def _easiest(self, channels: list[int]) -> int:
         """The channel that should be decided first: that with the fewest senses needed."""
         view = self.view(channels)
         return min(channels, key=lambda channel: self._forecast(channel, view))
+
+    def _is_hard(self, turn: Turn, view: View) -> bool:
+        """Whether another channel has become so much easier that it comes first; this one has another turn."""
+        others = [self._forecast(each, view) for each in self.open if each != turn.channel and self._has(each)]
+        begun = any(bettor.since or bettor.starts for bettor in turn.bettors.values())
+        return self._forecast(turn.channel, view) > (GIVEN_UP if begun else LET_GO) * min(others, default=math.inf)
 
     def _forecast(self, channel: int, view: View) -> float:
         side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"

@@ -13,10 +13,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
@@ -36,8 +37,10 @@ BATCH = 0.12  # the part of the senses still needed that one request asks for
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 8.0  # senses of a channel in a request, at least
 STEPS = 250  # of the search for the fewest senses
+CUTS = 2_000  # of a box, to see whether all of it is bet against
 
 Pair = tuple[int, int]
+Bools = NDArray[np.bool_]
 
 
 class Box(ABC):
@@ -49,8 +52,16 @@ class Box(ABC):
         """Whether there is no such world."""
 
     @abstractmethod
+    def both(self, other: Any) -> Any:
+        """The worlds that are in both boxes."""
+
+    @abstractmethod
     def within(self, other: Any) -> bool:
         """Whether all are in another box."""
+
+    @abstractmethod
+    def cut(self, other: Any) -> tuple[Any, Any]:
+        """Both halves by something that another box, in which not all are, says and this one leaves open."""
 
     @abstractmethod
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Any]]:
@@ -80,12 +91,22 @@ class BestSets(Box):
         return bool(self.inside & self.outside) or len(self.inside) > self.m or len(self.outside) > self.k - self.m
 
     def both(self, other: BestSets) -> BestSets:
-        """The sets that are in both boxes."""
-        return replace(self, inside=self.inside | other.inside, outside=self.outside | other.outside)
+        """The sets that are in both boxes; where those are one, the box says all of it."""
+        inside, outside, every = self.inside | other.inside, self.outside | other.outside, frozenset(range(self.k))
+        if len(outside) == self.k - self.m:
+            inside |= every - outside
+        elif len(inside) == self.m:
+            outside |= every - inside
+        return replace(self, inside=inside, outside=outside)
 
     def within(self, other: BestSets) -> bool:
         """See `Box`."""
         return self.inside >= other.inside and self.outside >= other.outside
+
+    def cut(self, other: BestSets) -> tuple[BestSets, BestSets]:
+        """See `Box`."""
+        channel = frozenset({min((other.inside - self.inside) | (other.outside - self.outside))})
+        return self.both(BestSets(self.m, self.k, channel)), self.both(BestSets(self.m, self.k, outside=channel))
 
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, BestSets]]:
         """The sets by the claim that is false in them: their best channel outside is better than their worst inside.
@@ -123,25 +144,44 @@ class Orders(Box):
         """See `Box`."""
         return any((second, first) in self.pairs for first, second in self.pairs)
 
-    def with_pairs(self, pairs: Sequence[Pair]) -> Orders:
-        """Those of the orders that have these pairs as well, and all that follows."""
+    @classmethod
+    def of(cls, before: Bools) -> Orders:
+        """The box in which x comes before y where before[x, y]."""
+        return cls(len(before), frozenset(zip(*(side.tolist() for side in np.nonzero(before)), strict=True)))
+
+    @property
+    def before(self) -> Bools:
+        """Whether x comes before y."""
         before = np.zeros((self.k, self.k), dtype=bool)
-        for first, second in (*self.pairs, *pairs):
-            before[first, second] = True
-        for middle in range(self.k):
-            before |= before[:, middle, None] & before[middle]
-        return Orders(self.k, frozenset(zip(*(side.tolist() for side in np.nonzero(before)), strict=True)))
+        if self.pairs:
+            before[tuple(zip(*self.pairs, strict=True))] = True
+        return before
+
+    def both(self, other: Orders) -> Orders:
+        """See `Box`."""
+        before = self.before
+        for pair in other.pairs - self.pairs:
+            before = _with(before, *pair)
+        return Orders.of(before)
 
     def within(self, other: Orders) -> bool:
         """See `Box`."""
         return self.pairs >= other.pairs
 
+    def cut(self, other: Orders) -> tuple[Orders, Orders]:
+        """See `Box`."""
+        first, second = min(other.pairs - self.pairs)
+        return Orders.of(_with(self.before, first, second)), Orders.of(_with(self.before, second, first))
+
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Orders]]:
-        """The orders by the claim that is false in them: of the neighbours in `ranks` the easiest pair to tell."""
-        neighbours = sorted(pairwise(ranks), key=lambda pair: -_clearness(pair, view))
-        for i, (over, under) in enumerate(neighbours):
-            yield (over, under), self.with_pairs([*neighbours[:i], (under, over)])
-        yield None, self.with_pairs(neighbours)
+        """The orders by the claim that is false in them: of all pairs in `ranks` that they invert, the clearest."""
+        pairs = sorted(combinations(ranks, 2), key=lambda pair: -_clearness(pair, view))
+        before = self.before
+        for over, under in pairs:
+            if not before[over, under]:
+                yield (over, under), Orders.of(_with(before, under, over))
+            before = _with(before, over, under)
+        yield None, Orders.of(before)
 
     def findings(self, left: Sequence[Orders], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
         """See `Box`."""
@@ -152,6 +192,13 @@ class Orders(Box):
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """See `Box`."""
         return {"pairs": [[names[first], names[second]] for first, second in sorted(self.pairs)]}
+
+
+def _with(before: Bools, first: int, second: int) -> Bools:
+    """What comes before what if the first of a pair comes before the second, too."""
+    earlier, later = before[:, first].copy(), before[second].copy()
+    earlier[first] = later[second] = True
+    return before | (earlier[:, None] & later)
 
 
 @dataclass
@@ -252,8 +299,25 @@ class WorldsScript(QuestionScript):
         return [
             (pair, box)
             for pair, box in self._claims(self.everything, ranks, view)
-            if pair and not any(box.within(world.box) for world in self.worlds)
+            if pair and not self._bet_against(box)
         ]
+
+    def _bet_against(self, box: Box) -> bool:
+        """Whether all of the worlds are in boxes that are, or were, bet against; at most `CUTS` cuts are tried."""
+        parts, cuts = [(box, 0)], 0
+        while parts:
+            part, place = parts.pop()
+            if part.empty:
+                continue
+            if place == len(self.worlds) or cuts > CUTS:
+                return False
+            other = self.worlds[place].box
+            if part.both(other).empty:
+                parts.append((part, place + 1))
+            elif not part.within(other):
+                parts += [(half, place) for half in part.cut(other)]
+                cuts += 1
+        return True
 
     def _show(self, ranks: Sequence[int], view: View | None, waiting: Sequence[tuple[Pair, Box]]) -> None:
         """Let those who watch see where things stand."""
