@@ -28,7 +28,8 @@ typedef struct {
 BC_EXPORT int64_t BC(lanes_room)(int64_t n, int64_t m, int64_t lanes) {
     if (n < 1 || m < 1 || n > 1 << 10 || m > (1 << 24) / n || (lanes != FEW_LANES && lanes != MANY_LANES)) return -1;
     Space room = {0, 0};
-    (lanes == FEW_LANES ? laid_out8 : laid_out32)(&room, (int)n, (int)m);
+    if (lanes == FEW_LANES) laid_out8(&room, (int)n, (int)m);
+    if (lanes == MANY_LANES) laid_out32(&room, (int)n, (int)m);
     return 2 * room.used;
 }
 

@@ -2,9 +2,9 @@
 #include "interior_point.h"
 
 /* Lanes in the caller's space, holding the useless channel, which no step disturbs. */
-static Lanes PART(laid_out)(Space *space, int n, int m) {
+static PART(Lanes) PART(laid_out)(Space *space, int n, int m) {
     Size row = (Size)n * LANES, column = (Size)m * LANES;
-    Lanes at = {.W = take(space, n * column), .U = take(space, n * column), .A = take(space, n * row)};
+    PART(Lanes) at = {.W = take(space, n * column), .U = take(space, n * column), .A = take(space, n * row)};
     double **of_inputs[] = {&at.p, &at.s, &at.D, &at.neg_entropy, &at.v, &at.dp, &at.ds, &at.aim, &at.weight};
     double **of_outputs[] = {&at.q, &at.r, &at.log_q, &at.dq};
     double **of_lanes[] = {&at.low, &at.high, &at.goal, &at.mu, &at.step_p, &at.step_s, &at.some, &at.more};
@@ -21,8 +21,8 @@ static Lanes PART(laid_out)(Space *space, int n, int m) {
 }
 
 /* Lay `count` channels block[c, x, y] out in lanes with their rows summing to 1, and say which are refused. */
-static void PART(read_block)(const double *block, int count, const Lanes *at, uint8_t *status, int normalize, const int n,
-                        const int m) {
+static void PART(read_block)(const double *block, int count, const PART(Lanes) *at, uint8_t *status, int normalize,
+                             const int n, const int m) {
     double *W = at->W, *trouble = at->some, *total = at->more;
     EACH_LANE trouble[l] = OK;
     for (int x = 0; x < n; x++) {
@@ -44,8 +44,8 @@ static void PART(read_block)(const double *block, int count, const Lanes *at, ui
 }
 
 /* A block of channels at the uniform input, set again for every block, so that no answer depends on which it was in. */
-static void PART(stage)(const double *block, int count, const Lanes *at, uint8_t *status, int normalize, const int n,
-                   const int m, const int precise) {
+static void PART(stage)(const double *block, int count, const PART(Lanes) *at, uint8_t *status, int normalize,
+                        const int n, const int m, const int precise) {
     for (int x = 0; x < n; x++) EACH_LANE AT(at->p, x) = 1.0 / n;
     PART(read_block)(block, count, at, status, normalize, n, m);
     PART(neg_entropies_of)(at, n, m);
@@ -54,7 +54,8 @@ static void PART(stage)(const double *block, int count, const Lanes *at, uint8_t
 }
 
 /* Move a staged channel into a lane. */
-static void PART(move_in)(const Lanes *staged, int source, const Lanes *at, int lane, const int n, const int m) {
+static void PART(move_in)(const PART(Lanes) *staged, int source, const PART(Lanes) *at, int lane, const int n,
+                          const int m) {
     for (int i = 0; i < n * m; i++) {
         at->W[i * LANES + lane] = staged->W[i * LANES + source];
         at->U[i * LANES + lane] = staged->U[i * LANES + source];
@@ -74,7 +75,7 @@ static void PART(move_in)(const Lanes *staged, int source, const Lanes *at, int 
 }
 
 /* Write the answer for a channel that is done: its gap, in nats, reached the goal, or never will. */
-static void PART(answer)(const Task *task, Size channel, const Lanes *at, int lane, int n, int m) {
+static void PART(answer)(const Task *task, Size channel, const PART(Lanes) *at, int lane, int n, int m) {
     task->status[channel] = at->high[lane] - at->low[lane] <= at->goal[lane] ? OK : STALLED;
     task->lower[channel] = at->low[lane];
     task->upper[channel] = at->high[lane];
@@ -82,16 +83,17 @@ static void PART(answer)(const Task *task, Size channel, const Lanes *at, int la
     for (int y = 0; y < m; y++) task->outputs[channel * m + y] = at->q[y * LANES + lane];
 }
 
-static void PART(solve_all)(const Task *task, Size first, Size last, double *space, const int n, const int m, const int precise) {
+static void PART(solve_all)(const Task *task, Size first, Size last, double *space, const int n, const int m,
+                            const int precise) {
     Space room = {space, 0};
-    Lanes at = PART(laid_out)(&room, n, m);
+    PART(Lanes) at = PART(laid_out)(&room, n, m);
     Space more = {space + room.used, 0};
-    Lanes staged = PART(laid_out)(&more, n, m);
+    PART(Lanes) staged = PART(laid_out)(&more, n, m);
     Size owner[LANES], queue = first, staged_first = first, staged_last = first;
-    int iterations[LANES], busy = LANES;
-    for (int l = 0; l < LANES; l++) owner[l] = -1, iterations[l] = 0;
-    while (busy > 0) {
-        busy = 0;
+    int iterations[LANES] = {0};
+    for (int l = 0; l < LANES; l++) owner[l] = -1;
+    for (;;) {
+        int busy = 0;
         for (int l = 0; l < LANES; l++) {
             if (owner[l] >= 0) {
                 double gap = at.high[l] - at.low[l];
@@ -117,6 +119,8 @@ static void PART(solve_all)(const Task *task, Size first, Size last, double *spa
             }
             busy += owner[l] >= 0;
         }
-        if (busy > 0) PART(step)(&at, n, m, precise, BC_SHORT_OF_BOUNDARY);
+        if (busy == 0) return;
+        PART(step)(&at, n, m, BC_SHORT_OF_BOUNDARY);
+        PART(divergences_of)(&at, n, m, precise);
     }
 }
