@@ -24,7 +24,7 @@ _wagers = function(
 )  # fmt: skip
 _climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
 _climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 6, FLOAT, *[POINTER] * 2)
-_bound_room = function("rival_room", *[INTEGER] * 5, returns=INTEGER)
+_bound_room = function("rival_bounded_room", *[INTEGER] * 5, returns=INTEGER)
 _bounded = function(
     "rival_bounded",
     *[INTEGER] * 4,
@@ -130,7 +130,7 @@ def wagers(
     N: Floats, gaps: Sequence[float], worst: Sequence[int], epsilon: float, largest: float, largest_input: float,
     largest_tilt: float,
 ) -> Wagers:  # fmt: skip
-    """The bets against every rival c that should win most, of the weights tried; see `wagers` in rival_bets.c.
+    """The bets against every rival c that should win most, of the weights tried; see `wagers` in evidence.c.
 
     The leader has rows [x, y], inputs, deviations and senses [x]. Rival c is number places[c] of those `alike`, with
     rows [., x, y], inputs and deviations [., x]; it has senses N [c, x]. `worst` [c] is the address of inputs, or 0.
