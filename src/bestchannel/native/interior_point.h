@@ -68,30 +68,16 @@
 
 #ifdef LANES
 
-/* The state of the interior point, one channel in each lane. */
+/* The state of the interior point, one channel in each lane; the lane is the last index of all. */
 typedef struct {
-    MATRIX *W;         /* [x, y, lane] */
-    REAL *U;           /* [x, y, lane] W - 1 q' */
-    REAL *A;           /* [x, x, lane] the factors of the Newton matrix */
-    REAL *p;           /* [x, lane] input distribution */
-    REAL *s;           /* [x, lane] slack C - D_x */
-    REAL *D;           /* [x, lane] D(W_x || q), nats */
-    REAL *neg_entropy; /* [x, lane] sum_y W log W */
-    REAL *v;           /* [x, lane] A^-1 1 */
-    REAL *dp, *ds;     /* [x, lane] */
-    REAL *aim;         /* [x, lane] what p_x s_x / p_x is aimed at */
-    REAL *weight;      /* [x, lane] s/p */
-    REAL *q;           /* [y, lane] output distribution pW */
-    REAL *r;           /* [y, lane] 1/q */
-    REAL *log_q;       /* [y, lane] */
-    REAL *dq;          /* [y, lane] change of log q, then half its square */
-    REAL *low;         /* [lane] I(p; W) */
-    REAL *high;        /* [lane] max_x D_x */
-    REAL *goal;        /* [lane] the gap at which it has converged */
-    REAL *mu;          /* [lane] */
-    REAL *step_p, *step_s;
-    REAL *some; /* [lane] a sum that no function leaves to another */
-    REAL *more; /* [lane] the divisor sum_x v_x */
+    MATRIX *W;                              /* [x, y] */
+    REAL *U, *A;                            /* [x, y] W - 1 q'; [x, x] the factors of the Newton matrix */
+    REAL *p, *s, *D, *neg_entropy;          /* [x] input, slack C - D_x, D(W_x || q) in nats, sum_y W log W */
+    REAL *v, *dp, *ds, *aim, *weight;       /* [x] A^-1 1, steps, what p_x s_x / p_x is aimed at, s/p */
+    REAL *q, *r, *log_q, *dq;               /* [y] output pW, 1/q, log q, its change and then half that squared */
+    REAL *low, *high, *goal;                /* I(p; W), max_x D_x, and the gap at which it has converged */
+    REAL *mu, *step_p, *step_s;
+    REAL *some, *more;                      /* a sum that no function leaves to another; the divisor sum_x v_x */
 } PART(Lanes);
 
 /* neg_entropy_x = sum_y W log W, each logarithm to 2 ulp. */
