@@ -87,7 +87,7 @@ BC_EXPORT double BC(pair_search)(Size n_b, Size m_b, const double *a_b, const do
 ROOM(pair_search, (Size n_b, Size m_b, Size n_a, Size m_a), mover(&space, n_b, m_b, 0, 0, 0, 0),
      mover(&space, n_a, m_a, 0, 0, 0, 0))
 
-/* For tests: `phi_at`, which needs the room of `leader_curve`, and the minimisations of row_costs.h. */
+/* For tests: `phi_at` and the minimisations of row_costs.h. */
 BC_EXPORT double BC(phi_at)(Size n, Size m, Size count, const double *a, const double *w, const double *s, double *u,
                             double *P, double price, double *room) {
     Space space = {room, 0};
@@ -95,6 +95,7 @@ BC_EXPORT double BC(phi_at)(Size n, Size m, Size count, const double *a, const d
     curve_room(&space, &curve);
     return phi_at(&curve, price);
 }
+ROOM(phi_at, (Size n, Size m), curve_room(&space, &(Curve){.side = {.n = n, .m = m}}))
 
 BC_EXPORT double BC(tilted_row)(Size m, const double *a, double w, const double *h, double *v) {
     return tilted_row(m, a, w, h, v);
