@@ -53,6 +53,44 @@ def test_pivot_of_polars_is_a_matrix_with_labels_beside_it():
         bc.estimate(pivot.rename({"tx": "foo", "0": "lo", "1": "hi"}))
 
 
+@pytest.mark.parametrize(
+    ("header", "first", "in_matrix"),
+    [
+        (["heard", "11"], [5, 3], "counts"),
+        (["heard", "11"], [0, 1], "counts"),
+        (["heard", "10", "11"], [3, 5], "counts"),
+        (["tx0", "a", "b"], [0, 1], "counts"),
+        (["tx0", "tx1", "tx2"], [1, 2], "counts"),
+        (["true", "11"], [0, 1], "labels"),
+        (["true", "a", "b"], [5, 3], "labels"),
+        (["sent", "0", "1"], [3, 5], "labels"),
+    ],
+)
+def test_column_that_may_be_labels_or_counts_is_refused_and_the_proposal_reads_it(tmp_path, header, first, in_matrix):
+    cells = [[n, *(10 * n + 40 + i for i in range(len(header) - 1))] for n in first]
+    frame = pd.DataFrame(cells, columns=header)
+    labelled = in_matrix == "labels"
+    path = tmp_path / "file.csv"
+    frame.to_csv(path, index=False)
+    proposal = rf"may be labels or counts; write .*--form matrix \(form='matrix'\) for {in_matrix}"
+    for read in (lambda **o: read_counts(path, **o), *(lambda f=f, **o: labelled_counts(f, **o) for f in (
+        frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)))):  # fmt: skip
+        with pytest.raises(InputError, match=proposal):
+            read()
+        content = only(read(form="matrix"))
+        assert content.outputs == tuple(header[labelled:])
+        assert content.counts.tolist() == [row[labelled:] for row in cells]
+    with pytest.raises(InputError, match=proposal):  # nor are they divided by their sum
+        read_channels(path, normalize=True)
+
+
+def test_line_of_counts_below_nothing_is_not_taken_for_labels_of_outputs(tmp_path):
+    for text in ("true,7,5\nfalse,8,9\n", "true,5,7\nfalse,8,9\n"):
+        with pytest.raises(InputError, match=r"the first line .* may be labels or counts"):
+            read(tmp_path, text)
+    assert read(tmp_path, "sent,0,1\na,8,9\nb,7,5\n").outputs == ("0", "1")
+
+
 def test_index_of_a_frame_of_rows_is_a_column():
     frame = pd.DataFrame({"channel": ["a", "a", "b", "b"], "x": [0, 1, 0, 1], "y": list("uvuv"), "count": [5, 6, 7, 8]})
     found = labelled_counts(frame.set_index("channel"))

@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
 
 
 def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool]) -> str | None:
-    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be text_log.either.
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either.
 
     `fits(cells)` says whether the cells can be a row of a matrix.
     """
@@ -140,7 +140,7 @@ def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
 
 
 def refuse_either(header: Cells, columns: dict[str, str]) -> None:
-    """Say that the first line can be read in two ways, and how to write text_log.either."""
+    """Say that the first line can be read in two ways, and how to say which."""
     raise InputError(
         f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
         f" {option(columns)} for rows, or --form matrix (form='matrix')"
@@ -159,7 +159,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:
         _refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
-    start = 1 if titled or _starts_with_labels(table) else 0
+    start = 1 if titled or _starts_with_labels(table, hints) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
@@ -180,7 +180,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
             refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
         _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
-        _refuse_doubt(rows, above, beside, counts)
+        _refuse_doubt(table, rows, above, beside, counts, hints)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
     labels = [*(above or ()), *(beside or ())]
@@ -224,7 +224,9 @@ def _refuse_other_columns(table: Table, above: Cells | None, counts: bool) -> No
         raise InputError(unknown(above, missing, "count" if counts else "p"))
 
 
-def _refuse_doubt(rows: Floats, above: Cells | None, beside: Cells | None, counts: bool) -> None:
+def _refuse_doubt(
+    table: Table, rows: Floats, above: Cells | None, beside: Cells | None, counts: bool, hints: Hints
+) -> None:
     """Refuse what may be a log, or labels where numbers are."""
     first, whole = rows[0], not np.any(rows % 1)
     if above is None and np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and not whole:
@@ -232,16 +234,24 @@ def _refuse_doubt(rows: Floats, above: Cells | None, beside: Cells | None, count
             f"the first line looks like labels ({_listed(first)}), and a line of labels must have text in it; give it a"
             " blank first cell above a column of input labels, or leave it out"
         )
-    if counts and beside is not None and above is None and (_rises(first) or role_of(beside[0]) == "x"):
-        raise InputError(_labels_or_counts("line", first))
-    if counts and beside is None:
-        _refuse_rows_in_doubt(above, rows)
-        if above is None:
-            for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
-                if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
-                    raise InputError(_labels_or_counts(side, line))
-        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
-            raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above)))
+    # whole numbers are counts, which `normalize` would divide, unless they are the probabilities 0 and 1
+    if not counts and not (whole and np.any(rows.sum(axis=0 if hints.transpose else 1) != 1)):
+        return
+    if beside is not None:
+        if above is None and (_rises(first) or role_of(beside[0]) in _BESIDE):
+            raise InputError(_labels_or_counts("line", first))
+        return
+    _refuse_rows_in_doubt(above, rows)
+    if above is None:
+        for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
+            if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
+                raise InputError(_labels_or_counts(side, line))
+        return
+    # a title above labels, or an output beside others that are called by numbers
+    odd_one = table.number(above[0]) is None and None not in map(table.number, above[1:])
+    if rows.shape[1] > 1 and (_may_be_labels(rows) or odd_one or role_of(above[0]) in ("x", "y")):
+        labels = _has_corner(table, above, [row[0] for row in table.rows[1:]], len(above), Hints(form="matrix"))
+        raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above), "labels" if labels else "counts"))
 
 
 def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
@@ -328,11 +338,19 @@ def _rises(line: Floats) -> bool:
     return len(line) > 1 and bool(np.all(np.diff(line) > 0))
 
 
-def _labels_or_counts(side: str, line: Floats, columns: Mapping[str, str] | None = None) -> str:
+def _labels_or_counts(
+    side: str, line: Floats, columns: Mapping[str, str] | None = None, in_matrix: str = "counts"
+) -> str:
+    """What is said of a line or column that may be either; in a matrix by `form` it is `in_matrix`."""
     rows = f"{option(columns)} for rows, " if columns else ""
+    other = "leave the cell above labels blank (pandas: set_index)"
+    if in_matrix == "labels":
+        other = "put input labels under a blank cell before counts (pandas: as the index)"
+    elif side == "line":
+        other = "begin with a blank cell above and beside labels"
     return (
         f"the first {side} ({_listed(line)}) may be labels or counts; write {rows}--form matrix (form='matrix') for"
-        " counts, or begin with a blank cell above and beside labels"
+        f" {in_matrix}, or {other}"
     )
 
 
@@ -340,15 +358,15 @@ def _listed(line: Floats) -> str:
     return ", ".join(f"{label:g}" for label in line[:5])
 
 
-def _starts_with_labels(table: Table) -> bool:
+def _starts_with_labels(table: Table, hints: Hints) -> bool:
     first, *others = table.rows
     if not others:
         return False
-    if len(first) > 1 and _is_corner(first):
+    numbers = [table.number(cell) for cell in first]
+    if len(first) > 1 and (_is_corner(first) or _is_titled(table, first, first[1:], [row[0] for row in others], hints)):
         return True
     if "" in first or _has_fractions(table, first):
         return False
-    numbers = [table.number(cell) for cell in first]
     if None in (numbers[1:] or numbers):
         return True
     # text above numbers, as in `sent,0,1` above `0,0.9,0.1`
@@ -358,9 +376,31 @@ def _starts_with_labels(table: Table) -> bool:
 def _is_corner(line: Sequence[str]) -> bool:
     """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
     cells = [cell.strip().casefold() for cell in line]
-    if cells[0] in _CORNERS:
-        return not (cells[0] == "x" and "y" in cells)
-    return role_of(cells[0]) in _BESIDE and all(as_number(cell, False) is not None for cell in cells[1:])
+    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
+
+
+def _is_titled(table: Table, line: Cells, labels: Cells, others: Cells, hints: Hints) -> bool:
+    """Whether the line begins with a title as `sent`, goes on with numbers, and `labels` are such and not counts.
+
+    Whole numbers may be counts, unless they number the letters or are the `others` too, or `form` says that the title
+    is one.
+    """
+    if not _is_title(line) or None in map(table.number, line[1:]):
+        return False
+    return hints.form is not None or (len(line) > 2 and _are_labels(table, labels, others))
+
+
+def _is_title(line: Cells) -> bool:
+    """Whether the first cell says what labels are, as `sent` or `true label`, and is no label itself, as `tx0`."""
+    role = role_of(line[0])
+    return role in _BESIDE and role not in map(role_of, line[1:]) and not re.search(r"\d", line[0])
+
+
+def _are_labels(table: Table, cells: Cells, others: Cells) -> bool:
+    """Whether cells are no counts, or number letters, or are the labels of the other side too."""
+    counts = [n for n in map(table.number, cells) if n is not None and n >= 0 and n % 1 == 0]
+    alike = sorted(map(str.strip, cells)) == sorted(map(str.strip, others))
+    return len(counts) < len(cells) or alike or _is_numbered(np.array(counts))
 
 
 def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
@@ -368,15 +408,14 @@ def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
 
 
 def _has_corner(table: Table, above: Cells | None, column: Sequence[str], width: int, hints: Hints) -> bool:
+    """Whether what stands above the first column says that it is labels."""
     if above is None:
         return False
-    if len(above) < width or _is_corner(above):
+    if len(above) < width or _is_corner(above) or _is_titled(table, above, column, above[1:], hints):
         return True
-    is_matrix = hints.form is not None or proposal(above, strict=True) is None
-    if width > 2 and role_of(above[0]) in _BESIDE and is_matrix:
-        return len(set(column)) == len(column) and not _has_fractions(table, column)
-    only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
-    return only_text and not _has_fractions(table, column)
+    if hints.form is None and (proposal(above, strict=True) or not _are_labels(table, column, above[1:])):
+        return False
+    return width > 2 and _is_title(above) and len(set(column)) == len(column) and not _has_fractions(table, column)
 
 
 def _is_labels(table: Table, column: Sequence[str], rest: Floats, transpose: bool) -> bool:
