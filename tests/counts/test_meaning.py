@@ -91,6 +91,11 @@ def test_line_of_counts_below_nothing_is_not_taken_for_labels_of_outputs(tmp_pat
     assert read(tmp_path, "sent,0,1\na,8,9\nb,7,5\n").outputs == ("0", "1")
 
 
+def test_title_of_labels_stays_one_where_an_output_has_the_same_name(tmp_path):
+    content = read(tmp_path, "rx;right;y;low\n1;14;28;56\n2;62;41;7\n", form="matrix")
+    assert (content.inputs, content.outputs) == (("1", "2"), ("right", "y", "low"))
+
+
 def test_index_of_a_frame_of_rows_is_a_column():
     frame = pd.DataFrame({"channel": ["a", "a", "b", "b"], "x": [0, 1, 0, 1], "y": list("uvuv"), "count": [5, 6, 7, 8]})
     found = labelled_counts(frame.set_index("channel"))

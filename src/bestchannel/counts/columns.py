@@ -10,16 +10,26 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.labelled_counts import Cells, Columns, Combinations, find_columns, is_missing, label_of
+from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of
 from bestchannel.counts.soft_outputs import looks_measured
 from bestchannel.errors import CountsFoundError, InputError
 
+Cells = Callable[[int], Sequence[object]]
+"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
+
+SHOWN = 2**14  # how many rows show what the columns of a table are
+
+_COUNTED = (
+    "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
+    " events occurrence occurrences times tally total totals len length size"
+)
+_COUNT_WORDS = frozenset(_COUNTED.split())  # what a column of counts may be called
 _KNOWN = {
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
     " transmitted cause gold reference written",
@@ -27,18 +37,13 @@ _KNOWN = {
     " observation destination dst decoded effect answer read spikes called",
     "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
     " classifier model user node station port neuron participant person patient electrode detector unit",
-    "count": "count counts n number freq frequency times occurrences total trials senses shots hits",
+    "count": f"{_COUNTED} trials senses",
     "p": "p prob probability probabilities w",
 }
 """Words that people use for each role."""
 
 _ROLE_OF = {word: role for role, words in _KNOWN.items() for word in words.split()}
 
-_SPELLED = (
-    "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
-    " events occurrence occurrences times tally total totals len length size"
-)
-_COUNT_WORDS = frozenset(_SPELLED.split())  # what a column of counts may be called
 _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""
@@ -95,7 +100,7 @@ def option(columns: Mapping[str, str], python: str = " in Python") -> str:
     return f"--columns {quoted} (columns={dict(columns)}{python})"
 
 
-def way_out(header: Sequence[str], value: str = "count") -> str:
+def _way_out(header: Sequence[str], value: str = "count") -> str:
     """How to say which column is which."""
     proposed = proposal(header, value=value)
     if proposed is not None:
@@ -120,13 +125,77 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
         f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {_way_out(header, value)}"
     )
+
+
+def log_columns(
+    header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
+) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts.
+
+    `are_all` says that there are no rows but those of `cells`.
+    """
+    found = named_columns(header, columns)
+    assert isinstance(columns, Mapping | None)  # others are refused there
+    if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
+        further = count_column(header, found, seen, cells, columns)
+        found |= {} if further is None else {"count": further}
+    if len(found) < len(header) and "channel" not in found and "channel" not in (columns or ()):
+        _refuse_channel_column(header, found, cells, columns, are_all)
+    return found
+
+
+def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are by name; probabilities are sent to `capacity`.
+
+    Points of the plane may have their second coordinate in a column that `columns` says is y2.
+    """
+    plane = ("y2",) if columns and "y2" in columns else ()
+    found = _find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
+    missing = [role for role in ("x", "y") if role not in found]
+    if missing:
+        raise InputError(unknown_columns(header, missing, "count"))
+    if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
+        raise InputError(
+            "there is a column p and none called count, so these look like probabilities, and an estimate requires"
+            " counts; use `bestchannel capacity`, or, if p is a number of senses, --columns count=p"
+        )
+    return found
+
+
+def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where the header has the column of each role, for the roles that it has.
+
+    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
+    """
+    if not isinstance(columns, Mapping | None):
+        raise InputError(
+            f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
+            f" columns says which is which: {_way_out(header)}"
+        )
+    renamed = columns or {}
+    for role in renamed:
+        if role not in roles:
+            raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
+    titles = [title.strip().casefold() for title in header]
+    found: dict[str, int] = {}
+    for role in roles:
+        called = renamed.get(role, role)
+        if role in renamed and not called.strip():
+            continue
+        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
+        if len(matches) > 1:
+            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
+        if role in renamed and not matches:
+            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
+        found.update((role, i) for i in matches)
+    return found
 
 
 def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
-    found = find_columns(header, ("channel", "x", "y", "p"), columns)
+    found = _find_columns(header, ("channel", "x", "y", "p"), columns)
     missing = [role for role in ("x", "y", "p") if role not in found]
     if missing == ["p"]:
         counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
@@ -172,7 +241,7 @@ def count_column(
     )
 
 
-def refuse_channel_column(
+def _refuse_channel_column(
     header: Sequence[str],
     found: Mapping[str, int],
     cells: Cells,

@@ -49,24 +49,19 @@ class Format:
 
 
 _TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
-_JSON_LINES = Format(json_format.read_lines, None, json_format.read_long_lines)
+_JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read_long)
 _ARROW = Format(table_files.read_log, None, table_files.read_long)
 
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
-    ".tsv": _TEXT,
-    ".txt": _TEXT,
-    ".dat": _TEXT,
+    **dict.fromkeys((".tsv", ".txt", ".dat"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
     ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
     ".npy": Format(None, npz_format.read_array),
     ".mat": Format(mat_format.read_log, mat_format.read_matrices),
-    ".json": Format(json_format.read_log, json_format.read_matrices, json_format.read_long, json_format.render),
-    ".jsonl": _JSON_LINES,
-    ".ndjson": _JSON_LINES,
-    ".arrow": _ARROW,
-    ".feather": _ARROW,
-    ".ipc": _ARROW,
+    ".json": replace(_JSON, render=json_format.render),
+    **dict.fromkeys(json_format.LINES, _JSON),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
     ".xlsx": Format(
         table_files.read_log_of_sheet, table_files.read_matrices_of_sheets, table_files.read_long_of_sheets
     ),
@@ -74,7 +69,7 @@ FORMATS = {
 """Every format by the ending of its files."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # A file, a folder, or several of them
-_PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
+_PRINTED = re.compile(r"(?:\w+\.)?(?:array\()?\[\s*\[", re.ASCII)
 """How a text begins that is an array of two or more dimensions as NumPy prints it."""
 
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
@@ -393,7 +388,8 @@ def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format, Hints]
         path, hints = Path(named[1]), replace(hints, sheet=named[2])
     with opened(path) as source:
         format = _format_of(source.ending)
-        printed = format.log is text_log.read_log and _PRINTED.match(text_log.start_of_content(source))
+        is_text = format.log is text_log.read_log
+        printed = is_text and _PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)).lstrip())
         yield source, FORMATS[".json"] if printed else format, hints
 
 

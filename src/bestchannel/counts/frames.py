@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
+from bestchannel.counts.columns import SHOWN, log_columns
 from bestchannel.counts.labelled_counts import (
-    SHOWN,
     Columns,
     Combinations,
     Hints,
@@ -25,7 +25,6 @@ from bestchannel.counts.labelled_counts import (
     by_name,
     declared_outputs,
     label_of,
-    log_columns,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
 from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_numbered_rows

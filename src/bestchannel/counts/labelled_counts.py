@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,10 +33,6 @@ Columns = Mapping[str, str] | Sequence[str] | None
 """What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
 sequence names the columns of rows without a header."""
 
-Cells = Callable[[int], Sequence[object]]
-"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
-
-SHOWN = 2**14  # how many rows show what the columns of a table are
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
@@ -122,14 +118,6 @@ class RowBlock:
     times: NDArray[Any] | None = None
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """The labels of a channel in order of first appearance; the keys of a dictionary keep it."""
-
-    inputs: dict[str, None] = field(default_factory=dict)
-    outputs: dict[str, None] = field(default_factory=dict)
-
-
 def label_of(value: object) -> str | None:
     """The value as text, None where it is no label; 2.0 is 2, as where a missing value made floats of whole numbers."""
     if isinstance(value, str):
@@ -207,7 +195,7 @@ class Combinations:
         self.judges_numbers = self.declared is None and not numbers_are_labels
         self.transpose = transpose
         self._numbers_are_labels = numbers_are_labels
-        self._channels: dict[str, _Seen] = {}
+        self._channels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # inputs and outputs as they came
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._spellings = {role: Spellings(role, self.declared or ()) for role in ("channel", "x", "y")}
         self._expected: dict[str, None] = {}
@@ -238,8 +226,8 @@ class Combinations:
                 " is one of these columns a measured value, a time or a running number? Measured outputs are cut into"
                 " bins, --bins 8 (bins=8)"
             )
-        seen = self._channels.setdefault(channel, _Seen())
-        seen.inputs[x] = seen.outputs[y] = None
+        inputs, outputs = self._channels.setdefault(channel, ({}, {}))
+        inputs[x] = outputs[y] = None
         self._numbers[labels] = number
         return number
 
@@ -257,7 +245,7 @@ class Combinations:
     @property
     def inferred_outputs(self) -> bool:
         """Whether the outputs are those that happened to be seen; one that was not shows that they were declared."""
-        seen = {y for channel in self._channels.values() for y in channel.outputs}
+        seen = {y for _, outputs in self._channels.values() for y in outputs}
         return self.declared is None and self._expected.keys() <= seen
 
     def refuse_measured(self, labels: ChannelLabels, totals: Callable[[int], NDArray[Any]]) -> None:
@@ -275,23 +263,19 @@ class Combinations:
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
         return [
-            ChannelLabels(
-                name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(self._expected | seen.outputs))
-            )
-            for name, seen in self._channels.items()
+            ChannelLabels(name, tuple(alphabet(inputs)), self.declared or tuple(alphabet(self._expected | outputs)))
+            for name, (inputs, outputs) in self._channels.items()
         ]
 
     def positions(self) -> tuple[Integers, Integers, Integers]:
         """The position of each combination's channel, of its x and of its y in the alphabets."""
-        every = self.labels()
-        number = {labels.key: j for j, labels in enumerate(every)}
-        x_of, y_of = (
-            [{letter: i for i, letter in enumerate(side)} for side in sides]
-            for sides in ([labels.inputs for labels in every], [labels.outputs for labels in every])
-        )
-        rows = ((number[name], x, y) for name, x, y in self._numbers)
-        places = np.array([(j, x_of[j][x], y_of[j][y]) for j, x, y in rows], np.int64)
-        return places[:, 0], places[:, 1], places[:, 2]
+        places = {}
+        for j, labels in enumerate(self.labels()):
+            x_of, y_of = ({letter: i for i, letter in enumerate(side)} for side in (labels.inputs, labels.outputs))
+            places[labels.key] = j, x_of, y_of
+        rows = ((*places[name], x, y) for name, x, y in self._numbers)
+        j, x, y = np.array([(j, x_of[x], y_of[y]) for j, x_of, y_of, x, y in rows], np.int64).T
+        return j, x, y
 
     def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
         """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
@@ -307,14 +291,12 @@ class Combinations:
 
     def _tables(self, totals: Floats) -> list[LabelledCounts]:
         channel, x, y = self.positions()
-        order = np.argsort(channel, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(channel))[:-1])
-        return [
-            self._table(labels, x[own], y[own], totals[own]) for labels, own in zip(self.labels(), members, strict=True)
-        ]
+        members = np.split(np.argsort(channel, kind="stable"), np.cumsum(np.bincount(channel))[:-1])
+        alphabets = zip(self.labels(), members, strict=True)
+        return [self._table(labels, x[own], y[own], totals[own]) for labels, own in alphabets]
 
     def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
-        shape = len(labels.inputs), len(labels.outputs)
+        shape = labels.alphabet
         self.refuse_measured(labels, lambda side: np.bincount((x, y)[side], totals, minlength=shape[side]))
         refuse_too_many_cells(labels.key, shape)
         counts = np.zeros(shape)
@@ -388,75 +370,3 @@ def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
             f'channel "{name}" must have at most {MOST_CELLS} cells; its lines have {shape[0]} different x and'
             f" {shape[1]} different y (are these columns labels?)"
         )
-
-
-def log_columns(
-    header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
-) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts.
-
-    `are_all` says that there are no rows but those of `cells`.
-    """
-    found = named_columns(header, columns)
-    assert isinstance(columns, Mapping | None)  # others are refused there
-    if len(found) == len(header):
-        return found
-    from bestchannel.counts import columns as meaning  # deferred: most rows have no further column
-
-    if "count" not in found and "count" not in (columns or ()):
-        further = meaning.count_column(header, found, seen, cells, columns)
-        found |= {} if further is None else {"count": further}
-    if "channel" not in found and "channel" not in (columns or ()):
-        meaning.refuse_channel_column(header, found, cells, columns, are_all)
-    return found
-
-
-def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are by name; probabilities are sent to `capacity`.
-
-    Points of the plane may have their second coordinate in a column that `columns` says is y2.
-    """
-    plane = ("y2",) if columns and "y2" in columns else ()
-    found = find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
-    missing = [role for role in ("x", "y") if role not in found]
-    if missing:
-        from bestchannel.counts.columns import unknown_columns
-
-        raise InputError(unknown_columns(header, missing, "count"))
-    if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
-        raise InputError(
-            "there is a column p and none called count, so these look like probabilities, and an estimate requires"
-            " counts; use `bestchannel capacity`, or, if p is a number of senses, --columns count=p"
-        )
-    return found
-
-
-def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where the header has the column of each role, for the roles that it has.
-
-    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
-    """
-    if not isinstance(columns, Mapping | None):
-        from bestchannel.counts.columns import way_out
-
-        raise InputError(
-            f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
-            f" columns says which is which: {way_out(header)}"
-        )
-    renamed = columns or {}
-    for role in renamed:
-        if role not in roles:
-            raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
-    titles = [title.strip().casefold() for title in header]
-    found: dict[str, int] = {}
-    for role in roles:
-        called = renamed.get(role, role)
-        if role in renamed and not called.strip():
-            continue
-        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
-        if len(matches) > 1:
-            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
-        if role in renamed and not matches:
-            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
-        found.update((role, i) for i in matches)
-    return found

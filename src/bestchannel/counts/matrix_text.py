@@ -11,17 +11,17 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts import text_log
+from bestchannel.counts import long_table, text_log
 from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
 from bestchannel.counts.columns import unknown_columns as unknown
 from bestchannel.counts.labelled_counts import Hints
-from bestchannel.counts.long_table import LongTable, Place, coded, constant, refuse_not_finite
+from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
@@ -31,6 +31,7 @@ _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
 _BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
+_CELLS, _MOST_COLUMNS = 4, 6  # cells of the least table of counts, and columns of rows that may be taken for a matrix
 _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
@@ -64,9 +65,8 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     place: Place = lambda i: f"line {table.lines[i + 1]}"  # noqa: E731
     p = found["p"]
     values = table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"')
-    sides = {role: coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
-    channel = sides.get("channel", constant(source.name, len(rows)))
-    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(hints.transpose))
+    sides = {role: long_table.coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
+    return long_table.matrices(sides, values, source.name, place, transpose=hints.transpose)
 
 
 def _is_long(table: Table) -> bool:
@@ -260,21 +260,23 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
     trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
-    # counts are last, or under names anywhere, and the other columns are the labels of cells
-    places = [-1, *range(width if header else 0)] if whole and few and width > 2 else []
-    counted = [k for k in places if _are_pairs(np.delete(cells, k, axis=1))]
+    labels = None  # of cells: under names they may be anywhere, otherwise they are before the counts
+    if whole and 2 < width <= _MOST_COLUMNS and n_rows >= _CELLS:
+        places = range(width if header else width - 1)
+        some = (p for size in (2, 3) if size < width for p in combinations(places, size))
+        labels = next((p for p in some if _are_pairs(cells[:, p])), None)
     # every line but its last cell, which has fractions in some, comes again and again
     is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
     measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
     measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
     known = header is not None and whole and say_roles(header)
-    if known or (whole and (counted or trials)) or (header is None and measured):
-        columns = proposal(header)
-        if columns is None and header and counted:
-            labels = [title.strip() for title in header]
-            count = labels.pop(counted[0])
-            columns = dict(zip(("channel", "x", "y")[-len(labels) :], labels, strict=True)) | {"count": count}
-        way = option(columns) if columns else unnamed(width, counted=bool(counted))
+    if known or (whole and (labels or trials)) or (header is None and measured):
+        columns = proposal(header, strict=labels is not None)
+        if columns is None and header and labels:
+            columns = dict(zip(("channel", "x", "y")[-len(labels) :], (header[i].strip() for i in labels), strict=True))
+            further = [header[i].strip() for i in range(width) if i not in labels]
+            columns |= {"count": further[0]} if len(further) == 1 else {}
+        way = option(columns) if columns else unnamed(width, counted=labels is not None)
         raise InputError(
             f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
             " rows, or --form matrix (form='matrix')"
@@ -392,8 +394,8 @@ def _is_titled(table: Table, line: Cells, labels: Cells, others: Cells, hints: H
 
 def _is_title(line: Cells) -> bool:
     """Whether the first cell says what labels are, as `sent` or `true label`, and is no label itself, as `tx0`."""
-    role = role_of(line[0])
-    return role in _BESIDE and role not in map(role_of, line[1:]) and not re.search(r"\d", line[0])
+    alike = {role_of(line[0])} == {*map(role_of, line[1:])}  # as tx0, tx1
+    return role_of(line[0]) in _BESIDE and not alike and not re.search(r"\d", line[0])
 
 
 def _are_labels(table: Table, cells: Cells, others: Cells) -> bool:

@@ -28,18 +28,8 @@ from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
 from bestchannel.counts import long_table, matrix_text, table_decoder, text_log
-from bestchannel.counts.columns import probability_columns
-from bestchannel.counts.labelled_counts import (
-    LONGEST,
-    MOST_CELLS,
-    MOST_SEEN,
-    SHOWN,
-    Combinations,
-    Hints,
-    RowBlock,
-    label_of,
-    log_columns,
-)
+from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
+from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
 from bestchannel.counts.long_table import Column, constant
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
@@ -75,8 +65,7 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
         for role in pieces[0].labels
         if (sides := [rows.labels[role] for rows in pieces])
     }
-    channel = labels.get("channel", constant(source.name, len(values)))
-    return list(long_table.LongTable(channel, labels["x"], labels["y"], values, place).matrices(hints.transpose))
+    return long_table.matrices(labels, values, source.name, place, transpose=hints.transpose)
 
 
 def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
