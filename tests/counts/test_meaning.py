@@ -236,6 +236,14 @@ def test_column_that_alone_tells_the_rows_of_counts_apart_may_name_channels(tmp_
         read(tmp_path, f"kanal,x,y,count\n{rows}")
 
 
+def test_column_that_may_tell_counts_apart_where_it_is_filled_in_is_not_passed_over(tmp_path):
+    cells = "0,0,5,\n0,1,7,\n0,0,6,far\n0,1,9,far\n1,0,8,\n1,1,12,near\n1,0,4,far\n1,1,3,far\n"
+    with pytest.raises(InputError, match="'Σ' may say how often a row counts"):
+        read(tmp_path, f"x,y,Σ,Kanal\n{cells}")
+    noted = "".join(f"{x},{y},{t},{'late' * (t == 3)}\n" for t in range(20) for x in (0, 1) for y in (0, 1))
+    assert read(tmp_path, f"x,y,t,note\n{noted}").counts.sum() == 80
+
+
 def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):
     log = "x,y\n" + "a,u\na,v\n" * 5
     with pytest.raises(InputError, match="line 12 must be a row; it is the header once more"):

@@ -228,7 +228,7 @@ def count_column(
     if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
         return named[0]
     if not named and not once:  # or with a further column that may name channels
-        apart = [i for i in others if _tells_apart(_texts(cells(i)), rows)]
+        apart = [i for i in others if _tells_apart(list(map(_label, cells(i))), rows)]
         whole, once = [i for i in whole if i not in apart], bool(apart)
     if not named and (not whole or not once or _outputs_look_measured(labels, seen)):
         return None
@@ -262,7 +262,7 @@ def _refuse_channel_column(
         by_name = role_of(title) == "channel" and (len(set(texts)) > 1 or not are_all)
         one_name = len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels)
         none = {**(columns or {}), "channel": ""}
-        if by_name or (repeated and _tells_apart(texts, rows)):
+        if by_name or (repeated and None not in labels and _tells_apart(labels, rows)):
             raise InputError(
                 f"the column {_short(title)!r} may name channels; write"
                 f" {option({**(columns or {}), 'channel': _short(title)})} if it does, or {option(none, '')} if all"
@@ -280,9 +280,15 @@ def _texts(cells: Sequence[object]) -> list[str]:
     return [str(cell).strip() for cell in cells]
 
 
-def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
-    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts."""
-    return 2 * len(set(labels)) <= len(labels) == len(rows) == len({*zip(labels, rows, strict=True)})
+def _tells_apart(labels: Sequence[str | None], rows: Sequence[Any]) -> bool:
+    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts.
+
+    One that is missing may be any of the others.
+    """
+    known = [pair for pair in zip(labels, rows, strict=False) if pair[0] is not None]
+    names = {label for label, _ in known}
+    enough = len(labels) == len(rows) and max(Counter(rows).values(), default=0) <= len(names)
+    return enough and 2 * len(names) <= len(labels) and len(set(known)) == len(known)
 
 
 def _short(title: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, table_files, text_log
+from bestchannel.counts import array_files, json_format, matrix_text, table_files, text_log
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -56,9 +56,9 @@ FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
     **dict.fromkeys((".tsv", ".txt", ".dat"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
-    ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
-    ".npy": Format(None, npz_format.read_array),
-    ".mat": Format(mat_format.read_log, mat_format.read_matrices),
+    ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.render),
+    ".npy": Format(None, array_files.read_array),
+    ".mat": Format(array_files.read_log, array_files.read_variables),
     ".json": replace(_JSON, render=json_format.render),
     **dict.fromkeys(json_format.LINES, _JSON),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
