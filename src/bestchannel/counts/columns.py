@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of
-from bestchannel.counts.soft_outputs import looks_measured
+from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of, looks_measured
 from bestchannel.errors import CountsFoundError, InputError
 
 Cells = Callable[[int], Sequence[object]]
 """The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
 
 SHOWN = 2**14  # how many rows show what the columns of a table are
-
 _COUNTED = (
     "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
     " events occurrence occurrences times tally total totals len length size"
@@ -43,7 +41,6 @@ _KNOWN = {
 """Words that people use for each role."""
 
 _ROLE_OF = {word: role for role, words in _KNOWN.items() for word in words.split()}
-
 _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""

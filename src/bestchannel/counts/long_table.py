@@ -20,15 +20,14 @@ from bestchannel.counts.labelled_counts import (
     RowBlock,
     alphabet,
     label_of,
+    point,
     refuse_too_many_cells,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.soft_outputs import point
 from bestchannel.errors import InputError
 
 ROWS = 2**20  # rows of vectors numbered at a time
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?Z?")
-
 _DENSE = 2**22  # up to so many possible values a table of all of them is quicker than sorting
 _LONG = 32  # numbers in a vector from which on it is no row of a channel with one input, whatever it is called
 Place = Callable[[int], str]  # how row i is called in a refusal

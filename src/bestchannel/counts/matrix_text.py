@@ -40,7 +40,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
 _SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
-
 Cells = Sequence[str]
 
 
@@ -136,7 +135,7 @@ def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
     """Whether inputs, or outputs where no column is called x, come again and again, as in a log."""
     titles = [title.strip().casefold() for title in header]
     letters = next((titles.index(role) for role in ("x", "y") if role in titles), None)
-    return letters is not None and 2 * len({row[letters].strip() for row in rows}) <= len(rows)
+    return letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
 
 
 def refuse_either(header: Cells, columns: dict[str, str]) -> None:

@@ -16,13 +16,18 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, count_table, numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts.labelled_counts import Hints, LabelledCounts, alphabet, refuse_labels, undeclared
-from bestchannel.counts.soft_outputs import refuse_measured
+from bestchannel.counts.labelled_counts import (
+    Hints,
+    LabelledCounts,
+    alphabet,
+    refuse_labels,
+    refuse_measured,
+    undeclared,
+)
 from bestchannel.errors import InputError
 from bestchannel.promises import several
 
 _Array = NDArray[Any]
-
 _TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
 """What sums beside counts are called; All is pandas' word."""
 
@@ -62,10 +67,11 @@ class NamedMatrix:
     def __post_init__(self) -> None:
         refuse_long_side(self.name, *_sides(self.rows))
 
-    def transposed(self) -> NamedMatrix:
-        """The rows as columns; the labels are those of the inputs and outputs already."""
-        rows = np.transpose(numeric_array(self.rows, f'channel "{self.name}"'))
-        return replace(self, rows=rows)
+    def upright(self, transpose: bool) -> NamedMatrix:
+        """The matrix, its rows as columns if so; the labels are those of the inputs and outputs already."""
+        if not transpose:
+            return self
+        return replace(self, rows=np.transpose(numeric_array(self.rows, f'channel "{self.name}"')))
 
     def channel(self, *, normalize: bool) -> Channel:
         """The channel whose rows these are."""

@@ -44,7 +44,6 @@ _MOST_ROWS, _ROWS_PER_BYTE = 2**27, 64
 """The most rows of a table: a run of equal values takes no room in a file, but its rows take time."""
 
 _LENGTH = struct.Struct("<I")
-
 _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 

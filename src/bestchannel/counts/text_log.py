@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.columns import SHOWN, log_columns, named_columns
-from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock
+from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
 from bestchannel.counts.long_table import times_of
-from bestchannel.counts.soft_outputs import point
 from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
@@ -39,16 +38,12 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
 _PAIR_COMMENTS = ("//", "#", "%")
 _DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
-
 MOST_INPUTS = 64
 """A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
 
 _ROLES = frozenset(["channel", "x", "y", "count"])
-
-_LEADING = re.compile(r"(?:[ \t]*(?:[#%][^\r\n]*)?(?:\r\n|\r|\n))+")
-
+_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
 _NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-
 GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
 _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
