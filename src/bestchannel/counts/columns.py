@@ -316,19 +316,18 @@ def _is_whole(values: Sequence[float | None]) -> bool:
 
 def _outputs_look_measured(columns: Mapping[str, Sequence[str]], seen: Combinations) -> bool:
     """Whether the outputs of every channel look measured, so that rows come once and are refused for that anyway."""
-    if not seen.judges_numbers:
-        return False
     outputs: dict[str, Counter[str]] = defaultdict(Counter)
     for channel, y in zip(columns.get("channel", [""] * len(columns["y"])), columns["y"], strict=True):
         outputs[channel][y] += 1
-    return all(looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
+    every = (looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
+    return seen.judges_numbers and all(every)
 
 
 def _says_count(title: str) -> bool:
     """Whether a title says that something is counted, as `n`, `n_shots`, `Number of hits`."""
     words = set(re.findall(r"[a-z]+", title.casefold()))
-    weak = bool(words & _COUNT_WORDS) and words <= _COUNT_WORDS | _BESIDE
-    return is_count_word(title) or bool(words & _STRONG) or weak
+    weak = not words.isdisjoint(_COUNT_WORDS) and words <= _COUNT_WORDS | _BESIDE
+    return is_count_word(title) or not words.isdisjoint(_STRONG) or weak
 
 
 def is_count_word(title: str) -> bool:

@@ -334,9 +334,9 @@ def alphabet(labels: Iterable[str]) -> list[str]:
 def declared_outputs(outputs: Sequence[str]) -> tuple[str, ...]:
     """The outputs that were declared, which are different labels."""
     labels = tuple(outputs)
-    wrong = next((label for label in labels if not isinstance(label, str)), None)
-    if wrong is not None:
-        raise InputError(f"the declared outputs must be texts; one is {wrong!r}")
+    for label in labels:
+        if not isinstance(label, str):
+            raise InputError(f"the declared outputs must be texts; one is {label!r}")
     if not labels or len(set(labels)) < len(labels):
         raise InputError(f"the declared outputs must be different labels, at least one; they are {', '.join(labels)}")
     return labels

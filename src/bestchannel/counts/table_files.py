@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,8 +174,8 @@ def read_long_of_sheets(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
 
 def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
     """The sheets that have content, as texts, or the one that is meant; the only one is called as the file."""
-    every = {title: text.encode() for title, text in source.once(_decoded_sheets).items()}
-    sheets = {title: text for title, text in every.items() if text.strip(b",\r\n ")}
+    every = source.once(_decoded_sheets)
+    sheets = {title: text.encode() for title, text in every.items() if text.strip(",\r\n ")}
     if hints.sheet is not None:
         if hints.sheet not in sheets:
             raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(sheets)}')
@@ -192,8 +192,7 @@ def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
 def _decoded_sheets(source: OpenFile) -> dict[str, str]:
     """The sheets of a workbook as the texts that they would be saved as, by title."""
     with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
-        sheets: dict[str, str] = decoder.received()["sheets"]
-        return sheets
+        return dict(decoder.received()["sheets"])
 
 
 @contextmanager
@@ -244,8 +243,7 @@ class _Table:
         if self.names.count(self.names[i]) > 1 or not self._plain[i]:
             return []
         self._decoder.send({"shown": self.names[i], "most": SHOWN})
-        cells: list[Any] = self._decoder.received()["cells"]
-        return cells
+        return list(self._decoder.received()["cells"])
 
     def rows(self, columns: Mapping[str, int], number: str) -> Iterator[_Rows]:
         """The rows of the columns of each role, some at a time; `number` is the role that has numbers."""
@@ -268,14 +266,9 @@ class _Table:
                 labels[role] = _column(texts, codes, self.names[i])
                 if self._types[i].startswith("dictionary"):
                     declared[role] = list(filter(None, texts))
-            yield _Rows(
-                labels,
-                declared,
-                arrays[len(sides)] if number in columns else None,
-                arrays[-1] if message["timed"] else None,
-                message["rows"],
-                message["share"],
-            )
+            numbers = arrays[len(sides)] if number in columns else None
+            times = arrays[-1] if message["timed"] else None
+            yield _Rows(labels, declared, numbers, times, message["rows"], message["share"])
         if not done:
             raise InputError("the table must have rows; it has none")
 
@@ -318,9 +311,7 @@ class _Decoder:
         program = [sys.executable, "-P", table_decoder.__file__]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         self._process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=nothing)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
+        self._to, self._from = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
         self._waits_for = "file"
 
     def leave(self) -> bool:
