@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
@@ -248,9 +248,11 @@ def _refuse_doubt(
         return
     # a title above labels, or an output beside others that are called by numbers
     odd_one = table.number(above[0]) is None and None not in map(table.number, above[1:])
-    if rows.shape[1] > 1 and (_may_be_labels(rows) or odd_one or role_of(above[0]) in ("x", "y")):
+    n_rows, width, column = *rows.shape, rows[:, 0]
+    numbered = _is_numbered(column) or (width == n_rows + 1 and _rises(column))  # or rises beside a square matrix
+    if width > 1 and (numbered or odd_one or role_of(above[0]) in ("x", "y")):
         labels = _has_corner(table, above, [row[0] for row in table.rows[1:]], len(above), Hints(form="matrix"))
-        raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above), "labels" if labels else "counts"))
+        raise InputError(_labels_or_counts("column", column, proposal(above), "labels" if labels else "counts"))
 
 
 def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
@@ -322,13 +324,6 @@ def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
             f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"
             " (form='matrix')"
         )
-
-
-def _may_be_labels(rows: Floats) -> bool:
-    """Whether the first column numbers the rows, or rises beside a square matrix."""
-    first = rows[:, 0]
-    square = rows.shape[1] == len(rows) + 1
-    return min(rows.shape) > 1 and (_is_numbered(first) or (square and _rises(first)))
 
 
 def _is_numbered(line: Floats) -> bool:
@@ -489,28 +484,20 @@ def read_table(data: bytes) -> Table:
     text = text_log.without_comments(decoded(data))
     delimiter = text_log.delimiter_of(text)
     refuse_too_many_fields(text, delimiter, "\r", "\n")
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    blank: list[int] = []
-    for row, line in text_log.split_rows(text, delimiter):
-        if any(map(str.strip, row)):
-            rows.append(row)
-            lines.append(line)
-        else:
-            blank.append(line)
-    widths = {len(row) for row in rows if not text_log.is_comment(row, -1)}
-    kept = [i for i, row in enumerate(rows) if len(row) in widths]
-    rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+    every = [(row, line, any(map(str.strip, row))) for row, line in text_log.split_rows(text, delimiter)]
+    widths = {len(row) for row, _, filled in every if filled and not text_log.is_comment(row, -1)}
+    rows = [row for row, _, filled in every if filled and len(row) in widths]
+    lines = [line for row, line, filled in every if filled and len(row) in widths]
     if not rows:
         raise InputError("the file holds no lines but blank ones")
-    _refuse_grouped(cell for row in rows for cell in row)
-    gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
+    _refuse_grouped(rows)
+    gap = next((line for _, line, filled in every if not filled and lines[0] < line < lines[-1]), None)
     return Table(rows, lines, delimiter == ";", gap)
 
 
-def _refuse_grouped(cells: Iterable[str]) -> None:
+def _refuse_grouped(rows: Sequence[Cells]) -> None:
     """Refuse a number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
-    signed = [cell for cell in cells if _SIGNED.fullmatch(cell)]
+    signed = [cell for row in rows for cell in row if _SIGNED.fullmatch(cell)]
     shown = {sign for cell in signed if not text_log.GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
     for cell in signed:
         if text_log.GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
