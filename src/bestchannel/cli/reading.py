@@ -14,8 +14,8 @@ from bestchannel.cli import terminal
 from bestchannel.cli.options import flag, option
 from bestchannel.counts import LabelledCounts, read_channels, read_counts
 from bestchannel.counts.data_files import files_of
+from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
-from bestchannel.counts.soft_outputs import hint_about_bins
 from bestchannel.disk import errors_naming
 from bestchannel.errors import CountsFoundError, InputError
 
