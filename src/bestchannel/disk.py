@@ -19,36 +19,16 @@ from typing import Any, cast
 from bestchannel.display import on_one_line
 from bestchannel.errors import CountsFoundError, InputError, MissingExtraError, MissingFileError
 
-STDIN = Path("-")
-"""Standard input, wherever a file is read."""
-
-
-MOST_BYTES = 2**28
-"""The most that is read, or unpacked, of what must be in memory at once."""
-
-
-MOST_FIELDS = 2**23
-"""The most fields of a text that is read at once; each takes some sixty bytes."""
-
-
-MOST_STREAMED = 2**36
-"""The most that is read of what has no size, as a pipe: one without an end ends here."""
-
-
-MOST_UNPACKED, _RATIO = 2**30, 64
-"""What a packed file may unpack to: so many bytes, and so many for each of its own."""
-
-
+STDIN = Path("-")  # standard input, wherever a file is read
+MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
+MOST_FIELDS = 2**23  # the most fields of a text that is read at once; each takes some sixty bytes
+MOST_STREAMED = 2**36  # the most that is read of what has no size, as a pipe: one without an end ends here
+MOST_UNPACKED, _RATIO = 2**30, 64  # what a packed file may unpack to: so many bytes, and so many for each of its own
 NOT_TEXT = "the file must be text; it holds NUL characters, so it is of another kind than its name says"
 
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-"""Endings of files that are unpacked as they are read."""
-
-_SLOW = (".jsonl", ".ndjson")
-"""Endings of what is read line by line in Python."""
-
-
-_MAGIC = {
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings of files that are unpacked as they are read
+_SLOW = (".jsonl", ".ndjson")  # endings of what is read line by line in Python
+_MAGIC = {  # how files of each ending begin; what begins otherwise is text
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
     b"\xfd7zXZ\0": ".xz",
@@ -62,7 +42,6 @@ _MAGIC = {
     b"{": ".json",
     b"[": ".json",
 }
-"""How files of each ending begin; what begins otherwise is text."""
 
 
 _SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")

@@ -18,10 +18,7 @@ from bestchannel.arrays import on_host
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Frame: TypeAlias = "DataFrame"
-"""A pandas data frame, which only the presentation layer imports."""
-
-
+Frame: TypeAlias = "DataFrame"  # a pandas data frame, which only the presentation layer imports
 CARDS: dict[str, Callable[[Any], str]] = {}
 FRAMES: dict[str, Callable[[Any], Frame]] = {}
 """What draws and what tabulates results, by the name of their class or of one that it derives from."""

@@ -13,8 +13,7 @@ from bestchannel.cli.reading import Reading
 from bestchannel.json_text import finite_or_none
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 
-MOST_INPUTS = 8
-"""Of a channel with more inputs only the sum of their shares is shown."""
+MOST_INPUTS = 8  # of a channel with more inputs only the sum of their shares is shown
 
 
 @verbs.verb("Example: bestchannel bound links.json --delta 0.01 --json")

@@ -15,7 +15,7 @@ from bestchannel.errors import InputError
 
 WITHIN = "the named channel is within epsilon of the best, wrong with probability at most delta"
 
-TOPICS = {
+TOPICS = {  # the page of each topic, and what it promises
     "adaptive": ("adaptive", "the named channel is the best, wrong with probability at most delta, however it sensed"),
     "best-chan-id": ("best-chan-id", "the named channel is the best, wrong with probability at most delta"),
     "naive": ("naive-chan-sel", WITHIN),
@@ -36,11 +36,8 @@ TOPICS = {
     "verify": ("certificate", "a record that is found valid proves what it claims"),
     "study": ("study", "what the numbers of a study are, and how sure they are"),
 }
-"""The page of each topic, and what it promises."""
 
-ENTRY = re.compile(r"^\*\*\[(\w+)\]\*\* .+$", re.MULTILINE)
-"""What the bibliography has for a key."""
-
+ENTRY = re.compile(r"^\*\*\[(\w+)\]\*\* .+$", re.MULTILINE)  # what the bibliography has for a key
 LINK = re.compile(r"\[([^][]+)\]\(((?:\.\./|[\w-]+/)*)([\w-]+)\.md(?:#[^)]*)?\)")
 """The words of a link to another page, the folders on the way to it, and its name."""
 

@@ -24,9 +24,7 @@ SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bi
     "\\qquad": "   ",
     "\\\\": "; ",
 }
-COMMANDS = dict(zip(LISTED[::2], LISTED[1::2], strict=True)) | SPACES
-"""What stands for a command without an argument."""
-
+COMMANDS = dict(zip(LISTED[::2], LISTED[1::2], strict=True)) | SPACES  # what stands for a command without an argument
 WORDS = ("log", "max", "min", "exp", "inf", "cos", "sin", "arg")
 APART = (*WORDS, "Σ", "Π")
 """What is set apart from a letter or a bracket before it; words also from a letter after them."""

@@ -19,8 +19,7 @@ from bestchannel.json_text import json_of
 if TYPE_CHECKING:
     from bestchannel.report.provenance import Provenance
 
-SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"
-"""What every file of a run, and every report, begins with."""
+SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"  # what every file of a run, and every report, begins with
 
 
 def record_of(path: Path) -> tuple[Any, Provenance] | None:

@@ -24,8 +24,7 @@ from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
 from bestchannel.verification.verify import TRUSTED
 
-Drawn = tuple[str, dict[str, Any]]
-"""A page, and what it says in JSON."""
+Drawn = tuple[str, dict[str, Any]]  # a page, and what it says in JSON
 
 
 @verbs.verb("Example: bestchannel report RESULT.json -o report.html")

@@ -21,27 +21,15 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
-"""The exit codes of the design."""
-
-MOST_ROWS = 40
-"""A longer table shows half as many rows."""
-
+REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130  # the exit codes of the design
+MOST_ROWS = 40  # a longer table shows half as many rows
 FOLDING = ("channel", "x", "policy", "from", "by input")
 """Columns to the left, whose content is folded on a narrow terminal."""
 
-MOST_WARNINGS = 6
-"""Warnings that are shown; JSON has all."""
-
-PLAIN_S = 5.0
-"""Seconds between two lines of progress without a terminal."""
-
-BAR_S = 1.0
-"""Seconds of work after which a terminal shows a bar."""
-
-ROWS_S = 0.1
-"""Seconds between two pictures of how things stand on a terminal."""
-
+MOST_WARNINGS = 6  # warnings that are shown; JSON has all
+PLAIN_S = 5.0  # seconds between two lines of progress without a terminal
+BAR_S = 1.0  # seconds of work after which a terminal shows a bar
+ROWS_S = 0.1  # seconds between two pictures of how things stand on a terminal
 P = ParamSpec("P")
 S = TypeVar("S")
 

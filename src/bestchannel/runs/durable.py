@@ -26,8 +26,7 @@ from bestchannel.runs.history import History, asked_record, limit_record, told_r
 from bestchannel.runs.settings import RECORDED, Settings
 from bestchannel.sensing import Recording
 
-PYTHON: Mapping[str, Any] = {"kind": "sensor"}
-"""The source of a run that a Python program answers."""
+PYTHON: Mapping[str, Any] = {"kind": "sensor"}  # the source of a run that a Python program answers
 
 
 class RememberingSensor:

@@ -29,8 +29,7 @@ from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
 LIMIT, ASKED, PIECES, TOLD, AMENDED = "limit", "asked", "pieces", "told", "amended"
 
-Record = tuple[str, int, object]
-"""What is to become an entry: kind, request, content."""
+Record = tuple[str, int, object]  # what is to become an entry: kind, request, content
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,7 @@ from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.promises import several
 
-MOST_LETTERS = 2**16
-"""In an alphabet that is given by its size."""
-
+MOST_LETTERS = 2**16  # in an alphabet that is given by its size
 HEADER = ["channel", "n_inputs", "n_outputs"]
 
 
@@ -108,11 +106,8 @@ def _refuse_text(text: str, where: str) -> None:
         raise InputError(f"{where} must be visible text without spaces around it; there is {text!r}")
 
 
-Cell = tuple[str, str, str, int]
-"""channel, x, y, count."""
-
-COLUMNS = ["request", "channel", "x", "y", "count"]
-"""Of a sheet that `ask --csv` gives to fill in."""
+Cell = tuple[str, str, str, int]  # channel, x, y, count
+COLUMNS = ["request", "channel", "x", "y", "count"]  # of a sheet that `ask --csv` gives to fill in
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from bestchannel.record import (
     result_of,
 )
 
-MOST_COUNTS = 2**53
-"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
+MOST_COUNTS = 2**53  # senses of a channel from which no capacity is estimated: doubles do not hold them one by one
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,7 @@ class Told:
     complete: bool = True
 
 
-Rows = Mapping[tuple[int, int], Sequence[int]]
-"""How often each output came, by (channel, input)."""
+Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by (channel, input)
 
 
 def whole_inputs(rows: Rows) -> list[AnswerPiece]:

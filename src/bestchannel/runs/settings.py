@@ -16,9 +16,7 @@ from bestchannel.policies.catalogue import policy_class
 from bestchannel.promises import several
 from bestchannel.record import RunChannel, RunRecord
 
-LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
-"""The source of a run whose requests people answer."""
-
+LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}  # the source of a run whose requests people answer
 RECORDED = "recorded"
 """Under which a source says how many senses of each input of each channel it has, where they are limited."""
 

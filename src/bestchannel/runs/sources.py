@@ -19,8 +19,7 @@ from bestchannel.process import Progress
 from bestchannel.runs.settings import Settings
 from bestchannel.sensing import Recording, Simulator
 
-BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"
-"""The kinds of source that need nobody to answer."""
+BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"  # the kinds of source that need nobody to answer
 
 
 @dataclass(frozen=True)

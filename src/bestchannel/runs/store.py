@@ -28,15 +28,9 @@ try:
 except ImportError:  # no such locks here: the number of an entry, which occurs once, has to do
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE_S = 60.0
-"""How long a sitting waits for another, which may think on a busy machine, and SQLite for others."""
-
-BRIEFLY_S = 3.0
-"""How long who may go on for days waits for another such; and when a sitting that waits longer says so."""
-
-MOST_LOG = 2**22
-"""Bytes of SQLite's log of what was written last, after which that is put into the file itself."""
-
+PATIENCE_S = 60.0  # how long a sitting waits for another, which may think on a busy machine, and SQLite for others
+BRIEFLY_S = 3.0  # how long who may go on for days waits for another such; and when a sitting that waits longer says so
+MOST_LOG = 2**22  # bytes of SQLite's log of what was written last, after which that is put into the file itself
 Stamp = tuple[int, int, int, int] | None
 """By which it shows whether somebody else has replaced a file or written to it; None where there is none."""
 

@@ -14,11 +14,8 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 
-GAP_TOLERANCE = 0.02
-"""How far, relatively, the smallest gap of an instance may be from the requested one."""
-
-CAPACITY_TOLERANCE = 1e-12
-"""Bits: far below the gap of any near-tie that a run could resolve."""
+GAP_TOLERANCE = 0.02  # how far, relatively, the smallest gap of an instance may be from the requested one
+CAPACITY_TOLERANCE = 1e-12  # bits: far below the gap of any near-tie that a run could resolve
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,6 @@ ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may b
 NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # what paths name
 LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
 MOST_FIELDS = 20  # of a form
-
 Handler = Callable[..., Coroutine[Any, Any, Response]]
 
 log = logging.getLogger(__name__)

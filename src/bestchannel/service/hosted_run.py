@@ -36,7 +36,6 @@ MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of o
 MOST_PARTS, MOST_SENSORS = 256, 1000  # parts of a lease, and sensors of a run that are remembered
 RECENT_S = 60.0  # a sensor that was not heard of for so long does not share in the work
 FAILED = "failed"  # the state of a run whose file or policy cannot go on; the log says why
-
 QUIET_LEASES = 10
 """Times of a lease after which one that was renewed and not answered goes to a sensor with another token without any.
 

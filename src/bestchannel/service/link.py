@@ -27,7 +27,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
 LOST = (OSError, http.client.HTTPException, ValueError)  # what a line that was cut raises
 MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
-
 Piece = tuple[Mapping[str, Any], dict[str, Any]]  # the lease that it belongs to, and what is sent
 
 

@@ -41,7 +41,6 @@ LONGEST_S = 15.0  # after which something is drawn again, whatever it costs; a r
 QUIET_S = 10.0  # of silence, after which a stream says that it is alive
 LIST = ""  # the subject of the list of all runs; no run has this name
 NICENESS = 5  # of the process that draws: whoever senses comes first
-
 R = TypeVar("R")
 
 log = logging.getLogger(__name__)

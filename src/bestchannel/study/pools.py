@@ -83,8 +83,7 @@ def processes(study: Study, workers: int) -> Iterator[Pool]:
         )
 
 
-_study: Study | None = None
-"""In a process of this machine: what it works on."""
+_study: Study | None = None  # in a process of this machine: what it works on
 
 
 def _begin(study: Study) -> None:

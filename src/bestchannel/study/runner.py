@@ -22,7 +22,6 @@ Store = Callable[[Runs], None]
 PIECE_RUNS = 256  # the most runs that a process is handed at once; it returns after a second, done or not
 MOST_LOSSES = 10  # how often a piece is given to a cluster again after it was lost there with several workers
 LOOK_S = 1.0  # how long nothing may come back before the pool is looked at again, which may have grown or gone
-
 CONTINUES = "what was stored is safe, and the same command continues"
 
 
