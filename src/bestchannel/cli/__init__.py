@@ -29,8 +29,11 @@ VERBS = {  # the first line of the help of every verb, which is a function in th
     "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
 }
 
-MODULES = {"report": "records", "verify": "records", "sense": "network", "serve": "network", "watch": "network"}
-"""The modules of other names."""
+MODULES = {  # of the verbs, where they have another name
+    **dict.fromkeys(("bound", "capacity", "plan"), "known_channels"),
+    **dict.fromkeys(("report", "verify"), "records"),
+    **dict.fromkeys(("sense", "serve", "watch"), "network"),
+}
 
 
 class Program(verbs.Verbs):

@@ -22,8 +22,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
 from bestchannel.policies import Identification, Policy, identify
-from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
+from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator
 from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 

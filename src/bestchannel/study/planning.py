@@ -21,8 +21,7 @@ from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
 from bestchannel.process import Progress, part_of
-from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import Instance
+from bestchannel.sensing.simulator import Instance, Simulator
 from bestchannel.study.monte_carlo import SAME
 
 MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
