@@ -90,7 +90,7 @@ def tell(
     with _opened(path) as run:
         number = _answered(sheet, request, run)
         asked = run.request(number)
-        rows = answered_inputs(sheet, asked, run.settings.parties, whole=piece is None)
+        rows = answered_inputs(sheet, asked, run.settings.labels, whole=piece is None)
         with terminal.progress("choosing the next senses"):
             told = _told(run, asked, rows, piece)
         again = ", which it had been told before" if told.repeated else ""
@@ -112,7 +112,7 @@ def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST
         before = len(run.history.answers)
         if number not in run.history.requests:
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
-        rows = answered_inputs(sheet, run.history.requests[number], run.settings.parties)
+        rows = answered_inputs(sheet, run.history.requests[number], run.settings.labels)
         with terminal.progress("choosing the next senses"):
             run.amend(number, rows)
         void = max(before - number, 0)
@@ -208,7 +208,7 @@ def _told(
         return run.tell_pieces(number, named)
     if sum(map(sum, rows.values())) < asked.total:
         return run.tell_inputs(number, rows)
-    tables = {c: np.zeros(run.settings.parties[c].alphabet, dtype=np.int64) for c in asked.senses}
+    tables = {c: np.zeros(run.settings.labels[c].alphabet, dtype=np.int64) for c in asked.senses}
     for (c, x), counts in rows.items():
         tables[c][x] = counts
     return run.tell(number, tables)
@@ -216,11 +216,11 @@ def _told(
 
 def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
     request, missing = run.ask(), run.missing()
-    rows = request_rows(missing, run.settings.parties)
+    rows = request_rows(missing, run.settings.labels)
     if json:
         terminal.print_json({"request": None if request is None else request.number, "senses": rows})
     elif request is not None and csv:
-        print(blank_sheet(request.number, missing, run.settings.parties), end="")
+        print(blank_sheet(request.number, missing, run.settings.labels), end="")
     elif request is not None:
         terminal.say(f"request {request.number}: {_size(request, missing)}")
         cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
@@ -252,7 +252,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
         "senses": run.history.senses,
         **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
         "max_senses": run.history.max_senses,
-        "missing": request_rows(run.missing(), run.settings.parties),
+        "missing": request_rows(run.missing(), run.settings.labels),
         "title": run.settings.title,
     }
     terminal.answer(document, lambda: _say_status(run, result, request, record["channels"]), json=json)
@@ -267,7 +267,7 @@ def _say_status(
     senses, requests = several(run.history.senses, "sense"), several(len(run.history.answers), "request")
     terminal.say(f"{run.state} after {senses}{paid} in {requests} of {result.policy}")
     if result.audit.steps:
-        terminal.say(standing(result.audit.steps[-1].status, run.settings.parties))
+        terminal.say(standing(result.audit.steps[-1].status, run.settings.labels))
     if not result.decided:
         others = several(len(result.candidates) - MOST_NAMED, "other")
         names = ", ".join(str(key) for key in result.candidates[:MOST_NAMED])

@@ -149,8 +149,8 @@ class History:
             text = json.dumps(content, allow_nan=False, default=np.ndarray.tolist)
             if len(text) >= LARGEST_VALUE:
                 raise InputError(f"an entry of a run has at most {LARGEST_VALUE:,} letters; this has {len(text):,}")
-            seal = _sealed(seal, number, kind, request, text)
-            entries.append(Entry(number, kind, request, text, seal, _now()))
+            seal, now = _sealed(seal, number, kind, request, text), datetime.now(UTC).isoformat(timespec="milliseconds")
+            entries.append(Entry(number, kind, request, text, seal, now))
         return entries
 
     def add(self, entry: Entry) -> None:
@@ -159,20 +159,20 @@ class History:
             seal = _sealed(self._seal, entry.number, entry.kind, entry.request, entry.content)
             if seal != entry.seal or entry.number != self.length + 1:
                 raise ValueError("the seal is broken")
-            self._take(entry)
+            _after(entry.kind, entry.request, len(self.requests), len(self.answers))
+            content, time = json.loads(entry.content), entry.time
+            written = None if time is None else datetime.fromisoformat(time)
+            if written is not None and written.tzinfo is None:
+                raise ValueError("a time must say its zone")
+            self.began = self.began or written
+            getattr(self, f"_take_{entry.kind}")(entry.request, content)  # one of the kinds that `_after` knows
         except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
             raise InputError(
                 f"the log of the run is damaged at entry {self.length + 1} ({error}); restore the file from a copy"
             ) from None
+        if entry.kind == TOLD and written is not None:
+            self.told_at[entry.request] = written
         self.length, self._seal = entry.number, seal
-
-    def _take(self, entry: Entry) -> None:
-        _after(entry.kind, entry.request, len(self.requests), len(self.answers))
-        content, time = json.loads(entry.content), None if entry.time is None else _parsed_time(entry.time)
-        self.began = self.began or time
-        TAKEN[entry.kind](self, entry.request, content)
-        if entry.kind == TOLD and time is not None:
-            self.told_at[entry.request] = time
 
     def _take_limit(self, _: int, content: Any) -> None:
         if content is not None and (type(content) is not int or content < 0):
@@ -222,7 +222,7 @@ class History:
             tables[channel][x] = counts
         checked = checked_counts(self.requests[number], Observation(number, tables), self.alphabets)
         self.answers[number] = Answer(checked, told.state)
-        for later in [each for each in self.requests if each > number]:
+        for later in range(number + 1, len(self.requests) + 1):
             self.senses -= self.requests[later].total if later in self.answers else 0
             for kept in (self.requests, self.answers, self._partial, self.told_at):
                 kept.pop(later, None)
@@ -288,29 +288,9 @@ def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
     raise ValueError(f"{kind} {request} does not follow upon {asked} asked and {told} told")
 
 
-TAKEN = {
-    LIMIT: History._take_limit,
-    ASKED: History._take_asked,
-    PIECES: History._take_pieces,
-    TOLD: History._take_told,
-    AMENDED: History._take_amended,
-}
-
-
 def _require_whole(*numbers: object) -> None:
     if not all(type(number) is int and 0 <= number <= MOST_SENSES for number in numbers):
         raise ValueError("a number must be whole, and from 0 on")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _parsed_time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError("a time must say its zone")
-    return time
 
 
 def _sealed(previous: str, number: int, kind: str, request: int, content: str) -> str:

@@ -69,25 +69,26 @@ class PartialAnswer:
         """How many senses are still to come."""
         return sum(map(sum, self._missing.values()))
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.total_missing
-
     def new_among(self, pieces: Iterable[AnswerPiece]) -> list[AnswerPiece]:
         """Those that have not arrived yet, or an `InputError` where one of them can not be added."""
         new: dict[str, AnswerPiece] = {}
         left = {channel: list(senses) for channel, senses in self._missing.items()}
         for piece in pieces:
-            known = self.pieces.get(piece.id) or new.get(piece.id)
+            known, where = self.pieces.get(piece.id) or new.get(piece.id), f"of request {self.request.number}"
             if known is None:
                 self._refuse_unfit(piece)
+                missing = left[piece.channel][piece.x]
+                if piece.senses > missing:
+                    asked = self.request.senses[piece.channel][piece.x]
+                    raise InputError(
+                        f"piece {piece.id!r} {where} has {several(piece.senses, 'sense')} of input x={piece.x} of"
+                        f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
+                    )
                 left[piece.channel][piece.x] -= piece.senses
-                self._refuse_excess(piece, left[piece.channel][piece.x])
                 new[piece.id] = piece
             elif known != piece:
                 raise InputError(
-                    f"piece {piece.id!r} of request {self.request.number} was told otherwise before; a piece stays as"
+                    f"piece {piece.id!r} {where} was told otherwise before; a piece stays as"
                     " it was told, and other counts require another identifier"
                 )
         return list(new.values())
@@ -134,13 +135,3 @@ class PartialAnswer:
             raise InputError(f"{where} must have {n_outputs} counts, one for each output; it has {len(piece.counts)}")
         if not all(type(count) is int and count >= 0 for count in piece.counts) or not piece.senses:
             raise InputError(f"{where} must have counts that are whole numbers from 0 on, not all 0")
-
-    def _refuse_excess(self, piece: AnswerPiece, left: int) -> None:
-        if left < 0:
-            request, missing = self.request, left + piece.senses
-            asked = request.senses[piece.channel][piece.x]
-            raise InputError(
-                f"piece {piece.id!r} of request {request.number} has"
-                f" {several(piece.senses, 'sense')} of input x={piece.x} of"
-                f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
-            )

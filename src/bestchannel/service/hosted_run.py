@@ -69,7 +69,7 @@ def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
     """Where a run stands now, as far as its log says."""
     request, outcome, settings = run.ask(), run.outcome(), run.settings
     steps, nearly = outcome.audit.steps, outcome.nearly_best
-    channels = tuple(str(labels.key) for labels in settings.parties)
+    channels = tuple(str(labels.key) for labels in settings.labels)
     last = steps[-1].status if steps else None
     rival = last.challenger if last else None
     return RunStatus(
@@ -251,9 +251,9 @@ class HostedRun:
 
     def _work(self) -> None:
         try:
-            with runs.open_run(self.path, patience_s=store.BRIEFLY_S) as run:
+            with runs.open_run(self.path, wait_s=store.BRIEFLY_S) as run:
                 self.in_place = run.in_place
-                self.labels = Labels(run.settings.parties)
+                self.labels = Labels(run.settings.labels)
                 self._stand(run)
                 self._started.set_result(None)
                 self._serve(run)

@@ -222,7 +222,7 @@ class RunFolder:
             if runs.answers_itself(path):
                 run = runs.view(path)
                 self._resting[name] = Resting(
-                    stamp, Labels(run.settings.parties), status_of(run, name, "it answers itself")
+                    stamp, Labels(run.settings.labels), status_of(run, name, "it answers itself")
                 )
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
