@@ -32,6 +32,7 @@ VERBS = {  # the first line of the help of every verb, which is a function in th
 MODULES = {  # of the verbs, where they have another name
     **dict.fromkeys(("bound", "capacity", "plan"), "known_channels"),
     **dict.fromkeys(("report", "verify"), "records"),
+    **dict.fromkeys(("reproduce", "study"), "studies"),
     **dict.fromkeys(("sense", "serve", "watch"), "network"),
 }
 

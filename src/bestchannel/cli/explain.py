@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +42,11 @@ TOPICS = {  # the page of each topic, and what it promises
 }
 
 ENTRY = re.compile(r"^\*\*\[(\w+)\]\*\* .+$", re.MULTILINE)  # what the bibliography has for a key
+# the words of a link to another page, the folders on the way to it, and its name
 LINK = re.compile(r"\[([^][]+)\]\(((?:\.\./|[\w-]+/)*)([\w-]+)\.md(?:#[^)]*)?\)")
-"""The words of a link to another page, the folders on the way to it, and its name."""
-
-SUMMARY = re.compile(r"^\*\*In short\.\*\* (.+?)\n\n", re.MULTILINE | re.DOTALL)
-"""The paragraph with which every page begins."""
-
-COLUMNS = 80
-
-PACKAGE = Path(__file__).parents[1]
+SUMMARY = re.compile(r"^\*\*In short\.\*\* (.+?)\n\n", re.MULTILINE | re.DOTALL)  # with which every page begins
+PAPER = "EBWGW24"  # the key of "the paper" of every page
+COLUMNS, PACKAGE = 80, Path(__file__).parents[1]
 
 
 @verbs.verb("Example: bestchannel explain adaptive")
@@ -84,46 +80,34 @@ def explain(
 
 def explained(topic: str) -> dict[str, Any]:
     """The page of a topic (or of the name that links give the page) with the works that it cites."""
-    pages = {page: name for name, (page, _) in TOPICS.items()}
-    name = topic if topic in TOPICS else pages.get(topic)
+    name = topic if topic in TOPICS else {page: name for name, (page, _) in TOPICS.items()}.get(topic)
     if name is None:
         raise InputError(f"the topic must be one of {', '.join(TOPICS)}; it is {topic!r}")
     page, promise = TOPICS[name]
-    text = LINK.sub(_here, _page(f"theory/{page}.md")).rstrip()
+    installed = PACKAGE / "pages"
+    pages = installed if installed.is_dir() else PACKAGE.parents[1] / "docs"  # of the source, in an editable install
+    text = LINK.sub(_command_of, (pages / "theory" / f"{page}.md").read_text(encoding="utf-8")).rstrip()
     summary = SUMMARY.search(text)
     assert summary is not None, page
+    works = ENTRY.finditer((pages / "bibliography.md").read_text(encoding="utf-8"))
     return {
         "topic": name,
         "title": text.partition("\n")[0].removeprefix("# "),
         "promise": promise,
         "summary": " ".join(summary[1].split()),
         "text": text,
-        "references": _references(text),
+        "references": {work[1]: work[0] for work in works if work[1] == PAPER or re.search(rf"\b{work[1]}\b", text)},
     }
 
 
-def _here(link: re.Match[str]) -> str:
+def _command_of(link: re.Match[str]) -> str:
     """A link between pages as the command that prints the other one; other pages are not part of the package."""
     words, folder, page = link.groups()
     return words if folder else f"{words} (bestchannel explain {page})"
 
 
-def _references(text: str) -> dict[str, str]:
-    """What the bibliography has for the keys of the text, and for "the paper" of every page."""
-    entries = {entry[1]: entry[0] for entry in ENTRY.finditer(_page("bibliography.md"))}
-    return {key: entry for key, entry in entries.items() if key == "EBWGW24" or re.search(rf"\b{key}\b", text)}
-
-
-def _page(name: str) -> str:
-    """A page of `bestchannel/pages` of an installed package; an editable install reads docs/ of its source."""
-    installed = PACKAGE / "pages"
-    pages = installed if installed.is_dir() else PACKAGE.parents[1] / "docs"
-    return (pages / name).read_text(encoding="utf-8")
-
-
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
-
 EMPHASIS = re.compile(r"`[^`\n]*`|\*\*(\S.*?)\*\*|\*(\S.*?)\*", re.DOTALL)
 
 GREEK = r"\alpha α \beta β \gamma γ \delta δ \zeta ζ \eta η \theta θ \kappa κ \lambda λ \mu μ \nu ν \xi ξ \pi π \rho ρ"
@@ -133,17 +117,12 @@ SIGNS += r" \infty ∞ \ast * \top ᵀ \square ∎ \ldots … \leftarrow ← \Le
 SIGNS += r" \lbrace { \rbrace } \lceil ⌈ \rceil ⌉ \langle ⟨ \rangle ⟩ \log log \max max \min min \exp exp \inf inf"
 SIGNS += r" \cos cos \sin sin \arg arg"
 LISTED = f"{GREEK} {SIGNS}".split()
-SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "") | {
-    "\\,": " ",
-    "\\quad": "   ",
-    "\\qquad": "   ",
-    "\\\\": "; ",
-}
+SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "")
+SPACES |= {"\\,": " ", "\\quad": "   ", "\\qquad": "   ", "\\\\": "; "}
 COMMANDS = dict(zip(LISTED[::2], LISTED[1::2], strict=True)) | SPACES  # what stands for a command without an argument
+# what is set apart from a letter or a bracket before it; words also from a letter after them
 WORDS = ("log", "max", "min", "exp", "inf", "cos", "sin", "arg")
 APART = (*WORDS, "Σ", "Π")
-"""What is set apart from a letter or a bracket before it; words also from a letter after them."""
-
 ACCENTS = {r"\hat": "\u0302", r"\tilde": "\u0303", r"\bar": "\u0304"}
 PLAIN = (r"\mathrm", r"\mathbf", r"\mathcal", r"\text")
 RAISED = dict(zip("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", strict=True))
@@ -152,8 +131,8 @@ LOWERED = dict(zip("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋", stric
 
 def readable(page: str) -> str:
     """A page of Markdown with its formulas in Unicode, displayed ones indented, and without signs of emphasis."""
-    page = EMPHASIS.sub(lambda found: found[0] if found[0].startswith("`") else found[1] or found[2], page)
-    return FORMULA.sub(lambda found: f"    {_text(found[1])}" if found[1] else _text(found[2]), page)
+    page = EMPHASIS.sub(lambda match: match[0] if match[0].startswith("`") else match[1] or match[2], page)
+    return FORMULA.sub(lambda match: f"    {_text(match[1])}" if match[1] else _text(match[2]), page)
 
 
 def _text(formula: str) -> str:
@@ -187,25 +166,21 @@ def _piece(token: str, tokens: Iterator[str]) -> str:
         return _script(token, _argument(tokens))
     if not token.startswith("\\"):
         return "if " if token == "&" else token
-    return _command(token, lambda: _argument(tokens))
-
-
-def _command(name: str, argument: Callable[[], str]) -> str:
-    if name in ACCENTS:
-        return unicodedata.normalize("NFC", argument() + ACCENTS[name])
-    if name in PLAIN:
-        return argument()
-    if name in (r"\frac", r"\tfrac"):
-        above, below = argument(), argument()
+    if token in ACCENTS:
+        return unicodedata.normalize("NFC", _argument(tokens) + ACCENTS[token])
+    if token in PLAIN:
+        return _argument(tokens)
+    if token in (r"\frac", r"\tfrac"):
+        above, below = _argument(tokens), _argument(tokens)
         return f"{_grouped(above)}/{_grouped(below)}"
-    if name == r"\overline":
-        return f"conj({argument()})"
-    if name == r"\sqrt":
-        return f"√{_grouped(argument())}"
-    if name in (r"\begin", r"\end"):  # cases alone
-        argument()
-        return "{ " if name == r"\begin" else " }"
-    return COMMANDS[name]
+    if token == r"\overline":
+        return f"conj({_argument(tokens)})"
+    if token == r"\sqrt":
+        return f"√{_grouped(_argument(tokens))}"
+    if token in (r"\begin", r"\end"):  # cases alone
+        _argument(tokens)
+        return "{ " if token == r"\begin" else " }"
+    return COMMANDS[token]
 
 
 def _argument(tokens: Iterator[str]) -> str:

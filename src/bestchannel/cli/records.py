@@ -11,8 +11,7 @@ from typing import Any
 
 from bestchannel import verification
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.reading import Reading
-from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
+from bestchannel.cli.reading import Reading, printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,7 +23,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Observation, Policy, Request
 from bestchannel.policies.policy import Senses
 from bestchannel.policies.request import MOST_SENSES, checked_counts
-from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer, Rows
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
@@ -214,7 +214,7 @@ class History:
             self._partial[number] = self.partial_answer(number).amended(rows, self.next_amendment)
         self.amended.append(number)
 
-    def _amend_answer(self, number: int, rows: Mapping[tuple[int, int], tuple[int, ...]]) -> None:
+    def _amend_answer(self, number: int, rows: Rows) -> None:
         """Correct an answer, and forget whatever followed upon it."""
         told = self.answers[number]
         tables = {channel: table.copy() for channel, table in told.counts.items()}
@@ -263,7 +263,7 @@ def pieces_record(number: int, pieces: Iterable[AnswerPiece]) -> Record:
     return PIECES, number, [[piece.id, piece.channel, piece.x, list(piece.counts)] for piece in pieces]
 
 
-def amended_record(number: int, rows: Mapping[tuple[int, int], Sequence[int]]) -> Record:
+def amended_record(number: int, rows: Rows) -> Record:
     """What inputs of an answer have counted in truth."""
     return AMENDED, number, [[channel, x, list(counts)] for (channel, x), counts in rows.items()]
 

@@ -24,13 +24,13 @@ from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.promises import several
+from bestchannel.runs.pieces import Rows
 
 MOST_LETTERS = 2**16  # in an alphabet that is given by its size
 HEADER = ["channel", "n_inputs", "n_outputs"]
 COLUMNS = ["request", "channel", "x", "y", "count"]  # of a sheet that `ask --csv` gives to fill in
 
 Cell = tuple[str, str, str, int]  # channel, x, y, count
-Rows = dict[tuple[int, int], tuple[int, ...]]  # how often each output came, by (channel, input)
 
 
 def read_alphabets(path: str | os.PathLike[str]) -> list[ChannelLabels]:

@@ -19,6 +19,8 @@ from bestchannel.promises import several
 
 LONGEST_ID = 200
 
+Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by (channel, input)
+
 
 @dataclass(frozen=True)
 class AnswerPiece:
@@ -48,6 +50,11 @@ class AnswerPiece:
     def senses(self) -> int:
         """All senses of the piece."""
         return sum(self.counts)
+
+
+def as_pieces(rows: Rows, sender: str = "") -> list[AnswerPiece]:
+    """A piece for every input; the same sender has the same pieces again."""
+    return [AnswerPiece(f"{sender}channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
 
 
 class PartialAnswer:
@@ -99,12 +106,11 @@ class PartialAnswer:
             self.pieces[piece.id] = piece
             self._missing[piece.channel][piece.x] -= piece.senses
 
-    def amended(self, rows: Mapping[tuple[int, int], Sequence[int]], name: str) -> PartialAnswer:
+    def amended(self, rows: Rows, name: str) -> PartialAnswer:
         """The same with these counts in place of all pieces of their inputs."""
         answer = PartialAnswer(self.request, self._alphabets)
         kept = [piece for piece in self.pieces.values() if (piece.channel, piece.x) not in rows]
-        new = [AnswerPiece(f"{name}: channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
-        answer.add(answer.new_among([*kept, *new]))
+        answer.add(answer.new_among([*kept, *as_pieces(rows, f"{name}: ")]))
         return answer
 
     def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:

@@ -17,7 +17,7 @@ from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.promises import several
 from bestchannel.runs import store
 from bestchannel.runs.history import History, amended_record, asked_record, pieces_record, told_record
-from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer, Rows, as_pieces
 from bestchannel.runs.settings import LABORATORY, Settings, refuse_wishes
 
 OPEN, LIMITED, DECIDED, UNDECIDED = "open", "limited", "decided", "undecided"
@@ -59,6 +59,11 @@ class Run:
         """What the run has come to so far."""
         return outcome(self._policy, self.settings.labels, inferred_outputs=self.settings.inferred_outputs)
 
+    def standing(self) -> str:
+        """Where it stands, in a few words."""
+        request = self.ask()
+        return f"the run is {self.state}" if request is None else f"request {request.number} is open"
+
 
 @dataclass(frozen=True)
 class Told:
@@ -79,14 +84,6 @@ class Told:
     complete: bool = True
 
 
-Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by (channel, input)
-
-
-def whole_inputs(rows: Rows) -> list[AnswerPiece]:
-    """Pieces that have all senses of their inputs; telling them again gives the same pieces."""
-    return [AnswerPiece(f"channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
-
-
 class LaboratoryRun(Run):
     """A run that this process, and no other, may tell answers to."""
 
@@ -103,7 +100,7 @@ class LaboratoryRun(Run):
         """The request of this number, which is open or answered."""
         request = self.ask()
         if number not in self.history.answers and (request is None or request.number != number):
-            raise InputError(f"{self._standing()}; request {number} cannot be answered")
+            raise InputError(f"{self.standing()}; request {number} cannot be answered")
         return self.history.requests[number]
 
     def tell(self, number: int, counts: Mapping[int, Integers]) -> Told:
@@ -130,7 +127,7 @@ class LaboratoryRun(Run):
         is_answered = number in self.history.answers
         for piece in pieces:
             if is_answered and piece.id not in partial.pieces:
-                raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self._standing()}")
+                raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self.standing()}")
         new = partial.new_among(pieces)
         if not new:
             return Told(number, repeated=True, complete=is_answered)
@@ -147,17 +144,17 @@ class LaboratoryRun(Run):
             self.request(number)
             self._refuse_other(number, rows)
             return Told(number, repeated=True)
-        return self.tell_pieces(number, whole_inputs(rows))
+        return self.tell_pieces(number, as_pieces(rows))
 
     def amend(self, number: int, rows: Rows) -> Told:
         """Correct what was told of inputs of request `number`; the policy goes on from there.
 
         The log keeps what was told before. Requests that followed upon the answer are void, and are asked anew.
         """
-        history, pieces = self.history, whole_inputs(rows)
+        history, pieces = self.history, as_pieces(rows)
         was_told = number in history.answers or (number in history.requests and history.partial_answer(number).pieces)
         if not was_told:
-            raise InputError(f"nothing was told of request {number}, so nothing can be amended; {self._standing()}")
+            raise InputError(f"nothing was told of request {number}, so nothing can be amended; {self.standing()}")
         request = history.requests[number]
         PartialAnswer(request, history.alphabets).new_among(pieces)  # refuses what does not fit
         for piece in pieces:
@@ -193,12 +190,8 @@ class LaboratoryRun(Run):
         if any(told[channel][x].tolist() != list(counts) for (channel, x), counts in rows.items()):
             raise InputError(
                 f"request {number} was answered otherwise before, and an answer stays (`bestchannel run amend` corrects"
-                f" one); {self._standing()}"
+                f" one); {self.standing()}"
             )
-
-    def _standing(self) -> str:
-        request = self.ask()
-        return f"the run is {self.state}" if request is None else f"request {request.number} is open"
 
 
 def read_run(path: str | os.PathLike[str]) -> Identification:
