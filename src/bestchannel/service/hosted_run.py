@@ -6,9 +6,9 @@ disk, and the cost of putting it there is shared. The policy thinks in this thre
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
@@ -24,7 +24,8 @@ from msgspec.structs import replace
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.record import RunStatus
+from bestchannel.json_text import finite_or_none
+from bestchannel.record import RunStatus, SensorStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
 from bestchannel.runs.pieces import AnswerPiece
@@ -70,34 +71,36 @@ def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
     request, outcome, settings = run.ask(), run.outcome(), run.settings
     steps, nearly = outcome.audit.steps, outcome.nearly_best
     channels = tuple(str(labels.key) for labels in settings.labels)
-    last = steps[-1].status if steps else None
-    rival = last.challenger if last else None
-    return RunStatus(
+    status = RunStatus(
         run=name,
         state=run.state,
         policy=settings.policy,
         delta=settings.delta,
         epsilon=settings.epsilon,
         channels=channels,
-        candidates=tuple(channels[c] for c in last.candidates) if last else channels,
+        candidates=channels,
         best=None if outcome.best is None else str(outcome.best),
-        leader=channels[last.leader] if last and last.leader is not None else None,
-        challenger=None if rival is None else channels[rival],
-        evidence_bits=None if rival is None or last is None else _bits(last.evidence_nats[rival]),
-        threshold_bits=None if rival is None or last is None else _bits(last.threshold_nats[rival]),
         nearly_best=None if nearly is None else str(nearly.channel),
         within_bits=None if nearly is None else nearly.within_bits,
         senses=outcome.senses,
-        more_senses=last.more_senses if last and request is not None else None,
         max_senses=run.history.max_senses,
         requests=len(steps),
         request=None if request is None else request.number,
         error=error,
     )
-
-
-def _bits(nats: float) -> float | None:
-    return nats / NATS_PER_BIT if math.isfinite(nats) else None
+    if not steps:
+        return status
+    last = steps[-1].status
+    rival, evidence, threshold = last.challenger, last.evidence_nats, last.threshold_nats
+    return replace(
+        status,
+        candidates=tuple(channels[c] for c in last.candidates),
+        leader=None if last.leader is None else channels[last.leader],
+        challenger=None if rival is None else channels[rival],
+        evidence_bits=None if rival is None else finite_or_none(evidence[rival] / NATS_PER_BIT),
+        threshold_bits=None if rival is None else finite_or_none(threshold[rival] / NATS_PER_BIT),
+        more_senses=None if request is None else last.more_senses,
+    )
 
 
 @dataclass
@@ -224,6 +227,18 @@ class HostedRun:
             if (ledger := self._ledger) is None:
                 return 0, 0, []
             return ledger.asked_senses, ledger.answered_senses, list(ledger.leases.values())
+
+    def sensor_statuses(self, leases: Iterable[Lease]) -> tuple[SensorStatus, ...]:
+        """The sensors that were heard of, in the order of their names."""
+        leased, now = Counter[Sensor](), time.monotonic()
+        for lease in leases:
+            leased[lease.sensor] += sum(part.count for part in lease.parts)
+        known = sorted(self.sensors.items(), key=lambda item: item[0][1])
+        channels = [tuple(self.status.channels[j] for j in sorted(seen.channels)) for _, seen in known]
+        return tuple(
+            SensorStatus(sensor[1], reached, seen.senses, leased[sensor], int(now - seen.seen))
+            for (sensor, seen), reached in zip(known, channels, strict=True)
+        )
 
     def _share(self, ledger: Ledger, token: str, channels: Collection[int], now: float) -> int:
         """Senses that a sensor with this token may have now."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.errors import InputError, MissingFileError
 from bestchannel.record import RunStatus
 from bestchannel.runs import store
 from bestchannel.runs.history import History
@@ -17,7 +17,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import outcome_late
 from bestchannel.service.limits import Client, Hold, Places
-from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received
+from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received, RefusedError
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
 
@@ -26,14 +26,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.5  # between two looks for leases that are over and runs that have ended
 SLICE_S = 0.005  # of the event loop that is spent at once on those who wait for work
 PAUSED, IDLE = "paused", "idle"  # what a sensor is told of a paused run, and where no run has its channels
-
-
-class ForbiddenError(BestChannelError, PermissionError):
-    """What the token does not permit."""
-
-
-class GoneError(BestChannelError, LookupError):
-    """A lease that is over."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +100,8 @@ class Leases:
         """Let a lease last for as many seconds again."""
         hosted = self._folder.hosted.get(run)
         if hosted is None or not hosted.renew(lease, time.monotonic()):
-            raise GoneError("the lease is over: it has expired, or its request is answered; ask for another")
+            over = "the lease is over: it has expired, or its request is answered"
+            raise RefusedError(410, "input", f"{over}; ask for another")
         return hosted.lease_s
 
     def give_back(self, run: str, lease: str) -> None:
@@ -208,7 +201,7 @@ class Leases:
 def _refuse_other_channels(scope: Scope, channels: Iterable[str]) -> None:
     for channel in channels:
         if not scope.senses(channel):
-            raise ForbiddenError(f"the token does not permit to sense channel {channel!r}")
+            raise RefusedError(403, "input", f"the token does not permit to sense channel {channel!r}")
 
 
 def _is_final(wish: LeaseWish, lent: Lent) -> bool:

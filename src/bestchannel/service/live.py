@@ -24,6 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec.json import encode
+
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.policies import Identification
@@ -31,7 +33,7 @@ from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import record_of
 from bestchannel.service.limits import Client, Places
-from bestchannel.service.messages import LiveReport, Refusal, encoded
+from bestchannel.service.messages import LiveReport, Refusal
 from bestchannel.service.pages import run_list
 from bestchannel.service.run_folder import RunFolder
 
@@ -87,7 +89,7 @@ class Feed:
             try:
                 await writer(self)
             except BestChannelError as error:
-                self.post("trouble", encoded(Refusal(self._without_paths(str(error)))))
+                self.post("trouble", encode(Refusal(self._without_paths(str(error)))))
             except Exception:
                 log.exception("fault", extra={"fields": {"what": "feed"}})
             await asyncio.sleep(LIST_S)
@@ -156,7 +158,7 @@ class Live:
     async def _tell(self, run: str, feed: Feed) -> None:
         """Say where the run stands, whenever that has changed."""
         while True:
-            feed.post("status", encoded(await self._folder.status(run)))
+            feed.post("status", encode(await self._folder.status(run)))
             feed.events.pop("trouble", None)
             await asyncio.sleep(STATUS_S)
 
@@ -169,7 +171,7 @@ class Live:
             if now != drawn_of and (now[1] != drawn_of[1] or time.monotonic() >= due):
                 report, took = await self._drawn(run)
                 drawn_of = now  # not before: what could not be drawn is drawn later
-                feed.post("report", encoded(report), f"{now[0]}-{now[1]}")
+                feed.post("report", encode(report), f"{now[0]}-{now[1]}")
                 due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
 
@@ -293,4 +295,4 @@ def report_of_file(path: Path) -> str:
 
 def result_of_file(path: Path) -> bytes:
     """What a run has come to, as `bestchannel run resume --json` prints it."""
-    return encoded(record_of(runs.read_run(path)))
+    return encode(record_of(runs.read_run(path)))
