@@ -222,9 +222,12 @@ class Labels:
     """Channels, inputs and outputs of one run: by name, as clients write them, and by number, as runs hold them."""
 
     def __init__(self, channels: Iterable[ChannelLabels]) -> None:
+        def numbered(labels: Iterable[str]) -> dict[str, int]:
+            return {label: number for number, label in enumerate(labels)}
+
         self._channels = list(channels)
         self._numbers = {
-            str(labels.key): (number, _numbered(labels.inputs), _numbered(labels.outputs))
+            str(labels.key): (number, numbered(labels.inputs), numbered(labels.outputs))
             for number, labels in enumerate(self._channels)
         }
 
@@ -252,7 +255,3 @@ class Labels:
         """The part with its names."""
         labels = self._channels[part.channel]
         return LentPart(str(labels.key), labels.inputs[part.x], part.start, part.count, labels.outputs)
-
-
-def _numbered(labels: Collection[str]) -> dict[str, int]:
-    return {label: number for number, label in enumerate(labels)}

@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -206,24 +206,20 @@ class ReportProcess:
 
     async def draw(self, client: Client | None, work: Callable[..., R], *arguments: object) -> R:
         """What the work returns, for a client or all who watch; where too much is waiting, a client is refused."""
-        if client is None:
-            return await self._queued(1, partial(work, *arguments))
-        async with self._room.held(client):
-            return await self._queued(0 if client.owns else 2, partial(work, *arguments))
+        async with nullcontext() if client is None else self._room.held(client):
+            self._asked += 1
+            answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+            rank = 1 if client is None else 0 if client.owns else 2
+            self._queue.put_nowait((rank, self._asked, answer, partial(work, *arguments)))
+            if self._worker is None:
+                self._worker = asyncio.create_task(self._work())
+            return await answer
 
     def close(self) -> None:
         """End the process."""
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = None
-
-    async def _queued(self, rank: int, work: Callable[[], R]) -> R:
-        self._asked += 1
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((rank, self._asked, answer, work))
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
-        return await answer
 
     async def _work(self) -> None:
         while True:
@@ -250,16 +246,16 @@ class ReportProcess:
 
 def _begin() -> None:
     """Let the process that draws end with the service, and not before."""
+
+    def end_with_parent() -> None:
+        if parent := multiprocessing.parent_process():
+            parent.join()
+            os._exit(0)
+
     os.nice(NICENESS)
     for number in (signal.SIGINT, signal.SIGTERM):  # the service says when to end
         signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        os._exit(0)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _now(path: Path, run: runs.Run) -> tuple[Identification, Provenance, datetime]:
