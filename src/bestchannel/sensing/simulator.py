@@ -60,7 +60,7 @@ class Simulator:
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
         self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
         self._laws = [
-            (channel.W / channel.W.sum(axis=1, keepdims=True))[_rows(letters), letters]
+            np.take_along_axis(channel.W / channel.W.sum(axis=1, keepdims=True), letters, axis=1)
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
         self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
@@ -79,33 +79,24 @@ class Simulator:
         return [ChannelLabels(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
-        """Draw the counts of every (channel, input) in the order of the request."""
+        """Draw the counts of every (channel, input) in the order of the request.
+
+        Channels of one size are drawn in one call: the generator draws row by row, as in one call for each.
+        """
         counts = dict[int, Integers]()
-        for _, channels in groupby(request.senses, lambda channel: self.channels[channel].W.shape):
-            counts |= self._drawn({channel: request.senses[channel] for channel in channels})
+        for _, group in groupby(request.senses, lambda channel: self.channels[channel].W.shape):
+            channels = tuple(group)
+            last = self._last.get(channels)  # the next request is mostly about the same ones
+            if last is None:
+                laws, letters = (np.concatenate([rows[j] for j in channels]) for rows in (self._laws, self._letters))
+                last = laws, letters, np.arange(len(letters))[:, None]
+                self._last = {channels: last}  # at once, so that threads may share a simulator
+            laws, letters, numbers = last
+            drawn = self.rng.multinomial([n for channel in channels for n in request.senses[channel]], laws)
+            tables = np.empty_like(drawn)
+            tables[numbers, letters] = drawn
+            counts |= dict(zip(channels, tables.reshape(len(channels), -1, laws.shape[1]), strict=True))
         return counts
-
-    def _drawn(self, senses: Mapping[int, tuple[int, ...]]) -> dict[int, Integers]:
-        """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, letters, rows = self._together(tuple(senses))
-        drawn = self.rng.multinomial([n for each in senses.values() for n in each], laws)
-        tables = np.empty_like(drawn)
-        tables[rows, letters] = drawn
-        return dict(zip(senses, tables.reshape(len(senses), -1, laws.shape[1]), strict=True))
-
-    def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers, Integers]:
-        """The laws and letters of channels, row by row; the next request is mostly about the same ones."""
-        found = self._last.get(channels)
-        if found is None:
-            laws, letters = (np.concatenate([each[j] for j in channels]) for each in (self._laws, self._letters))
-            found = laws, letters, _rows(letters)
-            self._last = {channels: found}  # at once, so that threads may share a simulator
-        return found
-
-
-def _rows(table: Integers) -> Integers:
-    """The number of every row, as a column."""
-    return np.arange(len(table))[:, None]
 
 
 @dataclass(frozen=True)
