@@ -206,14 +206,23 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
 
     Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
     """
-    console = live_console()
+    console, started = live_console(), time.monotonic()
     if console is None:
-        yield _plain_progress(label)
+        before: int | None = None
+        line = now_and_then(PLAIN_S, lambda done, total, left: note(f"{label}: {done:,} of {total:,}{left()}"))
+
+        def show(done: int, total: int) -> None:
+            nonlocal started, before
+            if before is None:
+                started, before = time.monotonic(), done
+            begun = done - before
+            line(done, total, lambda: _left(time.monotonic() - started, begun, total - done))
+
+        yield show
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
-    started = time.monotonic()
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None, visible=False, count="")
         shown = threading.Timer(after, bar.update, [task], {"visible": True})
@@ -228,18 +237,6 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
             )
         finally:
             shown.cancel()
-
-
-def _plain_progress(label: str) -> Callable[[int, int], None]:
-    begin: tuple[float, int] | None = None
-    line = now_and_then(PLAIN_S, lambda done, total, left: note(f"{label}: {done:,} of {total:,}{left()}"))
-
-    def show(done: int, total: int) -> None:
-        nonlocal begin
-        started, before = begin = begin or (time.monotonic(), done)
-        line(done, total, lambda: _left(time.monotonic() - started, done - before, total - done))
-
-    return show
 
 
 def _left(seconds: float, done: int, to_do: int) -> str:
