@@ -225,7 +225,7 @@ class Endpoints:
         hosted = list(self._folder.hosted.values())
         gauges = {
             "runs_open": ("Runs that are open.", float(len(hosted))),
-            "leases_now": ("Leases that have not ended.", float(sum(len(run.work_left()[2]) for run in hosted))),
+            "leases_now": ("Leases that have not ended.", float(sum(len(run.ledger.leases) for run in hosted))),
             "watchers": ("Streams that are open.", float(self._live.watchers)),
         }
         return Response(self._metrics.text(gauges), media_type=TEXT)

@@ -99,20 +99,20 @@ class Leases:
     def renew(self, run: str, lease: str) -> float:
         """Let a lease last for as many seconds again."""
         hosted = self._folder.hosted.get(run)
-        if hosted is None or not hosted.renew(lease, time.monotonic()):
+        if hosted is None or not hosted.ledger.renew(lease, time.monotonic()):
             over = "the lease is over: it has expired, or its request is answered"
             raise RefusedError(410, "input", f"{over}; ask for another")
-        return hosted.lease_s
+        return hosted.ledger.lease_s
 
     def give_back(self, run: str, lease: str) -> None:
         """End a lease; one that is over already stays so."""
         if hosted := self._folder.hosted.get(run):
-            hosted.give_back(lease)
+            hosted.ledger.give_back(lease)
 
     def take_back(self, client: Client) -> None:
         """End all leases of a client."""
         for hosted in self._folder.hosted.values():
-            hosted.take_back(client.name)
+            hosted.ledger.take_back(client.name)
 
     async def offer(self, name: str, offer: Offer, scope: Scope) -> Received:
         """Put pieces on disk; what became of each."""
@@ -120,15 +120,16 @@ class Leases:
         hosted = self._folder.hosted.get(name)
         if hosted is None:
             return await asyncio.to_thread(self._late, name, offer)
-        pieces, sensor = [hosted.labels.piece(piece) for piece in offer.pieces], hosted.holder(offer.lease)
+        ledger, pieces = hosted.ledger, [hosted.labels.piece(piece) for piece in offer.pieces]
+        lease = ledger.leases.get(offer.lease or "")
         outcomes = await asyncio.wrap_future(hosted.offer(offer.request, pieces))
         self._metrics.pieces.update(outcome.outcome for outcome in outcomes)
         pairs = zip(outcomes, pieces, strict=True)
         kept = sum(piece.senses for outcome, piece in pairs if outcome.outcome == KEPT)
         self._metrics.senses += kept
-        if offer.lease is not None and sensor in hosted.sensors:
-            hosted.renew(offer.lease, time.monotonic(), answered=kept > 0)
-            hosted.sensors[sensor].senses += kept
+        if lease is not None and lease.sensor in ledger.sensors:
+            ledger.renew(lease.id, time.monotonic(), answered=kept > 0)
+            ledger.sensors[lease.sensor].senses += kept
         return Received(hosted.status.state, tuple(outcomes))
 
     def _lend(self, wish: LeaseWish, client: Client) -> Lent:
@@ -139,13 +140,13 @@ class Leases:
             channels = hosted.labels.numbers(wish.channels) if hosted else frozenset[int]()
             if hosted is None or not channels:
                 continue
-            hosted.heard_of(sensor, channels, now)
+            ledger = hosted.ledger
+            ledger.hear_of(sensor, channels, now)
             state = PAUSED if hosted.paused else hosted.status.state
-            if lent := hosted.lend(sensor, channels, wish.most, now):
-                number, lease = lent
+            if not hosted.paused and (lease := ledger.lend(sensor, channels, wish.most, now)):
                 self._metrics.leases += 1
                 parts = tuple(map(hosted.labels.lent, lease.parts))
-                return Lent(name, state, number, lease.id, hosted.lease_s, parts)
+                return Lent(name, state, lease.request, lease.id, ledger.lease_s, parts)
         return Lent(wish.run, state)
 
     def _late(self, name: str, offer: Offer) -> Received:
@@ -189,7 +190,7 @@ class Leases:
             await asyncio.sleep(TICK_S)
             try:
                 for hosted in list(self._folder.hosted.values()):
-                    for lease in hosted.expire(time.monotonic()):
+                    for lease in hosted.ledger.expire(time.monotonic()):
                         self._metrics.expired += 1
                         log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
                 self._wake()  # a lease that never answers may be another's by now

@@ -187,14 +187,14 @@ class RunFolder:
         """All that is told of a run."""
         _, status = await self.standing(name)
         hosted = self.hosted.get(name)
-        asked, answered, leases = hosted.work_left() if hosted else (0, 0, [])
+        asked, answered, sensors = hosted.ledger.standing(hosted.status.channels) if hosted else (0, 0, ())
         return replace(
             status,
             paused=name in self._paused,
             asked=asked,
             answered=answered,
             last_activity=datetime.fromtimestamp(self._last_written(name), UTC).isoformat(timespec="seconds"),
-            sensors=hosted.sensor_statuses(leases) if hosted else (),
+            sensors=sensors,
             error=self.without_paths(status.error),
         )
 
