@@ -11,8 +11,7 @@ from msgspec import to_builtins
 
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.asked import Asked
-from bestchannel.cli.reading import Reading
-from bestchannel.cli.record_files import record_of, refuse_options_for_counts, sensed_counts
+from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
