@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ OK, STALLED, BAD_ENTRY, BAD_SUM = 0, 1, 2, 3
 
 FEW_LANES, MANY_LANES = 8, 32
 
-_room = function("lanes_room", INTEGER, INTEGER, INTEGER, returns=INTEGER)
+_room = cache(function("lanes_room", INTEGER, INTEGER, INTEGER, returns=INTEGER))
 _solve = function(
     "lanes_solve", POINTER, *[INTEGER] * 5, FLOAT, FLOAT, INTEGER, POINTER, POINTER, POINTER, POINTER, POINTER, POINTER
 )

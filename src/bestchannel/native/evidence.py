@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, integers, require_positive
+from bestchannel.native.library import FLOAT, INTEGER, POINTER, address, floats, function, integers, require_positive
 
-_leader_bets_room = function("leader_bets_room", *[INTEGER] * 2, returns=INTEGER)
+_leader_bets_room = cache(function("leader_bets_room", *[INTEGER] * 2, returns=INTEGER))
 _leader_bets = function("leader_bets", *[INTEGER] * 4, *[POINTER] * 9)
-_tilts_room = function("rival_tilts_room", *[INTEGER] * 2, returns=INTEGER)
+_tilts_room = cache(function("rival_tilts_room", *[INTEGER] * 2, returns=INTEGER))
 _tilts = function("rival_tilts", *[INTEGER] * 4, *[POINTER] * 4, FLOAT, *[POINTER] * 3)
-_choices_room = function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER)
+_choices_room = cache(function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER))
 _choices = function("rival_choices", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, FLOAT, *[POINTER] * 4)
-_wagers_room = function("wagers_room", *[INTEGER] * 4, returns=INTEGER)
+_wagers_room = cache(function("wagers_room", *[INTEGER] * 4, returns=INTEGER))
 _wagers = function(
     "wagers", *[INTEGER] * 3, *[POINTER] * 4, *[INTEGER] * 2, *[POINTER] * 7, *[FLOAT] * 4, *[POINTER] * 8
 )  # fmt: skip
-_climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
+_climbs_room = cache(function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER))
 _climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 6, FLOAT, *[POINTER] * 2)
+_settle = function("rival_settle", *[INTEGER] * 3, *[POINTER] * 7)
 _bound_room = function("rival_room", *[INTEGER] * 5, returns=INTEGER)
 _bounded = function(
     "rival_bounded",
@@ -50,11 +51,6 @@ class Cover(NamedTuple):
     log_w: Floats  # [box, side, x, y] the rows at both ends of every input
 
 
-@functools.cache
-def _room_for_leader_bets(n: int, m: int) -> int:
-    return int(_leader_bets_room(n, m))
-
-
 def leader_bets(
     W: Floats, P: Floats, senses: Floats, weights: Floats, pays: Floats, price: Floats, V: Floats, nu: Floats
 ) -> None:
@@ -66,11 +62,11 @@ def leader_bets(
     *cases, n, m = W.shape
     count, r = (cases[0] if cases else 1), len(weights)
     require_positive(n, m)
-    room = np.empty(_room_for_leader_bets(n, m))
+    room = np.empty(_leader_bets_room(n, m))
     _leader_bets(
         count, r // max(count, 1), n, m, floats(W, *cases, n, m), floats(P, *cases, n), floats(senses, *cases, n),
         floats(weights, r), floats(pays, r, n, m), floats(price, r), floats(V, r, n, m), floats(nu, r, n),
-        floats(room, len(room)),
+        address(room),
     )  # fmt: skip
 
 
@@ -80,10 +76,10 @@ def tilts(
     """ω [c, x] and Q [c, y] of a bet on every rival c: W [c, x, y], P and the senses [c, x], weights [c]."""
     cases, n, m = W.shape
     require_positive(n, m)
-    tilts, Q, room = np.empty((cases, n)), np.empty((cases, m)), np.empty(int(_tilts_room(n, m)))
+    tilts, Q, room = np.empty((cases, n)), np.empty((cases, m)), np.empty(_tilts_room(n, m))
     _tilts(
         cases, n, m, fixed_input, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n),
-        floats(weights, cases), most, floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
+        floats(weights, cases), most, address(tilts), address(Q), address(room),
     )  # fmt: skip
     return tilts, Q
 
@@ -99,18 +95,13 @@ def choices(
     (cases, n, m), (_, count) = W.shape, weights.shape
     require_positive(n, m, count)
     sizes, tilts, Q = np.empty(cases, np.int64), np.empty((cases, n)), np.empty((cases, m))
-    room = np.empty(_room_for_choices(n, m))
+    room = np.empty(_choices_room(n, m))
     _choices(
         cases, count, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(gaps, cases),
         floats(weights, cases, count), floats(growths, cases, count), floats(worst, cases, n), integers(known, cases),
-        largest, most, integers(sizes, cases), floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
+        largest, most, address(sizes), address(tilts), address(Q), address(room),
     )  # fmt: skip
     return sizes, tilts, Q
-
-
-@functools.cache
-def _room_for_choices(n: int, m: int) -> int:
-    return int(_choices_room(n, m))
 
 
 class Wagers(NamedTuple):
@@ -146,21 +137,14 @@ def wagers(
         np.empty(c), np.empty((c, n_b)),
     )  # fmt: skip
     at, behind, lost = np.array(places, dtype=np.int64), np.array(gaps, dtype=float), np.array(worst, dtype=np.int64)
-    room = np.empty(_room_for_wagers(n_b, m_b, n, m))
+    room = np.empty(_wagers_room(n_b, m_b, n, m))
     _wagers(
         c, n_b, m_b, floats(W_b, n_b, m_b), floats(P_b, n_b), floats(D_b, n_b), floats(N_b, n_b), n, m,
-        floats(W, all_of_size, n, m), floats(P, all_of_size, n), floats(D, all_of_size, n), integers(at, c),
+        floats(W, all_of_size, n, m), floats(P, all_of_size, n), floats(D, all_of_size, n), address(at),
         floats(N, c, n), floats(behind, c), integers(lost, c), epsilon, largest, largest_input, largest_tilt,
-        floats(bets.numbers, c, 3), floats(bets.tilts, c, n), floats(bets.outputs, c, m),
-        floats(bets.pays, c, n_b, m_b), floats(bets.auxiliary, c, n_b, m_b), floats(bets.price, c),
-        floats(bets.multipliers, c, n_b), floats(room, len(room)),
+        *map(address, bets), address(room),
     )  # fmt: skip
     return bets
-
-
-@functools.cache
-def _room_for_wagers(n_b: int, m_b: int, n: int, m: int) -> int:
-    return int(_wagers_room(n_b, m_b, n, m))
 
 
 def addresses(counts: Floats, charged: Floats, history: Floats, P: Floats, logW: Floats, logR: Floats) -> list[int]:
@@ -183,19 +167,31 @@ def climbs(
     """
     cases, n, m = W.shape
     require_positive(cases, n, m, groups, min(requests) + 1)
-    at, often, begun = (np.array(each, dtype=np.int64) for each in (rivals, requests, known))
+    at, often, begun = [np.array(given, dtype=np.int64) for given in (rivals, requests, known)]
     S, enough, lost = np.array(weights, dtype=float), np.array(targets, dtype=float), np.empty(cases)
-    room = np.empty(_room_for_climbs(min(max(requests), 2 * groups), groups, n, m))
+    room = np.empty(_climbs_room(min(max(requests), 2 * groups), groups, n, m))
     _climbs(
         cases, groups, n, m, integers(at, cases, 6), integers(often, cases), floats(S, cases), floats(W, cases, n, m),
-        integers(begun, cases), floats(enough, cases), largest, floats(lost, cases), floats(room, len(room)),
+        integers(begun, cases), floats(enough, cases), largest, address(lost), address(room),
     )  # fmt: skip
     return lost
 
 
-@functools.cache
-def _room_for_climbs(requests: int, groups: int, n: int, m: int) -> int:
-    return int(_climbs_room(requests, groups, n, m))
+def settle(
+    rivals: Sequence[Sequence[int]], rows: Sequence[int], tilts: Floats, Q: Floats, counts: Floats
+) -> list[float]:
+    """Book counts [c, x, y] under tilts [c, x] and Q [c, y] at the `addresses` rivals[c]: how many senses they are [c].
+
+    rows [c] of the histories are filled, for which there must be room.
+    """
+    cases, n, m = counts.shape
+    at, filled = np.array(rivals, dtype=np.int64), np.array(rows, dtype=np.int64)
+    senses, room = np.empty(cases), np.empty(2 * m)
+    _settle(
+        cases, n, m, integers(at, cases, 6), integers(filled, cases), floats(tilts, cases, n), floats(Q, cases, m),
+        floats(counts, cases, n, m), address(senses), address(room),
+    )  # fmt: skip
+    return senses.tolist()
 
 
 def climbed(
@@ -224,8 +220,8 @@ def bounded(
     cuts, log_R, log_w = np.empty((boxes, 3)), np.empty((boxes, m)), np.empty((boxes, 2, n, m))
     bound = _bounded(
         requests, groups, n, m, floats(counts, n, m), floats(charged, n), floats(history, requests, 2 * n + m),
-        weight, floats(P, n), floats(logW, n, m), floats(logR, m), largest, target, boxes, integers(used, 1),
-        floats(cuts, boxes, 3), floats(log_R, boxes, m), floats(log_w, boxes, 2, n, m), floats(room, len(room)),
+        weight, floats(P, n), floats(logW, n, m), floats(logR, m), largest, target, boxes, address(used),
+        address(cuts), address(log_R), address(log_w), address(room),
     )  # fmt: skip
     number = int(used[0])
     return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
@@ -241,7 +237,7 @@ def row_bound(
     return float(
         _row(
             epochs, m, floats(a, m), floats(N, epochs), floats(tau, epochs), floats(logQ, epochs, m), s,
-            floats(logR, m), floats(logw, m), tolerance, floats(room, len(room)),
+            floats(logR, m), floats(logw, m), tolerance, address(room),
         )
     )  # fmt: skip
 

@@ -62,6 +62,24 @@ static inline void copy(const double *restrict source, double *restrict target, 
     for (Size i = 0; i < count; i++) target[i] = source[i];
 }
 
+/* The sum of many numbers by halves, down to 128 of them in eight sums: as NumPy adds, to the bit. */
+static inline double sum_by_halves(const double *a, Size count) {
+    double total = 0.0, r[8];
+    Size i = 0;
+    if (count > 128) {
+        Size half = count / 2 - count / 2 % 8;
+        return sum_by_halves(a, half) + sum_by_halves(a + half, count - half);
+    }
+    if (count >= 8) {
+        for (; i < 8; i++) r[i] = a[i];
+        for (; i + 8 <= count; i += 8)
+            for (int j = 0; j < 8; j++) r[j] += a[i + j];
+        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    }
+    for (; i < count; i++) total += a[i];
+    return total;
+}
+
 /* Work space from the caller. Laid out with `at` null it only counts what is used: a kernel's function NAME_room, which
    says how many numbers its room must have, runs the very code that lays the room out. */
 typedef struct { double *at; Size used; } Space;

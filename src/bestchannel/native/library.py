@@ -19,7 +19,6 @@ VARIANTS = ("baseline", "avx2", "avx512")
 FILE = {"win32": "kernels.dll", "darwin": "kernels.dylib"}.get(sys.platform, "kernels.so")
 
 FLOAT, INTEGER, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-_FLOAT64, _INT64, _UINT8 = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint8)
 _octet_at, _address_of = ctypes.c_char.from_buffer, ctypes.addressof  # looked up once: they are called a lot
 
 
@@ -67,33 +66,25 @@ def require_positive(*sizes: int) -> None:
         raise ValueError(f"the kernel requires sizes of at least 1; it was given {sizes}")
 
 
-def floats(array: Any, *shape: int) -> int:
-    """The address of a C-contiguous array of float64 of this shape; anything else is a mistake of the caller."""
-    return _address(array, _FLOAT64, shape)
-
-
-def integers(array: Any, *shape: int) -> int:
-    """The address of a C-contiguous array of int64 of this shape."""
-    return _address(array, _INT64, shape)
-
-
-def octets(array: Any, *shape: int) -> int:
-    """The address of a C-contiguous array of uint8 of this shape."""
-    return _address(array, _UINT8, shape)
-
-
-def _address(array: Any, kind: Any, shape: tuple[int, ...]) -> int:
-    if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
-        raise TypeError(
-            f"the kernel requires a C-contiguous array of {kind.name} of shape {shape}; it was given {array.dtype}"
-            f" of shape {array.shape} with strides {array.strides}"
-        )
-    return address(array)
-
-
 def address(array: Any) -> int:
     """The address of an array that the caller has just made."""
     try:
         return _address_of(_octet_at(array))  # a third of the time that array.ctypes takes
     except (TypeError, ValueError):  # of what is read-only or empty
         return int(array.ctypes.data)
+
+
+def _address_of_kind(kind: Any) -> Callable[..., int]:
+    def checked(array: Any, *shape: int) -> int:
+        """The address of a C-contiguous array of this shape; anything else is a mistake of the caller."""
+        if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
+            raise TypeError(
+                f"the kernel requires a C-contiguous array of {kind.name} of shape {shape}; it was given {array.dtype}"
+                f" of shape {array.shape} with strides {array.strides}"
+            )
+        return address(array)
+
+    return checked
+
+
+floats, integers, octets = (_address_of_kind(np.dtype(kind)) for kind in (np.float64, np.int64, np.uint8))

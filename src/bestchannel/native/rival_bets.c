@@ -236,24 +236,6 @@ BC_EXPORT void BC(rival_choices)(Size rivals, Size count, Size n, Size m, const 
     }
 }
 
-/* The sum of many numbers by halves, down to 128 of them in eight sums: as NumPy adds, to the bit. */
-static double sum_by_halves(const double *a, Size count) {
-    double total = 0.0, r[8];
-    Size i = 0;
-    if (count > 128) {
-        Size half = count / 2 - count / 2 % 8;
-        return sum_by_halves(a, half) + sum_by_halves(a + half, count - half);
-    }
-    if (count >= 8) {
-        for (; i < 8; i++) r[i] = a[i];
-        for (; i + 8 <= count; i += 8)
-            for (int j = 0; j < 8; j++) r[j] += a[i + j];
-        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-    }
-    for (; i < count; i++) total += a[i];
-    return total;
-}
-
 /* sum_x P_x^2 V_x / N_x: the variance of a value estimated from so many senses. */
 static double variance(Size n, const double *P, const double *deviations, const double *N, double *restrict term) {
     for (Size x = 0; x < n; x++) term[x] = (P[x] * deviations[x]) * (P[x] * deviations[x]) / N[x];
@@ -352,5 +334,27 @@ BC_EXPORT void BC(wagers)(Size rivals, Size n_b, Size m_b, const double *W_b, co
         copy(w.pays + best * cells, pays + c * cells, cells);
         copy(w.V + best * cells, V + c * cells, cells);
         copy(w.nu + best * n_b, nu + c * n_b, n_b);
+    }
+}
+
+/* Book the answers to bets on the senses of every rival c of one size, counts [c, x, y] under tilts [c, x] and Q [c, y]:
+   ω n is added to n̄ [x, y], ω sum_y n log Q to c [x], and the next row of the history, number rows [c], is filled. These
+   three are the first at the addresses [c, 6] of `rival_climbs`. Fills senses [c]; `room` has 2 m. */
+BC_EXPORT void BC(rival_settle)(Size rivals, Size n, Size m, double *const *addresses, const int64_t *rows,
+                                const double *tilts, const double *Q, const double *counts, double *senses,
+                                double *room) {
+    double *restrict logQ = room, *restrict term = room + m;
+    for (Size c = 0; c < rivals; c++, addresses += 6, tilts += n, Q += m) {
+        double *counted = addresses[0], *charged = addresses[1], *row = addresses[2] + rows[c] * (2 * n + m);
+        for (Size y = 0; y < m; y++) logQ[y] = bc_log(Q[y]);
+        for (Size x = 0; x < n; x++, counts += m) {
+            for (Size y = 0; y < m; y++) term[y] = counts[y] * logQ[y];
+            for (Size y = 0; y < m; y++) counted[x * m + y] += tilts[x] * counts[y];
+            charged[x] += tilts[x] * sum_by_halves(term, m);
+            row[x] = sum_by_halves(counts, m);
+        }
+        copy(tilts, row + n, n);
+        copy(Q, row + 2 * n, m);
+        senses[c] = sum_by_halves(row, n);
     }
 }

@@ -1,4 +1,4 @@
-/* What counts suggest of many channels of one size: estimates for a plan, of which nothing is certified. */
+/* What counts suggest of many channels of one size: estimates and a plan, of which nothing is certified. */
 #include "kernel.h"
 
 static double sum(const double *values, Size count) {
@@ -61,12 +61,36 @@ static void spread(Size cases, Size n, const double *P, const double *deviations
     }
 }
 
-/* `estimate`, and `spread` for a leader and for a rival, with two parts that are spread evenly: shares [role, c, x] and
-   unit_variances [role, c]. `room` has n + m. */
+/* `estimate`, and `spread` for a leader and for a rival, with two parts that are spread evenly: numbers [4, c] are values,
+   variances and the unit variances of both roles, shares [role, c, x]. `room` has n + m. */
 BC_EXPORT void BC(view)(Size cases, Size n, Size m, const double *W, const double *P, const double *senses,
-                        const double *costs, double evenly_on_leader, double evenly_on_rival, double *values,
-                        double *variances, double *deviations, double *shares, double *unit_variances, double *room) {
-    estimate(cases, n, m, W, P, senses, values, variances, deviations, room);
-    spread(cases, n, P, deviations, costs, evenly_on_leader, shares, unit_variances, room);
-    spread(cases, n, P, deviations, costs, evenly_on_rival, shares + cases * n, unit_variances + cases, room);
+                        const double *costs, double evenly_on_leader, double evenly_on_rival, double *numbers,
+                        double *deviations, double *shares, double *room) {
+    estimate(cases, n, m, W, P, senses, numbers, numbers + cases, deviations, room);
+    spread(cases, n, P, deviations, costs, evenly_on_leader, shares, numbers + 2 * cases, room);
+    spread(cases, n, P, deviations, costs, evenly_on_rival, shares + cases * n, numbers + 3 * cases, room);
+}
+
+/* The fewest senses of the leader, returned, and of every rival a, which bring the evidence that is needed against it:
+   gap² / (2 needed) = v/n + v_a/n_a with the variances v [a] of the leader's value and v_a [a] of the rival's.
+
+   Each n_a follows from n, which is looked for on a grid, relative to the fewest possible and at most what is `left`. A
+   rival brings at least the part `least` of its evidence. `room` has twice as many numbers as there are rivals. */
+BC_EXPORT double BC(fewest_senses)(Size rivals, const double *gaps, const double *needed, const double *v,
+                                   const double *v_a, Size tried, const double *grid, double left, double least,
+                                   double *senses, double *room) {
+    double fewest = -BC_INFINITY, best = BC_INFINITY, leader = 0.0, *restrict evidence = room, *restrict n_a = room + rivals;
+    for (Size a = 0; a < rivals; a++) {
+        evidence[a] = gaps[a] * gaps[a] / (2.0 * needed[a]);
+        fewest = larger(fewest, v[a] / evidence[a]);
+    }
+    for (Size i = 0; i < tried; i++) {
+        double n = smaller(larger(fewest * grid[i], 1.0), larger(left, 1.0));
+        for (Size a = 0; a < rivals; a++) n_a[a] = v_a[a] / larger(evidence[a] - v[a] / n, least * evidence[a]);
+        double total = n + sum_by_halves(n_a, rivals);
+        if (i > 0 && !(total < best)) continue;
+        best = total, leader = n;
+        copy(n_a, senses, rivals);
+    }
+    return leader;
 }

@@ -56,6 +56,7 @@ class Simulator:
             (channel.W / channel.W.sum(axis=1, keepdims=True))[_rows(letters), letters]
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
+        self._sizes = self.alphabets
         self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
 
     def __repr__(self) -> str:
@@ -73,18 +74,19 @@ class Simulator:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """Draw the counts of every (channel, input) in the order of the request."""
-        counts = dict[int, Integers]()
-        for _, channels in groupby(request.senses, lambda channel: self.channels[channel].W.shape):
-            counts |= self._drawn({channel: request.senses[channel] for channel in channels})
+        counts, senses = dict[int, Integers](), request.senses
+        for _, alike in groupby(senses, self._sizes.__getitem__):
+            channels = tuple(alike)
+            counts |= zip(channels, self._drawn(channels, [n for j in channels for n in senses[j]]), strict=True)
         return counts
 
-    def _drawn(self, senses: Mapping[int, tuple[int, ...]]) -> dict[int, Integers]:
+    def _drawn(self, channels: tuple[int, ...], senses: list[int]) -> Integers:
         """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, letters, rows = self._together(tuple(senses))
-        drawn = self.rng.multinomial([n for each in senses.values() for n in each], laws)
+        laws, letters, rows = self._together(channels)
+        drawn = self.rng.multinomial(senses, laws)
         tables = np.empty_like(drawn)
         tables[rows, letters] = drawn
-        return dict(zip(senses, tables.reshape(len(senses), -1, laws.shape[1]), strict=True))
+        return tables.reshape(len(channels), -1, laws.shape[1])
 
     def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers, Integers]:
         """The laws and letters of channels, row by row; the next request is mostly about the same ones."""
