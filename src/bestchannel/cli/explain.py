@@ -17,6 +17,7 @@ WITHIN = "the named channel is within epsilon of the best, wrong with probabilit
 
 TOPICS = {
     "adaptive": ("adaptive", "the named channel is the best, wrong with probability at most delta, however it sensed"),
+    "questions": ("questions", "what is said of a level, the best m, an order or a size is wrong at most delta"),
     "best-chan-id": ("best-chan-id", "the named channel is the best, wrong with probability at most delta"),
     "naive": ("naive-chan-sel", WITHIN),
     "median": ("median-chan-el", WITHIN),

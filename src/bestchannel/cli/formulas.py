@@ -12,11 +12,13 @@ TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 EMPHASIS = re.compile(r"`[^`\n]*`|\*\*(\S.*?)\*\*|\*(\S.*?)\*", re.DOTALL)
 
 GREEK = r"\alpha α \beta β \gamma γ \delta δ \zeta ζ \eta η \theta θ \kappa κ \lambda λ \mu μ \nu ν \xi ξ \pi π \rho ρ"
-GREEK += r" \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta Δ \Gamma Γ \ell ℓ"
-SIGNS = r"\le ≤ \ge ≥ \ne ≠ \in ∈ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
+GREEK += r" \Lambda Λ \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta Δ \Gamma Γ \ell ℓ"
+SIGNS = (
+    r"\le ≤ \ge ≥ \ne ≠ \in ∈ \notin ∉ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
+)
 SIGNS += r" \infty ∞ \ast * \top ᵀ \square ∎ \ldots … \leftarrow ← \Leftrightarrow ⇔ \Vert ‖ \lvert | \rvert | \mid |"
 SIGNS += r" \lbrace { \rbrace } \lceil ⌈ \rceil ⌉ \langle ⟨ \rangle ⟩ \log log \max max \min min \exp exp \inf inf"
-SIGNS += r" \cos cos \sin sin \arg arg"
+SIGNS += r" \cos cos \sin sin \arg arg \Pr Pr"
 LISTED = f"{GREEK} {SIGNS}".split()
 SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "") | {
     "\\,": " ",

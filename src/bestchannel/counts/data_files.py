@@ -106,6 +106,11 @@ def read_channels(
         What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"};
         of a text without a header, what they are, as ["x", "y", "p"].
 
+    Returns
+    -------
+    dict
+        Of `Channel`, by name.
+
     Raises
     ------
     InputError, MissingFileError, MissingExtraError

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import NamedTuple
 
-import numpy as np
-
 from bestchannel.arrays import Floats, Integers
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, address, floats, function, integers
+from bestchannel.native.library import Kernel
 
-_smoothed_rows = function("smoothed_rows", *[INTEGER] * 2, *[POINTER] * 3)
-_view = function("view", *[INTEGER] * 3, *[POINTER] * 4, FLOAT, FLOAT, *[POINTER] * 4)
-_fewest = function(
-    "fewest_senses", INTEGER, *[POINTER] * 4, INTEGER, POINTER, FLOAT, FLOAT, *[POINTER] * 2, returns=FLOAT
-)  # fmt: skip
+_smoothed_rows = Kernel("smoothed_rows", "* m counts[*m]i8 >W[*m] >senses[*]")
+_view = Kernel(
+    "view",
+    "c n m W[cnm] P[cn] senses[cn] costs[cn] on_leader. on_rival. >numbers[4c] >deviations[cn] >shares[2cn] >space[s]",
+)
+_fewest = Kernel(
+    "fewest_senses",
+    "k gaps[k] needed[k] v[k] v_a[k] g grid[g] left. least. >senses[k] >space[2k]",
+    ctypes.c_double,
+    positive="k",
+)
 
 
 def smoothed_rows(counts: Integers) -> tuple[Floats, Floats]:
     """The rows [c, x, y] that counts [c, x, y] suggest, with one sense shared by all outputs; and the senses [c, x]."""
-    cases, n, m = counts.shape
-    W, senses = np.empty((cases, n, m)), np.empty((cases, n))
-    _smoothed_rows(cases * n, m, integers(counts, cases, n, m), address(W), address(senses))
+    W, senses = _smoothed_rows(counts)
     return W, senses
 
 
@@ -34,24 +37,12 @@ class Estimates(NamedTuple):
 
 def estimates(W: Floats, P: Floats, senses: Floats, costs: Floats, evenly: tuple[float, float]) -> Estimates:
     """For the rows W [c, x, y], and P, senses and costs of a sense [c, x]; a part of them is spread evenly."""
-    cases, n, m = W.shape
-    made = Estimates(np.empty((4, cases)), np.empty((cases, n)), np.empty((2, cases, n)))
-    room = np.empty(n + m)
-    _view(
-        cases, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(costs, cases, n),
-        *evenly, *map(address, made), address(room),
-    )  # fmt: skip
-    return made
+    return Estimates(*_view(W, P, senses, costs, *evenly, s=W.shape[1] + W.shape[2])[:3])
 
 
 def fewest_senses(
     gaps: Floats, needed: Floats, v: Floats, v_a: Floats, grid: Floats, left: float, least: float
 ) -> tuple[float, Floats]:
     """The fewest senses of the leader, and [a] of every rival; gaps, needed evidence and variances are [a]."""
-    k, tried = len(gaps), len(grid)
-    senses, room = np.empty(k), np.empty(2 * k)
-    leader = _fewest(
-        k, floats(gaps, k), floats(needed, k), floats(v, k), floats(v_a, k), tried, floats(grid, tried), left, least,
-        address(senses), address(room),
-    )  # fmt: skip
-    return float(leader), senses
+    leader, senses, _ = _fewest(gaps, needed, v, v_a, grid, left, least)
+    return leader, senses

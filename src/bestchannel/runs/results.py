@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.json_text import finite_or_none, json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
-from bestchannel.questions import Best
+from bestchannel.questions import Best, Findings
 from bestchannel.record import (
     AuditRecord,
+    BracketRecord,
     ChannelRecord,
     Limit,
     MeasuredRecord,
@@ -32,6 +33,8 @@ from bestchannel.record import (
     StepRecord,
     result_of,
 )
+
+FINDINGS = tuple(part.name for part in fields(Findings) if part.name != "decided")
 
 MOST_COUNTS = 2**53
 """Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
@@ -66,12 +69,33 @@ def record_of(result: Identification) -> Result:
         delta=result.delta,
         epsilon=result.epsilon,
         guarantee=result.guarantee,
+        **_findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
         cost=result.cost,
         channels=tuple(_measured(result)),
         audit=_audit_record(result.audit, names),
     )
+
+
+def _findings_record(result: Identification) -> dict[str, Any]:
+    """What a record says of another question than for the best."""
+    if result.findings is None:
+        return {}
+    found = result.findings.called(str)
+    said = {name: getattr(found, name) for name in FINDINGS if getattr(found, name) is not None}
+    if found.brackets is not None:
+        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in found.brackets.items()}
+    return {"question": result.question, **said}
+
+
+def _findings(record: Result) -> Findings | None:
+    if record.question is msgspec.UNSET or isinstance(record.question, Best):
+        return None
+    said = {name: part for name in FINDINGS if (part := getattr(record, name)) is not msgspec.UNSET}
+    if "brackets" in said:
+        said["brackets"] = {name: (ends.lower, ends.upper) for name, ends in said["brackets"].items()}
+    return Findings(record.decided, **said)
 
 
 def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
@@ -172,6 +196,7 @@ def identification_of(record: Result) -> Identification:
         ),
         nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
         cost=record.cost,
+        findings=_findings(record),
     )
 
 
