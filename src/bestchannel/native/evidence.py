@@ -37,6 +37,7 @@ _climbs = Kernel(
     "c g n m addresses[c6]i8 requests[c]i8 weights[c] W[cnm] known[c]i8 targets[c] largest. >lost[c] room(rgnm)",
     positive="cgnm",
 )
+_settle = Kernel("rival_settle", "c n m addresses[c6]i8 rows[c]i8 tilts[cn] Q[cm] counts[cnm] >senses[c] >space[2m]")
 _bounded = Kernel(
     "rival_bounded",
     "r g n m counts[nm] charged[n] history[rh] weight. P[n] logW[nm] logR[m] largest. target. b >used[1]i8 >cuts[b3]"
@@ -150,6 +151,18 @@ def climbs(
     most = min(max(requests, default=0), 2 * groups)  # more are merged
     lost: Floats = _climbs(at, often, S, W, begun, enough, largest, g=groups, r=most)
     return lost
+
+
+def settle(
+    rivals: Sequence[Sequence[int]], rows: Sequence[int], tilts: Floats, Q: Floats, counts: Floats
+) -> list[float]:
+    """Book counts [c, x, y] under tilts [c, x] and Q [c, y] at the `addresses` rivals[c]: how many senses they are [c].
+
+    rows [c] of the histories are filled, for which there must be room.
+    """
+    at, filled = np.array(rivals, dtype=np.int64), np.array(rows, dtype=np.int64)
+    senses: Floats = _settle(at, filled, tilts, Q, counts)[0]
+    return senses.tolist()
 
 
 def climbed(

@@ -179,23 +179,6 @@ static Size best_bet(Choice *choice, double gap, Size count, const double *weigh
     return count - 1;
 }
 
-/* The sum of many numbers by halves, down to 128 of them in eight sums: as NumPy adds, to the bit. */
-static double sum_by_halves(const double *a, Size count) {
-    double total = 0.0, r[8];
-    Size i = 0;
-    if (count > 128) {
-        Size half = count / 2 - count / 2 % 8;
-        return sum_by_halves(a, half) + sum_by_halves(a + half, count - half);
-    }
-    if (count >= 8) {
-        for (; i < 8; i++) r[i] = a[i];
-        for (; i + 8 <= count; i += 8) FOR(j, 8) r[j] += a[i + j];
-        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-    }
-    for (; i < count; i++) total += a[i];
-    return total;
-}
-
 /* sum_x P_x^2 V_x / N_x: the variance of a value estimated from so many senses. */
 static double variance(Size n, const double *P, const double *deviations, const double *N, double *restrict term) {
     FOR(x, n) term[x] = (P[x] * deviations[x]) * (P[x] * deviations[x]) / N[x];
