@@ -8,6 +8,7 @@
 enum { OK, STALLED, BAD_ENTRY, BAD_SUM };
 
 enum { FEW_LANES = 8, MANY_LANES = 32 };
+enum { BROUGHT = 10, ARRAYS = 24 };  /* of the state of lanes */
 
 /* What the caller gives and takes: stack[c, x, y], and for each channel its bounds in nats, p, q and status. */
 typedef struct {
@@ -25,12 +26,12 @@ typedef struct {
 #include "lanes.h"
 
 /* How many numbers of work space `lanes_solve` requires; -1 for a size that it does not take. */
-BC_EXPORT int64_t BC(lanes_solve_room)(int64_t n, int64_t m, int64_t lanes) {
+BC_EXPORT Size BC(lanes_solve_room)(Size n, Size m, Size lanes) {
     if (n < 1 || m < 1 || n > 1 << 10 || m > (1 << 24) / n || (lanes != FEW_LANES && lanes != MANY_LANES)) return -1;
     Space room = {0, 0};
-    if (lanes == FEW_LANES) laid_out8(&room, (int)n, (int)m);
-    if (lanes == MANY_LANES) laid_out32(&room, (int)n, (int)m);
-    return 2 * room.used;
+    if (lanes == FEW_LANES) lay_out_both8(&room, &(Lanes8){0}, &(Lanes8){0}, n, m);
+    else lay_out_both32(&room, &(Lanes32){0}, &(Lanes32){0}, n, m);
+    return room.used;
 }
 
 /* Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y], 8 or 32 at a time.
