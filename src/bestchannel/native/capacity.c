@@ -1,7 +1,5 @@
 /* Capacities of many small channels: the interior point in lanes, which take the next channel when theirs is done.
- *
- * Whatever the steps did, an answer is certified afresh from p alone: I(p; W) <= C <= max_x D_x.
- */
+   Whatever the steps did, an answer is certified afresh from p alone: I(p; W) <= C <= max_x D_x. */
 #include "kernel.h"
 
 /* What became of a channel: solved, not converged, refused for an entry, refused for a row sum. */
@@ -34,11 +32,8 @@ BC_EXPORT Size BC(lanes_solve_room)(Size n, Size m, Size lanes) {
     return room.used;
 }
 
-/* Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y], 8 or 32 at a time.
- *
- * A channel is solved to a gap of tol, and of rtol times the upper end where rtol < 1. `space` has the numbers that
- * `lanes_solve_room` says. The answer for a channel depends neither on its neighbours nor on the number of lanes.
- */
+/* Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y], 8 or 32 at a time, each solved to a gap
+   of tol, and of rtol times the upper end where rtol < 1. The answer depends neither on neighbours nor on the lanes. */
 BC_EXPORT void BC(lanes_solve)(const double *stack, int64_t first, int64_t last, int64_t n_inputs, int64_t n_outputs,
                                int64_t lanes, double tol, double rtol, int64_t normalize, double *lower, double *upper,
                                double *inputs, double *outputs, uint8_t *status, double *space) {

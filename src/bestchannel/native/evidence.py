@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers
+from bestchannel.arrays import Floats
 from bestchannel.native.library import Kernel, floats
 
 _leader_bets = Kernel(
@@ -19,12 +19,6 @@ _leader_bets = Kernel(
 )
 _tilts = Kernel(
     "rival_tilts", "c n m fixed W[cnm] P[cn] N[cn] weights[c] most. >tilts[cn] >Q[cm] room(nm)", positive="nm"
-)
-_choices = Kernel(
-    "rival_choices",
-    "c k n m W[cnm] P[cn] N[cn] gaps[c] weights[ck] growths[ck] worst[cn] known[c]i8 largest. most."
-    " >sizes[c]i8 >tilts[cn] >Q[cm] room(nm)",
-    positive="nmk",
 )
 _wagers = Kernel(
     "wagers",
@@ -44,13 +38,6 @@ _bounded = Kernel(
     ctypes.c_double,
     positive="gnmb",
 )
-_row = Kernel(
-    "rival_row",
-    "e m a[m] N[e] tau[e] logQ[em] s. logR[m] logw[m] tolerance. room(em)",
-    ctypes.c_double,
-    positive="m",
-)
-_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nem]", positive="nm")
 
 
 class Cover(NamedTuple):
@@ -79,18 +66,6 @@ def tilts(
     """ω [c, x] and Q [c, y] of a bet on every rival c: W [c, x, y], P and the senses [c, x], weights [c]."""
     omega, Q = _tilts(fixed_input, W, P, senses, weights, most)
     return omega, Q
-
-
-def choices(
-    W: Floats, P: Floats, senses: Floats, gaps: Floats, weights: Floats, growths: Floats, worst: Floats,
-    known: Integers, largest: float, most: float,
-) -> tuple[Integers, Floats, Floats]:  # fmt: skip
-    """Which of its weights [c, i] is best for every rival c, with ω [c, x] and Q [c, y]; `growths` [c, i] are reduced.
-
-    W is [c, x, y]; P, the senses and `worst` are [c, x]; gaps and `known`, which says whether `worst` is, are [c].
-    """
-    sizes, omega, Q = _choices(W, P, senses, gaps, weights, growths, worst, known, largest, most)
-    return sizes, omega, Q
 
 
 class Wagers(NamedTuple):
@@ -177,18 +152,3 @@ def bounded(
     bound, used, cuts, log_R, log_w = _bounded(*given, **sizes)
     number = int(used[0])
     return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
-
-
-def row_bound(
-    a: Floats, N: Floats, tau: Floats, logQ: Floats, s: float, logR: Floats, logw: Floats, tolerance: float
-) -> float:
-    """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
-    return float(_row(a, N, tau, logQ, s, logR, logw, tolerance))
-
-
-def merged(groups: int, n: int, m: int, history: Floats) -> tuple[Floats, Floats, Floats]:
-    """Senses [x, e], tilts [x, e] and log Q [x, e, y] of the few epochs to which the requests are merged."""
-    if groups < 1:
-        raise ValueError(f"requests must be merged to at least 1 group; they are to {groups}")
-    senses, tilts, logQ = _epochs(history, n=n, m=m, h=2 * n + m, e=min(len(history), 2 * groups))
-    return senses, tilts, logQ
