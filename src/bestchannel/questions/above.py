@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.promises import confidence, criterion, exact
-from bestchannel.questions.question import Findings, Question, Standpoint
-from bestchannel.questions.wording import MOST_BITS, listed
+from bestchannel.promises import confidence, criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Above(Question, frozen=True, tag="above"):

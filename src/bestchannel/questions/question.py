@@ -8,11 +8,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
 from bestchannel.arrays import Floats
+
+MOST_BITS = 1e6
+"""No level or width may be larger."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,8 @@ class Standpoint(Protocol):
 class Question(Struct, frozen=True, tag_field="kind"):
     """What is asked; a record holds it under `question`, with its `kind`."""
 
-    @property
-    def accuracy(self) -> float:
-        """Epsilon, where it is for the best; another question has a tolerance or a width of its own."""
-        return 0.0
+    epsilon: ClassVar[float] = 0.0
+    """Within how many bits of the best a channel may be, where that is asked for."""
 
     def refuse_unless_possible(self, channels: int) -> None:
         """Refuse what cannot be asked of so many channels.
