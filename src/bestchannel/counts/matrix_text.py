@@ -20,7 +20,7 @@ from bestchannel.channels import Channel
 from bestchannel.counts import long_table, text_log
 from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
 from bestchannel.counts.columns import unknown_columns as unknown
-from bestchannel.counts.labelled_counts import Hints
+from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
@@ -36,7 +36,6 @@ _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix wit
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
 _SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
@@ -176,7 +175,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     if hints.form is None and above is not None:
         refuse_channels(above[0], beside or (), above[1:])
         if beside is not None and counts:
-            refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
+            refuse_rows_beside(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
         _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
         _refuse_doubt(table, rows, above, beside, counts, hints)
@@ -315,10 +314,10 @@ def unnamed(width: int, *, counted: bool) -> str:
     return f"--columns {','.join(found)} (columns={found} in Python)"
 
 
-def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
-    """Refuse a matrix whose outputs are called as columns of rows are, beside numbers that may number these."""
-    if say_roles(above) and all(_WHOLE.fullmatch(label.strip()) for label in beside):
-        proposed = proposal(above)
+def refuse_rows_beside(beside: Cells, above: Cells) -> None:
+    """Refuse a matrix whose outputs are called as columns of rows are, which may stand beside an index of theirs."""
+    proposed, numbers = proposal(above), all(measured(label) is not None for label in beside)
+    if say_roles(above) and (numbers or proposed) and sorted(beside) != sorted(above):
         raise InputError(
             f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs;"
             f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"
