@@ -339,7 +339,7 @@ def _undoubted(matrix: NamedMatrix, hints: Hints) -> NamedMatrix:
     """The matrix, unless its labels say that it is something else."""
     if hints.form is None:
         refuse_channels(matrix.titles[0], matrix.inputs or (), matrix.outputs or ())
-        refuse_rows_beside(matrix.inputs or (), matrix.outputs or ())
+        refuse_rows_beside(matrix.titles[0], matrix.inputs or (), matrix.outputs or (), np.asarray(matrix.rows))
     return replace(matrix, doubtful=hints.form is None)
 
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
@@ -175,7 +177,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     if hints.form is None and above is not None:
         refuse_channels(above[0], beside or (), above[1:])
         if beside is not None and counts:
-            refuse_rows_beside(beside, above[len(above) - rows.shape[1] :])
+            refuse_rows_beside(corner, beside, above[len(above) - rows.shape[1] :], rows)
     if hints.form is None:
         _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
         _refuse_doubt(table, rows, above, beside, counts, hints)
@@ -254,8 +256,8 @@ def _refuse_doubt(
         raise InputError(_labels_or_counts("column", column, proposal(above), "labels" if labels else "counts"))
 
 
-def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
-    """Refuse a matrix without labels beside it that looks like rows of a log."""
+def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
+    """Refuse a matrix without labels beside it, or with an index, that looks like rows of a log."""
     n_rows, width = cells.shape
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
@@ -283,7 +285,7 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
         )
 
 
-def _are_pairs(cells: Floats) -> bool:
+def _are_pairs(cells: NDArray[Any]) -> bool:
     """Whether the lines are all different, and made of few labels each."""
     few = all(2 * len(np.unique(column)) <= len(cells) for column in cells.T)
     return few and len(np.unique(cells, axis=0)) == len(cells)
@@ -314,10 +316,15 @@ def unnamed(width: int, *, counted: bool) -> str:
     return f"--columns {','.join(found)} (columns={found} in Python)"
 
 
-def refuse_rows_beside(beside: Cells, above: Cells) -> None:
-    """Refuse a matrix whose outputs are called as columns of rows are, which may stand beside an index of theirs."""
+def refuse_rows_beside(title: str, beside: Cells, above: Cells, cells: NDArray[Any]) -> None:
+    """Refuse a matrix that may be rows beside an index of theirs, by the names of its outputs or by its cells."""
+    if sorted(beside) == sorted(above):
+        return
     proposed, numbers = proposal(above), all(measured(label) is not None for label in beside)
-    if say_roles(above) and (numbers or proposed) and sorted(beside) != sorted(above):
+    if numbers and role_of(title) is None and cells.dtype.kind in "iuf":
+        _refuse_rows_in_doubt(above, cells)
+    named = numbers and proposed and not {"x", "y"}.isdisjoint(map(role_of, above))
+    if named or (say_roles(above) and (numbers or proposed)):
         raise InputError(
             f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs;"
             f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"
