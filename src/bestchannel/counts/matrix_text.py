@@ -262,6 +262,8 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
     trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
+    if 1 < width <= _MOST_COLUMNS and n_rows > max(_FEW, 2 * width):  # senses beside something else that was noted
+        trials = trials or sum(2 * len(np.unique(column)) <= n_rows for column in cells.T) > 1
     labels = None  # of cells: under names they may be anywhere, otherwise they are before the counts
     if whole and 2 < width <= _MOST_COLUMNS and n_rows >= _CELLS:
         places = range(width if header else width - 1)
@@ -271,7 +273,7 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
     is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
     measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
     measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
-    known = header is not None and whole and say_roles(header)
+    known = header is not None and whole and _sound_like_columns(header)
     if known or (whole and (labels or trials)) or (header is None and measured):
         columns = proposal(header, strict=labels is not None)
         if columns is None and header and labels:
@@ -283,6 +285,12 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
             f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
             " rows, or --form matrix (form='matrix')"
         )
+
+
+def _sound_like_columns(titles: Cells) -> bool:
+    """Whether titles say roles, or one is called as a side, other than true, and the others may be the rest."""
+    sides = {role_of(title) for title in titles if title.strip().casefold() != "true"}
+    return say_roles(titles) or (not sides.isdisjoint({"x", "y"}) and proposal(titles) is not None)
 
 
 def _are_pairs(cells: NDArray[Any]) -> bool:
@@ -323,8 +331,7 @@ def refuse_rows_beside(title: str, beside: Cells, above: Cells, cells: NDArray[A
     proposed, numbers = proposal(above), all(measured(label) is not None for label in beside)
     if numbers and role_of(title) is None and cells.dtype.kind in "iuf":
         _refuse_rows_in_doubt(above, cells)
-    named = numbers and proposed and not {"x", "y"}.isdisjoint(map(role_of, above))
-    if named or (say_roles(above) and (numbers or proposed)):
+    if (numbers and _sound_like_columns(above)) or (say_roles(above) and proposed):
         raise InputError(
             f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs;"
             f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"
