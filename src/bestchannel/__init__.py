@@ -50,6 +50,11 @@ if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel.policies import Request as Request
     from bestchannel.policies import Sensor as Sensor
     from bestchannel.policies import identify as identify
+    from bestchannel.questions import Above as Above
+    from bestchannel.questions import Best as Best
+    from bestchannel.questions import Order as Order
+    from bestchannel.questions import Top as Top
+    from bestchannel.questions import Within as Within
     from bestchannel.sensing import Recording as Recording
     from bestchannel.sensing import Simulator as Simulator
     from bestchannel.study.planning import Plan as Plan
@@ -71,6 +76,7 @@ _HOMES = {
     "lower_bound.bound": "LowerBound lower_bound",
     "policies": "Adaptive BestChanID Identification MedianChanEl NaiveChanSel Observation Policy Request Sensor"
     " identify",
+    "questions": "Above Best Order Top Within",
     "sensing": "Recording Simulator",
     "study.planning": "Plan plan",
     "verification": "CheckedRecord verify",

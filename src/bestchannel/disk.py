@@ -52,6 +52,8 @@ _SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")
 _PIECE, _HEAD = 2**20, 64
 """Bytes read at a time where it is not known how many there are, and those that tell what a stream holds."""
 
+_MOST_SAID, _LONGEST_SAID = 1000, 2100  # letters at either end of a longer refusal that are said, and of one in full
+
 
 @contextmanager
 def errors_naming(path: Path) -> Iterator[None]:
@@ -61,7 +63,9 @@ def errors_naming(path: Path) -> Iterator[None]:
     except InputError as error:
         kind = CountsFoundError if isinstance(error, CountsFoundError) else InputError
         name = "standard input" if path == STDIN else path
-        raise kind(on_one_line(f"{name}: {error}")) from None
+        said = on_one_line(f"{name}: {error}")
+        # a title or a label that it quotes may be as long as the file
+        raise kind(said if len(said) <= _LONGEST_SAID else f"{said[:_MOST_SAID]} … {said[-_MOST_SAID:]}") from None
 
 
 def name_of(path: Path) -> str:

@@ -7,7 +7,7 @@ well; a field that is not known here is passed over.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -97,8 +97,19 @@ class MeasuredRecord(Struct, frozen=True):
     upper: float | None
 
 
+class BracketRecord(Struct, frozen=True):
+    """The ends of a capacity, in bits."""
+
+    lower: Number
+    upper: Number
+
+
 class Result(Struct, frozen=True, kw_only=True):
-    """The outcome of an identification; see `policies.Identification`."""
+    """The outcome of an identification; see `policies.Identification`.
+
+    What is left out where the best within epsilon is asked for: the question, and what is proved where it is another;
+    see `questions.Findings`.
+    """
 
     best: str | None
     decided: bool
@@ -108,7 +119,13 @@ class Result(Struct, frozen=True, kw_only=True):
     delta: Number
     epsilon: Number
     guarantee: str
-    question: AnyQuestion | msgspec.UnsetType = msgspec.UNSET  # left out where the best within epsilon is asked for
+    question: AnyQuestion | msgspec.UnsetType = msgspec.UNSET
+    answers: dict[str, Literal["above", "below"] | None] | msgspec.UnsetType = msgspec.UNSET
+    top: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    out: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    order: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    pairs: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
+    brackets: dict[str, BracketRecord] | msgspec.UnsetType = msgspec.UNSET
     candidates: tuple[str, ...]
     nearly_best: NearlyBestRecord | None = None
     cost: Number | None = None

@@ -82,5 +82,5 @@ def test_what_guarantees_cite_is_a_topic():
 def test_unknown_topic_is_refused_in_one_sentence():
     run = bestchannel("explain", "magic")
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr.startswith("error: the topic must be one of adaptive, best-chan-id, ")
+    assert run.stderr.startswith("error: the topic must be one of adaptive, questions, best-chan-id, ")
     assert run.stderr.endswith("; it is 'magic'\n")

@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 
-int64_t BC(lanes_room)(int64_t, int64_t, int64_t);
+int64_t BC(lanes_solve_room)(int64_t, int64_t, int64_t);
 void BC(lanes_solve)(const double *, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, int64_t, double *,
                      double *, double *, double *, uint8_t *, double *);
 int64_t BC(interior_point_room)(int64_t, int64_t);
@@ -43,7 +43,7 @@ static double *channels(int count, int n, int m) {
 }
 
 static void solve(int count, int n, int m, double rtol) {
-    double *W = channels(count, n, m), *space = malloc(sizeof(double) * BC(lanes_room)(n, m, 32));
+    double *W = channels(count, n, m), *space = malloc(sizeof(double) * BC(lanes_solve_room)(n, m, 32));
     double *low = calloc(count * (2 + n + m), sizeof(double)), *high = low + count, *P = high + count, *Q = P + count * n;
     uint8_t *status = calloc(count, 1);
     BC(lanes_solve)(W, 0, count, n, m, 32, 1e-10, rtol, 0, low, high, P, Q, status, space);

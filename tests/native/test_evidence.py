@@ -17,7 +17,7 @@ import pytest
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, rival_tilts
 from bestchannel.native import evidence, mathematics
-from bestchannel.native.library import INTEGER, POINTER, VARIANTS, floats, function
+from bestchannel.native.library import VARIANTS, Kernel
 from tests.evidence.choices import rival_bets
 
 GOLDEN = json.loads((Path(__file__).parent / "evidence_of_0.2.0.json").read_text())
@@ -162,9 +162,7 @@ def test_an_input_above_the_largest_is_never_met():
 
 
 def elementwise(name, x):
-    out = np.empty_like(x)
-    function(name, INTEGER, POINTER, POINTER)(len(x), floats(x, len(x)), floats(out, len(x)))
-    return out
+    return Kernel(name, "n x[n] >out[n]")(x)
 
 
 def test_quick_logarithm_and_exponential_are_right_to_two_units_in_the_last_place():

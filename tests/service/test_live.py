@@ -9,9 +9,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def heed_ctrl_c():
+    """Where these tests run in the background of a shell, what they start would ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_the_demonstration_names_the_best_channel_and_keeps_its_page_until_ctrl_c(tmp_path):
     command = [sys.executable, ROOT / "examples" / "live" / "live.py", tmp_path / "live", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as live:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c) as live:
         lines = []
         for line in live.stdout:
             lines.append(line)

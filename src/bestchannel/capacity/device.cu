@@ -7,12 +7,10 @@
 // What is not certified to the goal, or not a channel, goes to `interior_point`: the same in
 // float64, step by step. A lane whose channel is finished takes the next one from the queue.
 
-#define EVERY(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
-
-constexpr double TINY = 1e-300, LEAST_SLACK = 1e-30, FIRST_MARGIN = 1.02;
+constexpr double FIRST_MARGIN = 1.02, LEAST_SLACK = 1e-30;
 constexpr double SHORT_OF_BOUNDARY = 0.995, CAUTIOUS = 0.5;  // of the way to the boundary, and when in circles
 constexpr double ROW_SUM_TOLERANCE = 1e-9, NATS_PER_BIT = 0.69314718055994530942;
-constexpr int MAX_ITERATIONS = 50, IN_CIRCLES = 8, WARP = 32, BLOCK = 64;
+constexpr int MAX_ITERATIONS = 50, IN_CIRCLES = 8, WARP = 32, BLOCK = 64, LARGER = N > M ? N : M;
 constexpr int STRIDE = (N * M) | 1;  // odd, so that the lanes of a warp read shared memory without conflict
 constexpr unsigned ALL = 0xffffffffu;
 
@@ -69,220 +67,88 @@ __device__ __forceinline__ double logarithm(double x) {
     return fma(e, 0.693147180369123816490, fma(t2 * z, series, fma(e, 1.90821492927058770002e-10, t2)));
 }
 
-// A channel in shared memory; volatile, or the compiler would keep all of it in registers.
-struct Rows {
-    volatile double *entries;
-    __device__ __forceinline__ volatile double *operator[](int x) const { return entries + x * M; }
-};
-
-// L D L' factors of B + diag(weight), B >= 0, given by its lower half: L below the diagonal, 1/D on it.
-// No pivot is below its weight but for rounding.
-template <class R> __device__ __forceinline__ void factor(R (&A)[N][N], const R (&weight)[N]) {
-    EVERY(j, N) {
-        A[j][j] = reciprocal(max(A[j][j], weight[j]));
-        // column j still holds L D while the rows below are updated with it
-        EVERY(i, N) if (i > j) EVERY(c, N) if (c > j && c <= i) A[i][c] -= A[i][j] * A[j][j] * A[c][j];
-        EVERY(i, N) if (i > j) A[i][j] *= A[j][j];
-    }
-}
-
-// Overwrite b with A^-1 b, by the factors in A.
-template <class R> __device__ __forceinline__ void solve(const R (&A)[N][N], R (&b)[N]) {
-    EVERY(i, N) EVERY(j, N) if (j < i) b[i] -= A[i][j] * b[j];
-    EVERY(k, N) {
-        const int i = N - 1 - k;
-        b[i] *= A[i][i];
-        EVERY(j, N) if (j > i) b[i] -= A[j][i] * b[j];
-    }
-}
-
-// Overwrite b with the solution of A dp + c 1 = b, 1' dp = 0, where v = A^-1 1 and share = 1 / sum v.
-template <class R>
-__device__ __forceinline__ void solve_within_simplex(const R (&A)[N][N], const R (&v)[N], R share, R (&b)[N]) {
-    solve(A, b);
-    R sum = 0;
-    EVERY(x, N) sum += b[x];
-    EVERY(x, N) b[x] -= sum * share * v[x];
-}
-
-// K + theta 11', K = U diag(r) U', U = W - 1q', lower half. For float64 theta is the largest entry of K;
-// for float32 it is 1, when the matrix is W diag(r) W'.
-__device__ __forceinline__ void newton_matrix(const float (&W)[N][M], const float (&)[M], const float (&r)[M],
-                                              float (&A)[N][N]) {
-    EVERY(i, N) {
-        float scaled[M];
-        EVERY(y, M) scaled[y] = W[i][y] * r[y];
-        EVERY(j, N) if (j <= i) {
-            A[i][j] = 0;
-            EVERY(y, M) A[i][j] += scaled[y] * W[j][y];
-        }
-    }
-}
-
-template <class Matrix>
-__device__ __forceinline__ void newton_matrix(const Matrix &W, const double (&q)[M], const double (&r)[M],
-                                              double (&A)[N][N]) {
-    double theta = 0;
-    EVERY(i, N) EVERY(j, N) if (j <= i) A[i][j] = 0;
-    EVERY(y, M) {
-        double U[N];
-        EVERY(x, N) U[x] = W[x][y] - q[y];
-        EVERY(i, N) EVERY(j, N) if (j <= i) A[i][j] += U[i] * r[y] * U[j];
-    }
-    EVERY(i, N) theta = max(theta, A[i][i]);
-    EVERY(i, N) EVERY(j, N) if (j <= i) A[i][j] += theta;
-}
-
-__device__ __forceinline__ float centred(float w, float) { return w; }
-__device__ __forceinline__ double centred(double w, double q) { return w - q; }
-
-// The change of log q along dp. Since sum dp = 0, W serves for U where that is accurate enough.
-template <class R, class Matrix>
-__device__ __forceinline__ void relative_change(const Matrix &W, const R (&q)[M], const R (&r)[M], const R (&dp)[N],
-                                                R (&dq)[M]) {
-    EVERY(y, M) {
-        R sum = 0;
-        EVERY(x, N) sum += dp[x] * centred(W[x][y], q[y]);
-        dq[y] = sum * r[y];
-    }
-}
-
-// One step of Mehrotra's predictor and corrector. With t = dp/p the predictor has ds/s = -(1 + t).
-template <class R, class Matrix>
-__device__ __forceinline__ void step(const Matrix &W, const R (&q)[M], const R (&r)[M], const R (&D)[N], R high, R goal,
-                                     R short_of_boundary, R (&p)[N], R (&s)[N]) {
-    R A[N][N], v[N], per_p[N], weight[N], dp[N], aim[N], dq[M];
-    newton_matrix(W, q, r, A);
-    EVERY(x, N) {
-        per_p[x] = reciprocal(p[x]);
-        weight[x] = s[x] * per_p[x];
-        A[x][x] += weight[x];
-        v[x] = 1;
-        dp[x] = D[x] - high;
-    }
-    factor(A, weight);
-    solve(A, v);
-    R share = 0;
-    EVERY(x, N) share += v[x];
-    share = reciprocal(share);
-    solve_within_simplex(A, v, share, dp);
-
-    R least = 0, most = 0, now = 0, then = 0;
-    EVERY(x, N) {
-        least = min(least, dp[x] * per_p[x]);
-        most = max(most, dp[x] * per_p[x]);
-    }
-    R step_p = reciprocal(max(-least, (R)1)), step_s = reciprocal(1 + most);
-    EVERY(x, N) {
-        R t = dp[x] * per_p[x], product = p[x] * s[x];
-        now += product;
-        then += product * (1 + step_p * t) * (1 - step_s * (1 + t));
-        aim[x] = s[x] * t * (1 + t);
-    }
-    R ratio = then * reciprocal(max(now, (R)1e-37));
-    R mu = max(ratio * ratio * then, (R)0.1 * goal) * (R)(1.0 / N);
-
-    relative_change(W, q, r, dp, dq);
-    R lowest = 0;
-    EVERY(y, M) lowest = min(lowest, dq[y]);
-    R curved = lowest < (R)-0.5 ? (R)0 : (R)0.5;
-    EVERY(y, M) dq[y] *= curved * dq[y];
-    EVERY(x, N) {
-        aim[x] += mu * per_p[x];
-        dp[x] = D[x] - high + aim[x];
-        EVERY(y, M) dp[x] += W[x][y] * dq[y];
-    }
-    solve_within_simplex(A, v, share, dp);
-
-    R fall_p = 1, fall_s = 1, ds[N];
-    EVERY(x, N) {
-        ds[x] = aim[x] - s[x] - weight[x] * dp[x];
-        fall_p = max(fall_p, -dp[x] * per_p[x]);
-        fall_s = max(fall_s, -ds[x] * reciprocal(s[x]));
-    }
-    step_p = fall_p > 1 ? short_of_boundary * reciprocal(fall_p) : (R)1;
-    step_s = fall_s > 1 ? short_of_boundary * reciprocal(fall_s) : (R)1;
-    EVERY(x, N) {
-        p[x] += step_p * dp[x];
-        s[x] += step_s * ds[x];
-    }
-}
-
 // (1+u) log(1+u) - u without cancellation for u near 0.
 __device__ double psi(double u) {
     if (u <= -1.0) return 1.0;
     if (fabs(u) > 0.02) return (1.0 + u) * log1p(u) - u;
     double total = 0.0;
-    EVERY(i, 9) total = total * -u + 1.0 / ((10 - i) * (9 - i));  // sum_{k >= 2} (-u)^k / (k (k-1))
+#pragma unroll
+    for (int k = 10; k > 1; k--) total = total * -u + 1.0 / (k * (k - 1));  // sum_{k >= 2} (-u)^k / (k (k-1))
     return u * u * total;
 }
 
-// A certificate: p scaled to sum 1, q = pW, D_x = D(W_x || q) in nats, low = I(p; W), high = max_x D_x.
-struct Point {
-    double p[N], q[M], D[N], low, high;
-};
+// The words of native/interior_point.h. Loops have bounds that the compiler knows, so that arrays stay in registers.
+#define EACH(i, from, to) _Pragma("unroll") for (int i = 0; i < LARGER; i++) if (i >= (from) && i < (to))
+#define EACH_LANE for (int l = 0; l < LANES; l++)
+#define LANES 1
+#define PART(name) BC_JOIN(name, REAL)
+#define STEP __device__ __forceinline__ void
+#define LOG logarithm
+#define PSI psi
+#define MAX max
+#define MIN min
+#define DIVISOR(b) reciprocal(b)
+#define OVER(a, divisor) ((a) * (divisor))
+#define LEAST_PIVOT(j) AT(at->weight, j) /* B + diag(weight), B >= 0, has no smaller one but for rounding */
+#define CENTRE(x, y) (void)0             /* no array holds U */
 
-// The quick form of D_x subtracts two entropies; the precise form keeps its relative accuracy.
-template <bool precise, class Matrix>
-__device__ __forceinline__ void certify(const Matrix &W, const double (&negative_entropy)[N], Point &at) {
-    double mass = 0;
-    EVERY(x, N) mass += at.p[x];
-    mass = reciprocal(mass);
-    EVERY(x, N) {
-        at.p[x] *= mass;
-        at.D[x] = precise ? 0.0 : negative_entropy[x];
+#define REAL float
+#define MATRIX float
+#define LEAST 1e-30f
+#define CENTRED(x, y) OF(at->W, x, m, y) /* W serves for U, as sum dp = 0 and W diag(r) W' = K + 11' */
+#define SHIFTED 0
+#include "interior_point.h"
+#undef REAL
+#undef MATRIX
+#undef LEAST
+#undef CENTRED
+#undef SHIFTED
+
+#define REAL double
+#define MATRIX volatile double /* in shared memory, or the compiler would keep all of it in registers */
+#define LEAST BC_TINY
+#define CENTRED(x, y) (OF(at->W, x, m, y) - AT(at->q, y))
+#define SHIFTED 1
+#include "interior_point.h"
+
+// What a thread holds of a channel beside its rows.
+template <class R> struct Room {
+    R A[N * N], p[N], s[N], D[N], neg_entropy[N], v[N], dp[N], ds[N], aim[N], weight[N], q[M], r[M], log_q[M], dq[M];
+    R low, high, goal, mu, step_p, step_s, some, more;
+
+    template <class Lanes, class Matrix> __device__ __forceinline__ Lanes with(Matrix *W) {
+        return {W, nullptr, A, p, s, D, neg_entropy, v, dp, ds, aim, weight, q, r, log_q, dq,
+                &low, &high, &goal, &mu, &step_p, &step_s, &some, &more};
     }
-    EVERY(y, M) {
-        double q = TINY, column[N];
-        EVERY(x, N) column[x] = W[x][y];
-        EVERY(x, N) q += at.p[x] * column[x];
-        at.q[y] = q;
-        if (precise) {
-            double r = reciprocal(q);
-            EVERY(x, N) at.D[x] += q * psi((column[x] - q) * r);
-        } else {
-            double log_q = logarithm(q);
-            EVERY(x, N) at.D[x] -= column[x] * log_q;
-        }
-    }
-    at.low = at.high = 0;
-    EVERY(x, N) {
-        at.low += at.p[x] * at.D[x];
-        at.high = max(at.high, at.D[x]);
-    }
-}
+};
 
 // Which inputs are used, and the solution of D_x = C on those alone, p_x = 0 on the others, in float32.
 struct Support {
     bool used[N];
 
-    // Overwrite b, D_x less any constant, with Newton's step: second order in D where that expansion holds.
-    __device__ __forceinline__ void step(const float (&W)[N][M], const float (&q)[M], float (&b)[N]) const {
-        float r[M], A[N][N], weight[N], v[N], dp[N], dq[M], share = 0, lowest = 0;
-        EVERY(y, M) r[y] = reciprocal(q[y]);
-        newton_matrix(W, q, r, A);
-        EVERY(x, N) {
-            weight[x] = used[x] ? 1e-6f : 1e20f;  // for inputs that are nearly equal; A[x][x] >= 1
-            A[x][x] += used[x] ? 0.0f : 1e20f;
-            v[x] = used[x] ? 1.0f : 0.0f;
-            dp[x] = b[x] = used[x] ? b[x] : 0.0f;
+    // dp = Newton's step from aim, D_x less any constant: second order in D where that expansion holds.
+    __device__ __forceinline__ void step(const Lanesfloat *at) const {
+        add_upfloat(at, N, M);
+        EACH(x, 0, N) {
+            at->weight[x] = used[x] ? 1e-6f : 1e20f;  // for inputs that are nearly equal; A[x][x] >= 1
+            at->A[x * N + x] += used[x] ? 0.0f : 1e20f;
+            at->v[x] = used[x] ? 1.0f : 0.0f;
+            at->dp[x] = at->aim[x] = used[x] ? at->aim[x] : 0.0f;
         }
-        factor(A, weight);
-        solve(A, v);
-        EVERY(x, N) share += v[x];
-        share = reciprocal(share);
-        solve_within_simplex(A, v, share, dp);
-        relative_change(W, q, r, dp, dq);
-        EVERY(y, M) lowest = min(lowest, dq[y]);
-        float curved = lowest < -0.5f ? 0.0f : 0.5f;
-        EVERY(y, M) dq[y] *= curved * dq[y];
-        EVERY(x, N) if (used[x]) EVERY(y, M) b[x] += W[x][y] * dq[y];
-        solve_within_simplex(A, v, share, b);
+        factorfloat(at, N);
+        solve_for_onesfloat(at, N);
+        solve_within_simplexfloat(at, N);
+        second_orderfloat(at, N, M);
+        EACH(x, 0, N) {
+            at->dp[x] = at->aim[x];
+            if (used[x]) EACH(y, 0, M) at->dp[x] += at->W[x * M + y] * at->dq[y];
+        }
+        solve_within_simplexfloat(at, N);
     }
 
     // Take the step: the input that contradicts most was added before, those below 0 leave.
-    template <class R> __device__ __forceinline__ void move(R (&p)[N], const float (&dp)[N]) {
-        EVERY(x, N) {
+    template <class R> __device__ __forceinline__ void move(R *p, const float *dp) {
+        EACH(x, 0, N) {
             R moved = p[x] + dp[x];
             used[x] = used[x] && moved > 0;
             p[x] = used[x] ? moved : (R)0;
@@ -290,100 +156,69 @@ struct Support {
     }
 };
 
-// q = pW and D_x = D(W_x || q) in float32.
-struct Sketch {
-    float q[M], D[N], high;
-
-    __device__ __forceinline__ Sketch(const float (&W)[N][M], const float (&negative_entropy)[N], const float (&p)[N]) {
-        EVERY(x, N) D[x] = negative_entropy[x];
-        EVERY(y, M) {
-            q[y] = 1e-30f;
-            EVERY(x, N) q[y] += p[x] * W[x][y];
-            float log_q = logarithm(q[y]);
-            EVERY(x, N) D[x] -= W[x][y] * log_q;
-        }
-        high = 0;
-        EVERY(x, N) high = max(high, D[x]);
-    }
-};
-
 // Find p in float32: steps of the interior point from the uniform input, then on the support that they show.
-__device__ __forceinline__ Support sketch(const float (&W)[N][M], const float (&negative_entropy)[N], float (&p)[N]) {
-    float s[N];
+__device__ __forceinline__ Support sketch(const Lanesfloat *at) {
     Support support;
-    EVERY(x, N) p[x] = 1.0f / N;
+    EACH(x, 0, N) at->p[x] = 1.0f / N;
+    *at->goal = 1e-6f;
 #pragma unroll 1
     for (int round = 0; round < INTERIOR_STEPS; round++) {
-        Sketch at(W, negative_entropy, p);
-        float r[M];
-        EVERY(y, M) r[y] = reciprocal(at.q[y]);
-        if (round == 0) EVERY(x, N) s[x] = (float)FIRST_MARGIN * at.high - at.D[x] + 1e-12f;
-        step(W, at.q, r, at.D, at.high, 1e-6f, (float)SHORT_OF_BOUNDARY, p, s);
+        divergences_offloat(at, N, M, false);
+        if (round == 0) EACH(x, 0, N) at->s[x] = (float)FIRST_MARGIN * *at->high - at->D[x] + 1e-12f;
+        stepfloat(at, N, M, (float)SHORT_OF_BOUNDARY);
     }
-    EVERY(x, N) {
-        support.used[x] = p[x] > USED * s[x];
-        p[x] = support.used[x] ? p[x] : 0.0f;
+    EACH(x, 0, N) {
+        support.used[x] = at->p[x] > USED * at->s[x];
+        at->p[x] = support.used[x] ? at->p[x] : 0.0f;
     }
 #pragma unroll 1
     for (int round = 0; round < SUPPORT_STEPS; round++) {
-        float mass = 0, b[N];
-        EVERY(x, N) mass += p[x];
-        mass = reciprocal(mass);
-        EVERY(x, N) p[x] *= mass;
-        Sketch at(W, negative_entropy, p);
-        EVERY(x, N) {
-            support.used[x] |= at.D[x] == at.high;
-            b[x] = at.D[x] - at.high;
+        divergences_offloat(at, N, M, false);
+        EACH(x, 0, N) {
+            support.used[x] |= at->D[x] == *at->high;
+            at->aim[x] = at->D[x] - *at->high;
         }
-        support.step(W, at.q, b);
-        support.move(p, b);
+        support.step(at);
+        support.move(at->p, at->dp);
     }
     return support;
 }
 
 // The same step with divergences in float64.
-__device__ __forceinline__ void polish(const float (&W)[N][M], Support &support, Point &at) {
-    float q[M], b[N];
-    EVERY(y, M) q[y] = (float)at.q[y] + 1e-30f;
-    EVERY(x, N) {
-        support.used[x] |= at.D[x] == at.high;
-        b[x] = (float)(at.D[x] - at.low);
+__device__ __forceinline__ void polish(const Lanesfloat *at, Support &support, Room<double> &exact) {
+    EACH(y, 0, M) {
+        at->q[y] = (float)exact.q[y] + 1e-30f;
+        at->r[y] = reciprocal(at->q[y]);
     }
-    support.step(W, q, b);
-    support.move(at.p, b);
+    EACH(x, 0, N) {
+        support.used[x] |= exact.D[x] == exact.high;
+        at->aim[x] = (float)(exact.D[x] - exact.low);
+    }
+    support.step(at);
+    support.move(exact.p, at->dp);
 }
 
 // Scale each row to sum 1; whether it is a channel. Whole numbers that do not sum to 1 are counts.
-template <class Matrix> __device__ __forceinline__ bool admit(Matrix &W, bool normalize) {
+__device__ __forceinline__ bool admit(volatile double *W, bool normalize) {
     bool good = true, whole = true, above = false;
-    EVERY(x, N) {
+    EACH(x, 0, N) {
         double row[M], total = 0;
-        EVERY(y, M) {
-            row[y] = W[x][y];
+        EACH(y, 0, M) {
+            row[y] = W[x * M + y];
             good &= row[y] >= 0.0;
             total += row[y];
         }
         if (normalize) {
-            EVERY(y, M) whole &= floor(row[y]) == row[y];
+            EACH(y, 0, M) whole &= floor(row[y]) == row[y];
             above |= total > 1.0;
             good &= total > 0.0 && total <= 1.7976931348623157e308;
         } else {
             good &= fabs(total - 1.0) <= ROW_SUM_TOLERANCE;
         }
         double scale = normalize ? 1.0 / total : 2.0 - total;  // 1/total but for the square of 1e-9
-        EVERY(y, M) W[x][y] = row[y] * scale;
+        EACH(y, 0, M) W[x * M + y] = row[y] * scale;
     }
     return good && !(normalize && whole && above);
-}
-
-template <class Matrix> __device__ __forceinline__ void negative_entropies(const Matrix &W, double (&h)[N]) {
-    EVERY(x, N) {
-        h[x] = 0;
-        EVERY(y, M) {
-            double entry = W[x][y];
-            h[x] += entry * logarithm(max(entry, TINY));
-        }
-    }
 }
 
 // Where the answers go and how a bound in nats becomes one in bits, as in bracket.Tolerance.
@@ -392,7 +227,7 @@ struct Answers {
     bool *converged;
     double tol, rtol, rounding, ceiling;
 
-    __device__ __forceinline__ void write(long long c, const Point &at) const {
+    __device__ __forceinline__ void write(long long c, const Room<double> &at) const {
         double slack = rounding, size = fabs(at.high);
         if (PRECISE) slack = (rounding * (size + sqrt(2.0 * size)) + rounding * rounding) / NATS_PER_BIT;
         double high = min(max(at.high * (1.0 / NATS_PER_BIT) + slack, 0.0), ceiling);
@@ -400,8 +235,8 @@ struct Answers {
         lower[c] = low;
         upper[c] = high;
         converged[c] = high - low <= tol && high - low <= rtol * high;
-        EVERY(x, N) input[c * N + x] = at.p[x];
-        EVERY(y, M) output[c * M + y] = at.q[y];
+        EACH(x, 0, N) input[c * N + x] = at.p[x];
+        EACH(y, 0, M) output[c * M + y] = at.q[y];
     }
 };
 
@@ -417,11 +252,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_QUICK)
     const Answers answers = {lower, upper, input, output, converged, tol, rtol, rounding, ceiling};
     const unsigned lane = threadIdx.x % WARP;
     double *tile = tiles[threadIdx.x / WARP];
-    Rows W = {tile + lane * STRIDE};
+    volatile double *W = tile + lane * STRIDE;
     for (unsigned first = (blockIdx.x * BLOCK + threadIdx.x) - lane; first < count; first += gridDim.x * BLOCK) {
         const unsigned present = min(count - first, (unsigned)WARP);
         __syncwarp();
-        EVERY(k, N * M) {
+#pragma unroll
+        for (int k = 0; k < N * M; k++) {
             unsigned e = k * WARP + lane;
             double entry = e < present * (N * M) ? stack[(long long)first * (N * M) + e] : 0.0;
             tile[e / (N * M) * STRIDE + e % (N * M)] = entry;
@@ -429,24 +265,26 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_QUICK)
         __syncwarp();
         bool answered = lane >= present;
         if (!answered && admit(W, normalize)) {
-            float w[N][M], h[N], p[N];
-            double negative_entropy[N];
-            Point at;
-            negative_entropies(W, negative_entropy);
-            EVERY(x, N) {
-                h[x] = (float)negative_entropy[x];
-                EVERY(y, M) w[x][y] = (float)W[x][y];
+            float w[N * M];
+            Room<float> rough;
+            Room<double> exact;
+            const Lanesfloat sketched = rough.with<Lanesfloat>(w);
+            const Lanesdouble at = exact.with<Lanesdouble>(W);
+            neg_entropies_ofdouble(&at, N, M);
+            EACH(x, 0, N) {
+                rough.neg_entropy[x] = (float)exact.neg_entropy[x];
+                EACH(y, 0, M) w[x * M + y] = (float)W[x * M + y];
             }
-            Support support = sketch(w, h, p);
-            EVERY(x, N) at.p[x] = p[x];
-            certify<false>(W, negative_entropy, at);
+            Support support = sketch(&sketched);
+            EACH(x, 0, N) exact.p[x] = rough.p[x];
+            divergences_ofdouble(&at, N, M, false);
 #pragma unroll 1
-            for (int round = 0; round < POLISHES && !(at.high - at.low <= goal); round++) {
-                polish(w, support, at);
-                certify<false>(W, negative_entropy, at);
+            for (int round = 0; round < POLISHES && !(exact.high - exact.low <= goal); round++) {
+                polish(&sketched, support, exact);
+                divergences_ofdouble(&at, N, M, false);
             }
-            answered = at.high - at.low <= goal;
-            if (answered) answers.write(first + lane, at);
+            answered = exact.high - exact.low <= goal;
+            if (answered) answers.write(first + lane, exact);
         }
         unsigned left = __ballot_sync(ALL, !answered), base = 0;
         if (left) {
@@ -464,9 +302,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
     const Answers answers = {lower, upper, input, output, converged, tol, rtol, rounding, ceiling};
     const unsigned lane = threadIdx.x % WARP, total = *waiting;
     __shared__ double tile[BLOCK * STRIDE];
-    Rows W = {tile + threadIdx.x * STRIDE};
-    double negative_entropy[N], s[N];
-    Point at;
+    volatile double *W = tile + threadIdx.x * STRIDE;
+    Room<double> room;
+    const Lanesdouble at = room.with<Lanesdouble>(W);
     unsigned channel = 0;
     int iteration = 0;
     bool busy = false, exhausted = false;
@@ -480,33 +318,31 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
             unsigned turn = base + __popc(idle & ((1u << lane) - 1));
             if (!busy && turn < total) {
                 channel = queue ? queue[turn] : turn;
-                EVERY(x, N) EVERY(y, M) W[x][y] = stack[(long long)channel * (N * M) + x * M + y];
+                EACH(x, 0, N) EACH(y, 0, M) W[x * M + y] = stack[(long long)channel * (N * M) + x * M + y];
                 busy = admit(W, normalize);
                 if (!busy) atomicMin(refused, offset + channel);
-                negative_entropies(W, negative_entropy);
-                EVERY(x, N) at.p[x] = 1.0 / N;
-                certify<PRECISE>(W, negative_entropy, at);
-                EVERY(x, N) s[x] = FIRST_MARGIN * at.high - at.D[x] + LEAST_SLACK;
+                neg_entropies_ofdouble(&at, N, M);
+                EACH(x, 0, N) room.p[x] = 1.0 / N;
+                divergences_ofdouble(&at, N, M, PRECISE);
+                EACH(x, 0, N) room.s[x] = FIRST_MARGIN * room.high - room.D[x] + LEAST_SLACK;
                 iteration = 0;
             }
         }
         if (busy) {
-            double wanted = PRECISE ? min(goal, relative_goal * at.high) : goal, gap = at.high - at.low;
-            if (gap <= wanted || ++iteration > MAX_ITERATIONS || !(gap < 1e300)) {
+            double gap = room.high - room.low;
+            room.goal = PRECISE ? min(goal, relative_goal * room.high) : goal;
+            if (gap <= room.goal || ++iteration > MAX_ITERATIONS || !(gap < 1e300)) {
                 if (!(gap < 1e300)) {  // no number: the uniform input proves a wide bracket
-                    EVERY(x, N) at.p[x] = 1.0 / N;
-                    certify<PRECISE>(W, negative_entropy, at);
+                    EACH(x, 0, N) room.p[x] = 1.0 / N;
+                    divergences_ofdouble(&at, N, M, PRECISE);
                 }
-                answers.write(channel, at);
+                answers.write(channel, room);
                 busy = false;
             } else {
-                double r[M];
-                EVERY(y, M) r[y] = reciprocal(at.q[y]);
                 // one channel in a million goes round in circles: its slacks afresh now and then, and half-steps
-                if (iteration % IN_CIRCLES == 0) EVERY(x, N) s[x] = max(at.high - at.D[x], 0.0) + gap;
-                double shorter = iteration > IN_CIRCLES ? CAUTIOUS : SHORT_OF_BOUNDARY;
-                step(W, at.q, r, at.D, at.high, wanted, shorter, at.p, s);
-                certify<PRECISE>(W, negative_entropy, at);
+                if (iteration % IN_CIRCLES == 0) EACH(x, 0, N) room.s[x] = max(room.high - room.D[x], 0.0) + gap;
+                stepdouble(&at, N, M, iteration > IN_CIRCLES ? CAUTIOUS : SHORT_OF_BOUNDARY);
+                divergences_ofdouble(&at, N, M, PRECISE);
             }
         }
         if (exhausted && !__any_sync(ALL, busy)) break;

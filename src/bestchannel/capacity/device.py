@@ -26,7 +26,9 @@ CHUNK = 2**26
 BLOCK = 64
 """Threads of a block, as `device.cu` has it."""
 
-PATIENCE = 4.0
+SOURCES = ("capacity", "device.cu"), ("native", "interior_point.h")
+
+ANNOUNCED_AFTER = 4.0
 """Seconds after which a pause is announced; kernels that CuPy has on disk load faster than that."""
 
 MANY, ENOUGH = 1024, 16
@@ -139,7 +141,9 @@ def _kernels(n: int, m: int, precise: bool, device: int) -> tuple[Any, Any]:
     """The two kernels of `device.cu` for one size; NVRTC compiles them, and CuPy keeps them on disk."""
     from importlib import resources  # deferred: slow to import, and stacks on the host never need it
 
-    source = resources.files("bestchannel.capacity").joinpath("device.cu").read_text("utf-8")
+    package = resources.files("bestchannel")
+    source, steps = (package.joinpath(*path).read_text("utf-8") for path in SOURCES)
+    source = source.replace('#include "interior_point.h"', steps)  # in its place, so that CuPy sees where it changes
     options = ("-std=c++17", f"-DN={n}", f"-DM={m}", f"-DPRECISE={str(precise).lower()}")
     with _announced():
         module = _cupy().RawModule(code=source, options=options)
@@ -150,7 +154,7 @@ def _kernels(n: int, m: int, precise: bool, device: int) -> tuple[Any, Any]:
 def _announced() -> Iterator[None]:
     """Say so where the compiler takes so long that somebody would wonder."""
     message = "compiling kernels for this device, once: about 10 s"
-    notice = threading.Timer(PATIENCE, logger.warning, [message])
+    notice = threading.Timer(ANNOUNCED_AFTER, logger.warning, [message])
     notice.daemon = True
     notice.start()
     try:

@@ -21,6 +21,7 @@ WITHIN = "the named channel is within epsilon of the best, wrong with probabilit
 
 TOPICS = {  # the page of each topic, and what it promises
     "adaptive": ("adaptive", "the named channel is the best, wrong with probability at most delta, however it sensed"),
+    "questions": ("questions", "what is said of a level, the best m, an order or a size is wrong at most delta"),
     "best-chan-id": ("best-chan-id", "the named channel is the best, wrong with probability at most delta"),
     "naive": ("naive-chan-sel", WITHIN),
     "median": ("median-chan-el", WITHIN),
@@ -111,11 +112,11 @@ TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 EMPHASIS = re.compile(r"`[^`\n]*`|\*\*(\S.*?)\*\*|\*(\S.*?)\*", re.DOTALL)
 
 GREEK = r"\alpha α \beta β \gamma γ \delta δ \zeta ζ \eta η \theta θ \kappa κ \lambda λ \mu μ \nu ν \xi ξ \pi π \rho ρ"
-GREEK += r" \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta Δ \Gamma Γ \ell ℓ"
+GREEK += r" \Lambda Λ \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta Δ \Gamma Γ \ell ℓ"
 SIGNS = r"\le ≤ \ge ≥ \ne ≠ \in ∈ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
 SIGNS += r" \infty ∞ \ast * \top ᵀ \square ∎ \ldots … \leftarrow ← \Leftrightarrow ⇔ \Vert ‖ \lvert | \rvert | \mid |"
 SIGNS += r" \lbrace { \rbrace } \lceil ⌈ \rceil ⌉ \langle ⟨ \rangle ⟩ \log log \max max \min min \exp exp \inf inf"
-SIGNS += r" \cos cos \sin sin \arg arg"
+SIGNS += r" \notin ∉ \cos cos \sin sin \arg arg \Pr Pr"
 LISTED = f"{GREEK} {SIGNS}".split()
 SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "")
 SPACES |= {"\\,": " ", "\\quad": "   ", "\\qquad": "   ", "\\\\": "; "}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestchannel import policies
 from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.asked import Asked
 from bestchannel.cli.reading import BY_TIME, Reading
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
@@ -74,9 +75,9 @@ class ChosenPolicy:
                 raise InputError(f"{key} must be given once; it is in --{key.replace('_', '-')} and in --policy-option")
         return ChosenPolicy(name, delta, given | others, cost or ())
 
-    def made_for(self, parties: Sequence[ChannelLabels]) -> Policy:
+    def made_for(self, parties: Sequence[ChannelLabels], asked: Asked) -> Policy:
         """The policy for these channels, told nothing yet."""
-        more = {**self.settings, **options.parse_costs(self.cost, parties)}
+        more = {**self.settings, **asked.settings, **options.parse_costs(self.cost, parties)}
         return policies.make_policy(self.name, [labels.alphabet for labels in parties], delta=self.delta, **more)
 
 
@@ -113,6 +114,7 @@ def identify(
     ),
     replay: list[Path] | None = options.file(None, "A trial log to sense from, in its order; again for several files."),
     *,
+    asked: Asked,
     policy: ChosenPolicy,
     seed: int = options.SEED,
     max_senses: int | None = options.MAX_SENSES,
@@ -121,8 +123,9 @@ def identify(
     no_checks: bool = options.NO_CHECKS,
     json: bool = options.JSON,
 ) -> None:
-    """Name the channel of largest capacity, sensing one input of one channel at a time.
+    """Name the channel of largest capacity, sensing one input of one channel at a time; or answer another question.
 
+    With --above, --top, --order or --within something else is asked than which channel is the best.
     The policy says how often to sense which input of which channel; a simulator or a recording answers.
     The policy adaptive uses the limit of senses, or a recording, to its end; the others stop before a request that
     is too large. Exit code 3 where that came first and nothing was decided.
@@ -132,7 +135,7 @@ def identify(
         source = _source(simulate, replay, seed, reading)
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
-        chosen = policy.made_for(sensor.parties)
+        chosen = policy.made_for(sensor.parties, asked)
         _refuse_too_short(sensor, chosen)
         checks = None if no_checks else checks_of(sensor)
         if run is None:
@@ -186,7 +189,7 @@ def carry_on(durable: RememberingSensor, policy: Policy, max_senses: int | None)
 def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None = None) -> None:
     """Say which trials an undecided recording lacks, or that it was not to be used further."""
     request = policy.ask()
-    if not isinstance(sensor, Recording) or policy.recommendation is not None:
+    if not isinstance(sensor, Recording) or policy.decided:
         return
     if request is None:
         trials = sum(map(sum, sensor.left)) + policy.senses

@@ -18,8 +18,8 @@ from bestchannel.cli.options import flag, option
 from bestchannel.counts import LabelledCounts, read_channels, read_counts
 from bestchannel.counts.data_files import files_of
 from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Binning, Bins
-from bestchannel.counts.soft_outputs import hint_about_bins
 from bestchannel.disk import errors_naming, opened, read_bytes
 from bestchannel.errors import CountsFoundError, InputError
 from bestchannel.json_text import json_of

@@ -12,6 +12,7 @@ import typer
 
 from bestchannel import runs
 from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.asked import Asked
 from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
@@ -25,7 +26,7 @@ from bestchannel.runs.laboratory_files import (
     request_rows,
 )
 from bestchannel.runs.pieces import Rows, as_pieces
-from bestchannel.runs.results import as_document
+from bestchannel.runs.results import FINDINGS, as_document
 
 MOST_NAMED = 12
 
@@ -39,6 +40,7 @@ def new(
     path: Path = RUN,
     alphabets: Path = options.file(..., "Names and letters of the channels (.json, .csv)."),
     *,
+    asked: Asked,
     policy: ChosenPolicy,
     max_senses: int | None = options.MAX_SENSES,
     largest_request: int | None = options.option(None, "Ask for at most this many senses at once."),
@@ -53,7 +55,7 @@ def new(
     """
     channels = read_alphabets(alphabets)
     wishes: dict[str, Any] = {"largest_request": largest_request, "title": title, "note": note}
-    with runs.begin(path, policy.made_for(channels), channels, max_senses=max_senses, **wishes) as run:
+    with runs.begin(path, policy.made_for(channels, asked), channels, max_senses=max_senses, **wishes) as run:
         terminal.note(f"{path} is begun")
         _show_request(run, json)
 
@@ -222,7 +224,7 @@ def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
         return
     result = run.outcome()
     if result.decided:
-        terminal.note(f"nothing more to sense: the best is {result.best}")
+        terminal.note(f"nothing more to sense; {result.question.answer(result)}")
         return
     limit = f"; its limit is {run.history.max_senses:,} (`run resume --max-senses` raises it)"
     ended = f"the run is {run.state} after {several(result.senses, 'sense')}"
@@ -244,6 +246,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
         "request": None if request is None else request.number,
         "senses": run.history.senses,
         **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
+        **{key: record[key] for key in ("question", *FINDINGS) if key in record},
         "max_senses": run.history.max_senses,
         "missing": request_rows(run.missing(), run.settings.labels),
         "title": run.settings.title,
@@ -269,7 +272,7 @@ def _say_status(run: runs.Run, result: Identification, channels: Sequence[Mappin
     if (request := run.ask()) is not None:
         terminal.say(f"request {request.number} requires {_size(request, run.missing())}")
     if result.decided:
-        terminal.say(f"best: {result.best}")
+        terminal.say(result.question.answer(result))
     if result.audit.steps:
         left, rows = {str(key) for key in result.candidates}, []
         for channel in channels[:MOST_NAMED]:

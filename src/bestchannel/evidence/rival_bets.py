@@ -261,9 +261,23 @@ def covers_of(
     shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None, most: float
 ) -> Iterator[kernels.Cover]:
     """`RivalAccount.covers` of bets of which no more is known than what was staked, in all and request by request."""
+    account, W, P = _account_of(shape, requests, weight, fixed)
+    yield from account.covers(W, P, most, fixed is not None)
+
+
+def loss_of(shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None) -> float:
+    """Nats that such bets have lost at most, as far as that can be shown."""
+    account, W, P = _account_of(shape, requests, weight, fixed)
+    return -account.proved_evidence(W, P, fixed is not None)
+
+
+def _account_of(
+    shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None
+) -> tuple[RivalAccount, Floats, Floats]:
+    """The account of bets, and rows and inputs to begin a search with."""
     account, seen = RivalAccount(shape, weight=weight), np.full(shape, 1.0 / shape[1])
     for counts, tilts, outputs in requests:
         settle_senses([account], tilts[None], outputs[None], counts[None].astype(np.float64))
         seen += counts
     P = np.full(shape[0], 1.0 / shape[0]) if fixed is None else fixed
-    yield from account.covers(seen / seen.sum(axis=1, keepdims=True), P, most, fixed is not None)
+    return account, seen / seen.sum(axis=1, keepdims=True), P

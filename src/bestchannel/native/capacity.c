@@ -25,17 +25,18 @@ typedef struct {
 #include "lanes.h"
 
 /* How many numbers of work space `lanes_solve` requires; -1 for a size that it does not take. */
-BC_EXPORT int64_t BC(lanes_room)(int64_t n, int64_t m, int64_t lanes) {
+BC_EXPORT int64_t BC(lanes_solve_room)(int64_t n, int64_t m, int64_t lanes) {
     if (n < 1 || m < 1 || n > 1 << 10 || m > (1 << 24) / n || (lanes != FEW_LANES && lanes != MANY_LANES)) return -1;
     Space room = {0, 0};
-    (lanes == FEW_LANES ? laid_out8 : laid_out32)(&room, (int)n, (int)m);
+    if (lanes == FEW_LANES) laid_out8(&room, (int)n, (int)m);
+    if (lanes == MANY_LANES) laid_out32(&room, (int)n, (int)m);
     return 2 * room.used;
 }
 
 /* Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y], 8 or 32 at a time.
  *
  * A channel is solved to a gap of tol, and of rtol times the upper end where rtol < 1. `space` has the numbers that
- * `lanes_room` says. The answer for a channel depends neither on its neighbours nor on the number of lanes.
+ * `lanes_solve_room` says. The answer for a channel depends neither on its neighbours nor on the number of lanes.
  */
 BC_EXPORT void BC(lanes_solve)(const double *stack, int64_t first, int64_t last, int64_t n_inputs, int64_t n_outputs,
                                int64_t lanes, double tol, double rtol, int64_t normalize, double *lower, double *upper,

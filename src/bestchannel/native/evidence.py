@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import ctypes
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,36 +10,47 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, integers, require_positive
+from bestchannel.native.library import Kernel, floats
 
-_leader_bets_room = function("leader_bets_room", *[INTEGER] * 2, returns=INTEGER)
-_leader_bets = function("leader_bets", *[INTEGER] * 4, *[POINTER] * 9)
-_tilts_room = function("rival_tilts_room", *[INTEGER] * 2, returns=INTEGER)
-_tilts = function("rival_tilts", *[INTEGER] * 4, *[POINTER] * 4, FLOAT, *[POINTER] * 3)
-_choices_room = function("rival_choices_room", *[INTEGER] * 2, returns=INTEGER)
-_choices = function("rival_choices", *[INTEGER] * 4, *[POINTER] * 8, FLOAT, FLOAT, *[POINTER] * 4)
-_wagers_room = function("wagers_room", *[INTEGER] * 4, returns=INTEGER)
-_wagers = function(
-    "wagers", *[INTEGER] * 3, *[POINTER] * 4, *[INTEGER] * 2, *[POINTER] * 7, *[FLOAT] * 4, *[POINTER] * 8
-)  # fmt: skip
-_climbs_room = function("rival_climbs_room", *[INTEGER] * 4, returns=INTEGER)
-_climbs = function("rival_climbs", *[INTEGER] * 4, *[POINTER] * 6, FLOAT, *[POINTER] * 2)
-_bound_room = function("rival_room", *[INTEGER] * 5, returns=INTEGER)
-_bounded = function(
-    "rival_bounded",
-    *[INTEGER] * 4,
-    *[POINTER] * 3,
-    FLOAT,
-    *[POINTER] * 3,
-    FLOAT,
-    FLOAT,
-    INTEGER,
-    *[POINTER] * 5,
-    returns=FLOAT,
+_leader_bets = Kernel(
+    "leader_bets",
+    "* k n m W[*nm] P[*n] senses[*n] weights[r] pays[rnm] price[r] V[rnm] nu[rn] room(nm)",
+    positive="nm",
 )
-_row_room = function("rival_row_room", *[INTEGER] * 2, returns=INTEGER)
-_row = function("rival_row", *[INTEGER] * 2, *[POINTER] * 4, FLOAT, *[POINTER] * 2, FLOAT, POINTER, returns=FLOAT)
-_epochs = function("rival_epochs", *[INTEGER] * 4, *[POINTER] * 4)
+_tilts = Kernel(
+    "rival_tilts", "c n m fixed W[cnm] P[cn] N[cn] weights[c] most. >tilts[cn] >Q[cm] room(nm)", positive="nm"
+)
+_choices = Kernel(
+    "rival_choices",
+    "c k n m W[cnm] P[cn] N[cn] gaps[c] weights[ck] growths[ck] worst[cn] known[c]i8 largest. most."
+    " >sizes[c]i8 >tilts[cn] >Q[cm] room(nm)",
+    positive="nmk",
+)
+_wagers = Kernel(
+    "wagers",
+    "c a b W_b[ab] P_b[a] D_b[a] N_b[a] n m W[knm] P[kn] D[kn] places[c]i8 N[cn] gaps[c] worst[c]i8 epsilon. largest."
+    " input. tilt. >numbers[c3] >tilts[cn] >Q[cm] >pays[cab] >V[cab] >price[c] >nu[ca] room(abnm)",
+    positive="abc",
+)
+_climbs = Kernel(
+    "rival_climbs",
+    "c g n m addresses[c6]i8 requests[c]i8 weights[c] W[cnm] known[c]i8 targets[c] largest. >lost[c] room(rgnm)",
+    positive="cgnm",
+)
+_bounded = Kernel(
+    "rival_bounded",
+    "r g n m counts[nm] charged[n] history[rh] weight. P[n] logW[nm] logR[m] largest. target. b >used[1]i8 >cuts[b3]"
+    " >logRs[bm] >logws[b2nm] room(rgnmb)",
+    ctypes.c_double,
+    positive="gnmb",
+)
+_row = Kernel(
+    "rival_row",
+    "e m a[m] N[e] tau[e] logQ[em] s. logR[m] logw[m] tolerance. room(em)",
+    ctypes.c_double,
+    positive="m",
+)
+_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nem]", positive="nm")
 
 
 class Cover(NamedTuple):
@@ -50,11 +61,6 @@ class Cover(NamedTuple):
     log_w: Floats  # [box, side, x, y] the rows at both ends of every input
 
 
-@functools.cache
-def _room_for_leader_bets(n: int, m: int) -> int:
-    return int(_leader_bets_room(n, m))
-
-
 def leader_bets(
     W: Floats, P: Floats, senses: Floats, weights: Floats, pays: Floats, price: Floats, V: Floats, nu: Floats
 ) -> None:
@@ -63,29 +69,16 @@ def leader_bets(
     The rows W are [x, y], P and the senses [x], for all weights; or [c, x, y] and [c, x] of as many cases, which have
     as many weights each.
     """
-    *cases, n, m = W.shape
-    count, r = (cases[0] if cases else 1), len(weights)
-    require_positive(n, m)
-    room = np.empty(_room_for_leader_bets(n, m))
-    _leader_bets(
-        count, r // max(count, 1), n, m, floats(W, *cases, n, m), floats(P, *cases, n), floats(senses, *cases, n),
-        floats(weights, r), floats(pays, r, n, m), floats(price, r), floats(V, r, n, m), floats(nu, r, n),
-        floats(room, len(room)),
-    )  # fmt: skip
+    each = len(weights) // max(math.prod(W.shape[:-2]), 1)
+    _leader_bets(W, P, senses, weights, pays, price, V, nu, k=each)
 
 
 def tilts(
     W: Floats, P: Floats, senses: Floats, weights: Floats, most: float, fixed_input: bool
 ) -> tuple[Floats, Floats]:
     """ω [c, x] and Q [c, y] of a bet on every rival c: W [c, x, y], P and the senses [c, x], weights [c]."""
-    cases, n, m = W.shape
-    require_positive(n, m)
-    tilts, Q, room = np.empty((cases, n)), np.empty((cases, m)), np.empty(int(_tilts_room(n, m)))
-    _tilts(
-        cases, n, m, fixed_input, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n),
-        floats(weights, cases), most, floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
-    )  # fmt: skip
-    return tilts, Q
+    omega, Q = _tilts(fixed_input, W, P, senses, weights, most)
+    return omega, Q
 
 
 def choices(
@@ -96,21 +89,8 @@ def choices(
 
     W is [c, x, y]; P, the senses and `worst` are [c, x]; gaps and `known`, which says whether `worst` is, are [c].
     """
-    (cases, n, m), (_, count) = W.shape, weights.shape
-    require_positive(n, m, count)
-    sizes, tilts, Q = np.empty(cases, np.int64), np.empty((cases, n)), np.empty((cases, m))
-    room = np.empty(_room_for_choices(n, m))
-    _choices(
-        cases, count, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(gaps, cases),
-        floats(weights, cases, count), floats(growths, cases, count), floats(worst, cases, n), integers(known, cases),
-        largest, most, integers(sizes, cases), floats(tilts, cases, n), floats(Q, cases, m), floats(room, len(room)),
-    )  # fmt: skip
-    return sizes, tilts, Q
-
-
-@functools.cache
-def _room_for_choices(n: int, m: int) -> int:
-    return int(_choices_room(n, m))
+    sizes, omega, Q = _choices(W, P, senses, gaps, weights, growths, worst, known, largest, most)
+    return sizes, omega, Q
 
 
 class Wagers(NamedTuple):
@@ -130,37 +110,19 @@ def wagers(
     N: Floats, gaps: Sequence[float], worst: Sequence[int], epsilon: float, largest: float, largest_input: float,
     largest_tilt: float,
 ) -> Wagers:  # fmt: skip
-    """The bets against every rival c that should win most, of the weights tried; see `wagers` in rival_bets.c.
+    """The bets against every rival c that should win most, of the weights tried; see `wagers` in evidence.c.
 
     The leader has rows [x, y], inputs, deviations and senses [x]. Rival c is number places[c] of those `alike`, with
     rows [., x, y], inputs and deviations [., x]; it has senses N [c, x]. `worst` [c] is the address of inputs, or 0.
     """
-    W_b, P_b, D_b, N_b = leader
-    W, P, D = alike
-    (n_b, m_b), (all_of_size, n, m), c = W_b.shape, W.shape, len(places)
-    require_positive(n_b, m_b, c, *((n, m) if n or m else ()))
-    if n and not 0 <= min(places) <= max(places) < all_of_size:
+    all_of_size, n, m = alike[0].shape
+    if min(n, m) < 1 and max(n, m) > 0:
+        raise ValueError(f"the kernel requires sizes of at least 1, or none at all; it was given {n} and {m}")
+    if n and not 0 <= min(places, default=0) <= max(places, default=0) < all_of_size:
         raise ValueError(f"places must be among {all_of_size} channels; they are {places}")
-    bets = Wagers(
-        np.empty((c, 3)), np.empty((c, n)), np.empty((c, m)), np.empty((c, n_b, m_b)), np.empty((c, n_b, m_b)),
-        np.empty(c), np.empty((c, n_b)),
-    )  # fmt: skip
     at, behind, lost = np.array(places, dtype=np.int64), np.array(gaps, dtype=float), np.array(worst, dtype=np.int64)
-    room = np.empty(_room_for_wagers(n_b, m_b, n, m))
-    _wagers(
-        c, n_b, m_b, floats(W_b, n_b, m_b), floats(P_b, n_b), floats(D_b, n_b), floats(N_b, n_b), n, m,
-        floats(W, all_of_size, n, m), floats(P, all_of_size, n), floats(D, all_of_size, n), integers(at, c),
-        floats(N, c, n), floats(behind, c), integers(lost, c), epsilon, largest, largest_input, largest_tilt,
-        floats(bets.numbers, c, 3), floats(bets.tilts, c, n), floats(bets.outputs, c, m),
-        floats(bets.pays, c, n_b, m_b), floats(bets.auxiliary, c, n_b, m_b), floats(bets.price, c),
-        floats(bets.multipliers, c, n_b), floats(room, len(room)),
-    )  # fmt: skip
-    return bets
-
-
-@functools.cache
-def _room_for_wagers(n_b: int, m_b: int, n: int, m: int) -> int:
-    return int(_wagers_room(n_b, m_b, n, m))
+    limits = epsilon, largest, largest_input, largest_tilt
+    return Wagers(*_wagers(*leader, *alike, at, N, behind, lost, *limits))
 
 
 def addresses(counts: Floats, charged: Floats, history: Floats, P: Floats, logW: Floats, logR: Floats) -> list[int]:
@@ -181,21 +143,13 @@ def climbs(
     Its arrays are at the `addresses` rivals[c], and stay there; requests [c] rows of its history are used. `known` says
     whether a climb begins at P, logW and logR, or at P and the rows W [c, x, y].
     """
-    cases, n, m = W.shape
-    require_positive(cases, n, m, groups, min(requests) + 1)
+    if min(requests, default=0) < 0:
+        raise ValueError(f"numbers of requests must be at least 0; they are {requests}")
     at, often, begun = (np.array(each, dtype=np.int64) for each in (rivals, requests, known))
-    S, enough, lost = np.array(weights, dtype=float), np.array(targets, dtype=float), np.empty(cases)
-    room = np.empty(_room_for_climbs(min(max(requests), 2 * groups), groups, n, m))
-    _climbs(
-        cases, groups, n, m, integers(at, cases, 6), integers(often, cases), floats(S, cases), floats(W, cases, n, m),
-        integers(begun, cases), floats(enough, cases), largest, floats(lost, cases), floats(room, len(room)),
-    )  # fmt: skip
+    S, enough = np.array(weights, dtype=float), np.array(targets, dtype=float)
+    most = min(max(requests, default=0), 2 * groups)  # more are merged
+    lost: Floats = _climbs(at, often, S, W, begun, enough, largest, g=groups, r=most)
     return lost
-
-
-@functools.cache
-def _room_for_climbs(requests: int, groups: int, n: int, m: int) -> int:
-    return int(_climbs_room(requests, groups, n, m))
 
 
 def climbed(
@@ -218,15 +172,9 @@ def bounded(
 
     The bets are those of `climbed`; where nothing can be shown, P, logW and logR move to the worst box.
     """
-    (n, m), requests = counts.shape, len(history)
-    require_positive(n, m, groups, boxes)
-    room, used = np.empty(int(_bound_room(requests, groups, n, m, boxes))), np.empty(1, np.int64)
-    cuts, log_R, log_w = np.empty((boxes, 3)), np.empty((boxes, m)), np.empty((boxes, 2, n, m))
-    bound = _bounded(
-        requests, groups, n, m, floats(counts, n, m), floats(charged, n), floats(history, requests, 2 * n + m),
-        weight, floats(P, n), floats(logW, n, m), floats(logR, m), largest, target, boxes, integers(used, 1),
-        floats(cuts, boxes, 3), floats(log_R, boxes, m), floats(log_w, boxes, 2, n, m), floats(room, len(room)),
-    )  # fmt: skip
+    sizes = {"g": groups, "b": boxes, "h": 2 * counts.shape[0] + counts.shape[1]}
+    given = counts, charged, history, weight, P, logW, logR, largest, target
+    bound, used, cuts, log_R, log_w = _bounded(*given, **sizes)
     number = int(used[0])
     return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
 
@@ -235,24 +183,12 @@ def row_bound(
     a: Floats, N: Floats, tau: Floats, logQ: Floats, s: float, logR: Floats, logw: Floats, tolerance: float
 ) -> float:
     """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
-    epochs, m = logQ.shape
-    require_positive(m)
-    room = np.empty(int(_row_room(epochs, m)))
-    return float(
-        _row(
-            epochs, m, floats(a, m), floats(N, epochs), floats(tau, epochs), floats(logQ, epochs, m), s,
-            floats(logR, m), floats(logw, m), tolerance, floats(room, len(room)),
-        )
-    )  # fmt: skip
+    return float(_row(a, N, tau, logQ, s, logR, logw, tolerance))
 
 
 def merged(groups: int, n: int, m: int, history: Floats) -> tuple[Floats, Floats, Floats]:
     """Senses [x, e], tilts [x, e] and log Q [x, e, y] of the few epochs to which the requests are merged."""
-    require_positive(n, m, groups)
-    epochs = min(len(history), 2 * groups)
-    senses, tilts, logQ = np.empty((n, epochs)), np.empty((n, epochs)), np.empty((n, epochs, m))
-    _epochs(
-        len(history), epochs, n, m, floats(history, len(history), 2 * n + m), floats(senses, n, epochs),
-        floats(tilts, n, epochs), floats(logQ, n, epochs, m),
-    )  # fmt: skip
+    if groups < 1:
+        raise ValueError(f"requests must be merged to at least 1 group; they are to {groups}")
+    senses, tilts, logQ = _epochs(history, n=n, m=m, h=2 * n + m, e=min(len(history), 2 * groups))
     return senses, tilts, logQ

@@ -5,8 +5,7 @@
  * loader takes the functions of the widest that the processor has. All variants give the same bits: contraction is
  * off, sums keep their order, and no function of the C library is called but sqrt, fabs and floor, which are exact.
  */
-#ifndef BESTCHANNEL_KERNEL_H
-#define BESTCHANNEL_KERNEL_H
+#pragma once
 
 #include "mathematics.h"
 
@@ -57,13 +56,27 @@ static inline double quick_exp(double x) {
     return x == x ? value : x;
 }
 
+/* i = 0, 1, …, count - 1: what most loops are. */
+#define FOR(i, count) for (Size i = 0; i < (count); i++)
+
 /* target = source, for vectors that do not overlap. */
 static inline void copy(const double *restrict source, double *restrict target, Size count) {
-    for (Size i = 0; i < count; i++) target[i] = source[i];
+    FOR(i, count) target[i] = source[i];
 }
 
-/* Work space from the caller. Laid out with `at` null it only counts what is used: a kernel's function NAME_room, which
-   says how many numbers its room must have, runs the very code that lays the room out. */
+static inline double sum(const double *values, Size count) {
+    double total = 0.0;
+    FOR(i, count) total += values[i];
+    return total;
+}
+
+/* Q = PW, for rows W [x, y]. */
+static inline void output(Size n, Size m, const double *W, const double *P, double *restrict Q) {
+    FOR(y, m) Q[y] = 0.0;
+    FOR(x, n) FOR(y, m) Q[y] += P[x] * W[x * m + y];
+}
+
+/* Work space from the caller; with `at` null it only counts what is used. */
 typedef struct { double *at; Size used; } Space;
 
 static inline double *take(Space *space, Size count) {
@@ -72,4 +85,10 @@ static inline double *take(Space *space, Size count) {
     return here;
 }
 
-#endif
+/* NAME_room, by the code that lays it out: how many numbers the room of the kernel NAME must have for these sizes. */
+#define ROOM(name, sizes, ...)                                                                                         \
+    BC_EXPORT Size BC(name##_room) sizes {                                                                             \
+        Space space = {0, 0};                                                                                          \
+        __VA_ARGS__;                                                                                                   \
+        return space.used;                                                                                             \
+    }

@@ -6,9 +6,11 @@ ctypes lets go of the interpreter's lock for the time of a call, so that threads
 from __future__ import annotations
 
 import ctypes
+import math
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ VARIANTS = ("baseline", "avx2", "avx512")
 
 FILE = {"win32": "kernels.dll", "darwin": "kernels.dylib"}.get(sys.platform, "kernels.so")
 
-FLOAT, INTEGER, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-_FLOAT64, _INT64, _UINT8 = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint8)
+_ARGUMENT = re.compile(r"([>\w*]+\.?)(?:[\[(]([\w*]+)[\])](\w*))?")
+_KINDS = {name: np.dtype(name) for name in ("f8", "i8", "i4", "u8", "u1")}
+_MOST_PLANS = 1000
 _octet_at, _address_of = ctypes.c_char.from_buffer, ctypes.addressof  # looked up once: they are called a lot
 
 
@@ -31,7 +34,7 @@ def _opened() -> ctypes.CDLL:
         raise ImportError(
             f"the compiled part of bestchannel cannot be loaded ({error}): install bestchannel again, for this machine"
         ) from None
-    library.bc_widest.restype = INTEGER
+    library.bc_widest.restype = ctypes.c_int64
     library.bc_stamp.restype = ctypes.c_char_p
     return library
 
@@ -55,45 +58,118 @@ def stamp() -> str:
     return str(_library.bc_stamp().decode())
 
 
-def function(name: str, *arguments: Any, returns: Any = None) -> Callable[..., Any]:
-    """The function bc_`name` of the library, which takes and returns these types of ctypes."""
-    found: Callable[..., Any] = ctypes.CFUNCTYPE(returns, *arguments)((f"bc_{name}_{VARIANT}", _library))
-    return found
+class Kernel:
+    """The function bc_`name` of the library, called with the arrays and numbers that it takes.
+
+    `arguments` are in the order of C:
+
+    - a letter, as `n`: a size, which the shapes of the arrays tell, or else the caller by its name
+    - a word, as `first`: an integer; with a point after it, as `tol.`: a number
+    - `W[cnm]`: a C-contiguous array of that shape, of float64 or of the kind after it, as `codes[r]i4`
+    - `>Q[cm]`: such an array that is made here and returned
+    - `room(nm)`: work space, so many numbers as bc_`name`_room says for these sizes
+
+    `*` at the front of a shape stands for any leading sizes, the same in all shapes, and alone for their product. An
+    array of another kind or shape is a mistake of the caller, and so is a size below 1 of those that are `positive`.
+    """
+
+    def __init__(self, name: str, arguments: str, returns: Any = None, positive: str = "") -> None:
+        types, self._given, self._sizes, self._made = list[Any](), list[Any](), list[Any](), list[Any]()
+        self._room: Any = None
+        self._positive, self._plans = positive, dict[Any, Any]()  # what follows from the shapes of the arrays
+        for place, argument in enumerate(arguments.split()):
+            word, dims, kind = _ARGUMENT.fullmatch(argument).groups("")  # type: ignore[union-attr]
+            number = ctypes.c_double if word.endswith(".") else ctypes.c_int64
+            types.append(ctypes.c_void_p if dims else number)
+            array = place, _KINDS[kind or "f8"] if dims else None, dims
+            if word == "room":
+                self._room = place, dims, _function(f"{name}_room", [ctypes.c_int64] * len(dims), ctypes.c_int64)
+            elif word.startswith(">"):
+                self._made.append(array)
+            elif dims or len(word) > 1:
+                self._given.append(array)
+            else:
+                self._sizes.append((place, word))
+        self._arrays = [i for i, (_, _, dims) in enumerate(self._given) if dims]
+        self._function, self._returns = _function(name, types, returns), returns is not None
+        self._blank = [0] * len(types)
+
+    def __call__(self, *given: Any, **named: int) -> Any:
+        """What the function returns, if anything, and the arrays that were made; one alone as it is."""
+        key = *[given[i].shape for i in self._arrays], *named.values()
+        sizes, to_make, room_size = self._plans.get(key) or self._plan(key, given, named)
+        passed, made = sizes.copy(), []
+        for (place, kind, _), value in zip(self._given, given, strict=True):
+            if kind is None:
+                passed[place] = value
+            elif value.dtype is kind or value.dtype == kind:
+                passed[place] = address(value)
+            else:
+                raise _refused(value, kind, value.shape)
+        for place, kind, shape in to_make:
+            made.append(np.empty(shape, kind))
+            passed[place] = address(made[-1])
+        if self._room:
+            room = np.empty(room_size)
+            passed[self._room[0]] = address(room)
+        answer = self._function(*passed)
+        if self._returns:
+            return (answer, *made) if made else answer
+        return made[0] if len(made) == 1 else made
+
+    def _plan(self, key: Any, given: tuple[Any, ...], named: dict[str, int]) -> Any:
+        """The sizes to pass, the arrays to make and the room, once the shapes are what they must be."""
+        sizes: dict[str, Any] = {**{str(digit): digit for digit in range(10)}, **named}
+        for i in self._arrays:
+            (_, kind, dims), shape = self._given[i], given[i].shape
+            leading = len(shape) - len(dims.lstrip("*"))
+            parts = [shape[:leading], *shape[leading:]] if dims[0] == "*" and leading >= 0 else shape
+            wanted = [sizes.setdefault(dim, part) for dim, part in zip(dims, parts, strict=False)]
+            if len(parts) != len(dims) or wanted != [*parts]:
+                raise _refused(given[i], kind, [sizes.get(dim, dim) for dim in dims])
+        if any(sizes[dim] < 1 for dim in self._positive):
+            raise ValueError(f"the kernel requires sizes of at least 1; it was given {[*key]}")
+        passed = self._blank.copy()
+        for place, dim in self._sizes:
+            passed[place] = sizes[dim] if dim != "*" else math.prod(sizes[dim])
+        to_make = [(place, kind, tuple(_flat(sizes[dim] for dim in dims))) for place, kind, dims in self._made]
+        room = self._room[2](*[sizes[dim] for dim in self._room[1]]) if self._room else 0
+        if len(self._plans) > _MOST_PLANS:
+            self._plans.clear()
+        self._plans[key] = passed, to_make, room
+        return self._plans[key]
 
 
-def require_positive(*sizes: int) -> None:
-    """Refuse a size below 1, for kernels that look at the first of something."""
-    if min(sizes) < 1:
-        raise ValueError(f"the kernel requires sizes of at least 1; it was given {sizes}")
+def _flat(parts: Iterable[Any]) -> Iterator[int]:
+    for part in parts:
+        yield from part if isinstance(part, tuple) else (part,)
+
+
+def _function(name: str, arguments: list[Any], returns: Any) -> Callable[..., Any]:
+    function: Callable[..., Any] = ctypes.CFUNCTYPE(returns, *arguments)((f"bc_{name}_{VARIANT}", _library))
+    return function
+
+
+def _refused(array: Any, kind: Any, shape: Iterable[Any]) -> TypeError:
+    wanted = str((*_flat(shape),)).replace("'", "")
+    return TypeError(
+        f"the kernel requires a C-contiguous array of {kind.name} of shape {wanted}; it was given {array.dtype}"
+        f" of shape {array.shape} with strides {array.strides}"
+    )
 
 
 def floats(array: Any, *shape: int) -> int:
     """The address of a C-contiguous array of float64 of this shape; anything else is a mistake of the caller."""
-    return _address(array, _FLOAT64, shape)
-
-
-def integers(array: Any, *shape: int) -> int:
-    """The address of a C-contiguous array of int64 of this shape."""
-    return _address(array, _INT64, shape)
-
-
-def octets(array: Any, *shape: int) -> int:
-    """The address of a C-contiguous array of uint8 of this shape."""
-    return _address(array, _UINT8, shape)
-
-
-def _address(array: Any, kind: Any, shape: tuple[int, ...]) -> int:
-    if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
-        raise TypeError(
-            f"the kernel requires a C-contiguous array of {kind.name} of shape {shape}; it was given {array.dtype}"
-            f" of shape {array.shape} with strides {array.strides}"
-        )
+    if array.dtype != _KINDS["f8"] or array.shape != shape:
+        raise _refused(array, _KINDS["f8"], shape)
     return address(array)
 
 
 def address(array: Any) -> int:
-    """The address of an array that the caller has just made."""
+    """The address of a C-contiguous array."""
     try:
         return _address_of(_octet_at(array))  # a third of the time that array.ctypes takes
-    except (TypeError, ValueError):  # of what is read-only or empty
+    except (TypeError, ValueError):  # of what is read-only, empty or not contiguous
+        if not array.flags.c_contiguous:
+            raise _refused(array, array.dtype, array.shape) from None
         return int(array.ctypes.data)

@@ -5,37 +5,41 @@ docs/theory/characteristic-time.md has the mathematics.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, require_positive
+from bestchannel.native.library import Kernel
 from bestchannel.native.mathematics import log
 
 PROVED, VIOLATED, EXHAUSTED = range(3)
 """How a search ended: the target holds; rows were found that cost less; neither within the boxes allowed."""
 
-_curve_room = function("leader_curve_room", *[INTEGER] * 2, returns=INTEGER)
-_leader_curve = function("leader_curve", *[INTEGER] * 3, *[POINTER] * 9, INTEGER, FLOAT, POINTER)
-_phi_at = function("phi_at", *[INTEGER] * 3, *[POINTER] * 5, FLOAT, POINTER, returns=FLOAT)
-_certify_room = function("certify_room", *[INTEGER] * 5, returns=INTEGER)
-_certify = function(
-    "certify", *[INTEGER] * 3, *[POINTER] * 7, *[INTEGER] * 2, *[POINTER] * 2, FLOAT, FLOAT, POINTER, FLOAT,
-    INTEGER, INTEGER, *[POINTER] * 4, returns=INTEGER,
-)  # fmt: skip
-_pair_room = function("pair_search_room", *[INTEGER] * 4, returns=INTEGER)
-_pair_search = function(
-    "pair_search", *[INTEGER] * 2, *[POINTER] * 2, *[INTEGER] * 2, *[POINTER] * 2, FLOAT, *[POINTER] * 4, INTEGER,
-    FLOAT, POINTER, returns=FLOAT,
-)  # fmt: skip
-_tilted_row = function("tilted_row", INTEGER, POINTER, FLOAT, *[POINTER] * 2, returns=FLOAT)
-_divergence_sum_row = function("divergence_sum_row", INTEGER, POINTER, FLOAT, FLOAT, *[POINTER] * 2)
-_difference_room = function("difference_row_room", INTEGER, returns=INTEGER)
-_difference_row = function(
-    "difference_row", INTEGER, POINTER, FLOAT, FLOAT, *[POINTER] * 4, FLOAT, POINTER, returns=FLOAT
+_leader_curve = Kernel(
+    "leader_curve",
+    "n m k a[nm] w[n] s[k] >phi[k] >capacity[k] >u[knm] >P[kn] rows[nm] inputs[n] most tol. room(nm)",
+    positive="nm",
 )
+_phi_at = Kernel("phi_at", "n m k a[nm] w[n] s[k] u[knm] P[kn] price. room(nm)", ctypes.c_double)
+_certify = Kernel(
+    "certify",
+    "a b k a_b[ab] w_b[a] prices[k] phi[k] capacity[k] u[kab] P_b[ka] n m a_a[nm] w[n] base. s. Q[m] target. alarm"
+    " x >bound[1] >v[nm] >P[n] room(abnmx)",
+    ctypes.c_int64,
+    positive="abnmx",
+)
+_pair_search = Kernel(
+    "pair_search",
+    "a b a_b[ab] w_b[a] n m a_a[nm] w_a[n] s. u[ab] P_u[a] v[nm] P_v[n] most tol. room(abnm)",
+    ctypes.c_double,
+    positive="abnm",
+)
+_tilted_row = Kernel("tilted_row", "m a[m] w. h[m] v[m]", ctypes.c_double)
+_divergence_sum_row = Kernel("divergence_sum_row", "m a[m] w. t. log_Q[m] v[m]")
+_difference_row = Kernel("difference_row", "m a[m] w. t. log_Q[m] low[m] high[m] v[m] tol. room(m)", ctypes.c_double)
 
 
 class Side(NamedTuple):
@@ -53,12 +57,6 @@ class Side(NamedTuple):
         base = float(np.sum(a[a > 0.0] * log(W[a > 0.0])))
         return cls(a, np.ascontiguousarray(w, dtype=np.float64), base)
 
-    def arguments(self) -> tuple[int, int]:
-        """The addresses of a and w."""
-        n, m = self.a.shape
-        require_positive(n, m)
-        return floats(self.a, n, m), floats(self.w, n)
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -71,31 +69,19 @@ class Curve:
     u: Floats  # [s, x, y]
     P: Floats  # [s, x] the best input of u
 
+    def __post_init__(self) -> None:
+        if len(self.s) < 2:
+            raise ValueError(f"a curve requires at least 2 prices; it was given {len(self.s)}")
+
     @classmethod
     def of(cls, side: Side, s: Floats, u: Floats, P: Floats, most: int, tol: float) -> Curve:
         """The curve over the prices s, followed from the rows u and the input P by up to so many steps for each."""
-        (n, m), count = side.a.shape, len(s)
-        require_positive(n, m, count - 1)
         prices, rows, inputs = (np.array(each, dtype=np.float64) for each in (s, u, P))
-        curve = cls(side, prices, np.empty(count), np.empty(count), np.empty((count, n, m)), np.empty((count, n)))
-        room = np.empty(int(_curve_room(n, m)))
-        _leader_curve(
-            n, m, count, *side.arguments(), floats(curve.s, count), floats(curve.phi, count),
-            floats(curve.capacity, count), floats(curve.u, count, n, m), floats(curve.P, count, n), floats(rows, n, m),
-            floats(inputs, n), most, tol, floats(room, len(room)),
-        )  # fmt: skip
-        return curve
+        return cls(side, prices, *_leader_curve(side.a, side.w, prices, rows, inputs, most, tol))
 
     def phi_at(self, s: float) -> float:
         """A lower bound of φ at any price."""
-        (n, m), count = self.side.a.shape, len(self.s)
-        room = np.empty(int(_curve_room(n, m)))
-        return float(
-            _phi_at(
-                n, m, count, *self.side.arguments(), floats(self.s, count), floats(self.u, count, n, m),
-                floats(self.P, count, n), s, floats(room, len(room)),
-            )
-        )  # fmt: skip
+        return float(_phi_at(self.side.a, self.side.w, self.s, self.u, self.P, s))
 
 
 class Certificate(NamedTuple):
@@ -112,16 +98,8 @@ def certify(rival: Side, curve: Curve, boxes: int, s: float, Q: Floats, target: 
 
     With `alarm` it ends as VIOLATED once some rows seem to cost less than the target.
     """
-    (n_b, m_b), (n, m), count = curve.side.a.shape, rival.a.shape, len(curve.s)
-    require_positive(n, m, boxes, count - 1)
-    bound, v, P = np.empty(1), np.empty((n, m)), np.empty(n)
-    room, guess = np.empty(int(_certify_room(n_b, m_b, n, m, boxes))), np.array(Q, dtype=np.float64)
-    end = _certify(
-        n_b, m_b, count, *curve.side.arguments(), floats(curve.s, count), floats(curve.phi, count),
-        floats(curve.capacity, count), floats(curve.u, count, n_b, m_b), floats(curve.P, count, n_b), n, m,
-        *rival.arguments(), rival.base, s, floats(guess, m), target, alarm, boxes, floats(bound, 1), floats(v, n, m),
-        floats(P, n), floats(room, len(room)),
-    )  # fmt: skip
+    leader = *curve.side[:2], curve.s, curve.phi, curve.capacity, curve.u, curve.P
+    end, bound, v, P = _certify(*leader, *rival, s, np.array(Q, dtype=np.float64), target, alarm, x=boxes)
     return Certificate(int(end), float(bound[0]), v, P)
 
 
@@ -129,33 +107,21 @@ def search_pair(
     leader: Side, rival: Side, s: float, u: Floats, P_u: Floats, v: Floats, P_v: Floats, most: int, tol: float
 ) -> float:
     """Move the leader's rows u with their input and the rival's v with theirs to a local solution; the price there."""
-    (n_b, m_b), (n, m) = leader.a.shape, rival.a.shape
-    room = np.empty(int(_pair_room(n_b, m_b, n, m)))
-    return float(
-        _pair_search(
-            n_b, m_b, *leader.arguments(), n, m, *rival.arguments(), s, floats(u, n_b, m_b), floats(P_u, n_b),
-            floats(v, n, m), floats(P_v, n), most, tol, floats(room, len(room)),
-        )
-    )  # fmt: skip
+    return float(_pair_search(*leader[:2], *rival[:2], s, u, P_u, v, P_v, most, tol))
 
 
 def tilted_row(a: Floats, w: float, h: Floats, v: Floats) -> float:
     """Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum."""
-    m = len(a)
-    return float(_tilted_row(m, floats(a, m), w, floats(h, m), floats(v, m)))
+    return float(_tilted_row(a, w, h, v))
 
 
 def divergence_sum_row(a: Floats, w: float, t: float, log_Q: Floats, v: Floats) -> None:
     """Fill v with argmin w D(W‖v) + t D(v‖Q)."""
-    m = len(a)
-    _divergence_sum_row(m, floats(a, m), w, t, floats(log_Q, m), floats(v, m))
+    _divergence_sum_row(a, w, t, log_Q, v)
 
 
 def divergence_difference_row(
     a: Floats, w: float, t: float, log_Q: Floats, low: Floats, high: Floats, v: Floats, tol: float
 ) -> float:
     """A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base; fills v with a law near it."""
-    m = len(a)
-    room = np.empty(int(_difference_room(m)))
-    rows = (floats(each, m) for each in (log_Q, low, high, v))
-    return float(_difference_row(m, floats(a, m), w, t, *rows, tol, floats(room, len(room))))
+    return float(_difference_row(a, w, t, log_Q, low, high, v, tol))

@@ -1,13 +1,13 @@
-/* The functions of mathematics.h on arrays, for Python: out[i] = f(x[i]). */
+/* The functions of mathematics.h and kernel.h on arrays, for Python: out[i] = f(x[i]). */
 #include "kernel.h"
 
-#define ON_ARRAYS(name)                                                                                                \
-    BC_EXPORT void BC(name)(int64_t count, const double *x, double *out) {                                             \
-        for (int64_t i = 0; i < count; i++) out[i] = bc_##name(x[i]);                                                  \
-    }
+#define ON_ARRAYS(name, f)                                                                                             \
+    BC_EXPORT void BC(name)(Size count, const double *x, double *out) { FOR(i, count) out[i] = f(x[i]); }
 
-ON_ARRAYS(log)
-ON_ARRAYS(quick_log)
-ON_ARRAYS(log1p)
-ON_ARRAYS(exp)
-ON_ARRAYS(psi)
+ON_ARRAYS(log, bc_log)
+ON_ARRAYS(quick_log, bc_quick_log)
+ON_ARRAYS(log1p, bc_log1p)
+ON_ARRAYS(exp, bc_exp)
+ON_ARRAYS(psi, bc_psi)
+ON_ARRAYS(kernel_log, quick_log)
+ON_ARRAYS(kernel_exp, quick_exp)

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.native.library import INTEGER, POINTER, floats, function
+from bestchannel.native.library import Kernel
 
 
 def _elementwise(name: str) -> Any:
-    kernel = function(name, INTEGER, POINTER, POINTER)
+    kernel = Kernel(name, "* x[*] >out[*]")
 
     def of(x: Any) -> Floats:
-        values = np.ascontiguousarray(x, dtype=np.float64)
-        out = np.empty_like(values)
-        kernel(values.size, floats(values, *values.shape), floats(out, *out.shape))
+        out: Floats = kernel(np.ascontiguousarray(x, dtype=np.float64))
         return out.reshape(np.shape(x))
 
     return of

@@ -24,27 +24,20 @@ typedef struct {
 
 static inline int ends_line(uint8_t letter) { return letter == '\n' || letter == '\r'; }
 
-/* Where the quotes around the text at i end, doubled ones being text; -1 if a line end comes first. */
-static Size after_quotes(const Text *t, Size i) {
-    while (i < t->stop && !ends_line(t->text[i])) {
-        if (t->text[i] == t->quote) {
-            if (i + 1 >= t->stop || t->text[i + 1] != t->quote) return i + 1;
-            i++;
-        }
-        i++;
-    }
-    return i < t->stop ? -1 : t->stop;
-}
+static inline int ends_cell(const Text *t, Size i) { return t->text[i] == t->delimiter || ends_line(t->text[i]); }
 
-/* Where the cell that starts at i ends, or -1 if it is quoted and needs more thought: a line end between quotes, or text
-   after the closing one. */
+/* Where the cell that starts at i ends, or -1 if it is quoted and needs more thought: a line end between quotes, of which
+   doubled ones are text, or text after the closing one. */
 static Size end_of_cell(const Text *t, Size i) {
-    if (i < t->stop && t->quote && t->text[i] == t->quote) {
-        i = after_quotes(t, i + 1);
-        return i >= 0 && i < t->stop && t->text[i] != t->delimiter && !ends_line(t->text[i]) ? -1 : i;
+    int quoted = i < t->stop && t->quote && t->text[i] == t->quote;
+    if (!quoted) {
+        while (i < t->stop && !ends_cell(t, i)) i++;
+        return i;
     }
-    while (i < t->stop && t->text[i] != t->delimiter && !ends_line(t->text[i])) i++;
-    return i;
+    for (i++; i < t->stop && !ends_line(t->text[i]); i++)
+        if (t->text[i] == t->quote && (++i >= t->stop || t->text[i] != t->quote))
+            return i < t->stop && !ends_cell(t, i) ? -1 : i;
+    return i < t->stop ? -1 : t->stop;
 }
 
 /* Whether there is nothing but delimiters, quotes, spaces and control characters. */
@@ -66,7 +59,7 @@ static int may_be_divided(const Text *t, Size first, Size last) {
 /* The number of cells of the row at i, and where it ends; -1 cells if it is to be judged by the caller. Where spaces
    divide, those at the end of a line are no cell. */
 static Size split_row(const Text *t, Size i, const Cells *cells, Size *end) {
-    for (Size count = 0;;) {
+    for (Size count = 0;; i = *end + 1) {
         while (i < t->stop && t->text[i] == ' ') i++;
         *end = end_of_cell(t, i);
         if (*end < 0) return -1;
@@ -75,7 +68,6 @@ static Size split_row(const Text *t, Size i, const Cells *cells, Size *end) {
         if (count < cells->width) cells->begins[count] = i, cells->ends[count] = *end;
         count++;
         if (*end >= t->stop || t->text[*end] != t->delimiter) return count;
-        i = *end + 1;
     }
 }
 
@@ -98,53 +90,28 @@ static int64_t whole_number(const Text *t, Size first, Size last) {
     return value;
 }
 
-/* FNV-1a over the cells that make the key, and the bytes that these take with a separator after each. */
-static uint64_t hash_of_key(const Text *t, const Cells *cells, Size *size) {
-    uint64_t h = 14695981039346656037u;
-    *size = 0;
-    for (Size column = 0; column < cells->width; column++)
-        if (cells->roles[column] == KEY) {
-            for (Size i = cells->begins[column]; i < cells->ends[column]; i++) h = (h ^ t->text[i]) * 1099511628211u;
-            h *= 1099511628211u;
-            *size += cells->ends[column] - cells->begins[column] + 1;
-        }
-    return h;
-}
-
-/* Whether the pool has this key at `at`. */
-static int is_key(const Text *t, const Cells *cells, const uint8_t *pool) {
-    for (Size column = 0; column < cells->width; column++)
-        if (cells->roles[column] == KEY) {
-            for (Size i = cells->begins[column]; i < cells->ends[column]; i++)
-                if (*pool++ != t->text[i]) return 0;
-            if (*pool++ != 0) return 0;
-        }
-    return 1;
-}
-
-/* Write the key into the pool, its cells with a NUL after each. */
-static void add_key(const Text *t, const Cells *cells, uint8_t *pool) {
-    for (Size column = 0; column < cells->width; column++)
-        if (cells->roles[column] == KEY) {
-            for (Size i = cells->begins[column]; i < cells->ends[column]; i++) *pool++ = t->text[i];
-            *pool++ = 0;
-        }
-}
-
 static inline Size first_slot(uint64_t h, Size n_slots) { return (Size)((h ^ h >> 32) & (uint64_t)(n_slots - 1)); }
 
-/* The number of the key, a new one if it is new, or -1 if there is no room for it. */
-static Size code_of_key(const Text *t, const Cells *cells, Keys *keys) {
-    Size size, slot;
-    uint64_t h = hash_of_key(t, cells, &size);
-    for (slot = first_slot(h, keys->n_slots); keys->slots[slot] >= 0; slot = (slot + 1) & (keys->n_slots - 1)) {
-        Size code = keys->slots[slot], start = keys->starts[code];
-        if (keys->hashes[code] == h && keys->starts[code + 1] - start == size && is_key(t, cells, keys->pool + start))
+/* The number of the key, a new one if it is new, or -1 if there is no room for it. It is written to the end of the pool,
+   a NUL after each of its cells, hashed there by FNV-1a, and stays there if it is new. */
+static Size code_of_key(const Text *t, const Cells *cells, const Keys *keys) {
+    uint8_t *key = keys->pool + keys->state[POOL_USED], *end = key;
+    uint64_t h = 14695981039346656037u;
+    Size size = 0, slot, code;
+    FOR(column, cells->width) if (cells->roles[column] == KEY) size += cells->ends[column] - cells->begins[column] + 1;
+    if (keys->state[POOL_USED] + size > keys->pool_size) return -1;
+    FOR(column, cells->width)
+        if (cells->roles[column] == KEY) {
+            for (Size i = cells->begins[column]; i < cells->ends[column]; i++) *end++ = t->text[i];
+            *end++ = 0;
+        }
+    FOR(i, size) h = (h ^ key[i]) * 1099511628211u;
+    for (slot = first_slot(h, keys->n_slots); (code = keys->slots[slot]) >= 0; slot = (slot + 1) & (keys->n_slots - 1))
+        if (keys->hashes[code] == h && keys->starts[code + 1] - keys->starts[code] == size &&
+            memcmp(keys->pool + keys->starts[code], key, (size_t)size) == 0)
             return code;
-    }
-    Size code = keys->state[N_KEYS];
-    if (2 * (code + 1) > keys->n_slots || keys->state[POOL_USED] + size > keys->pool_size) return -1;
-    add_key(t, cells, keys->pool + keys->state[POOL_USED]);
+    code = keys->state[N_KEYS];
+    if (2 * (code + 1) > keys->n_slots) return -1;
     keys->state[N_KEYS] += 1;
     keys->state[POOL_USED] += size;
     keys->slots[slot] = (int32_t)code, keys->hashes[code] = h, keys->lines[code] = keys->state[LINE];
@@ -179,7 +146,7 @@ BC_EXPORT Size BC(scan)(const uint8_t *text, Size start, Size stop, Size final, 
             why = ODD;
             if (n_cells != width || is_blank(&t, start, end)) break;
             counts[rows] = 1;
-            for (Size column = 0; column < width; column++)
+            FOR(column, width)
                 if (roles[column] == COUNT) counts[rows] = whole_number(&t, begins[column], ends[column]);
             if (counts[rows] < 0) break;
             code = code_of_key(&t, &cells, &keys);
@@ -196,7 +163,7 @@ BC_EXPORT Size BC(scan)(const uint8_t *text, Size start, Size stop, Size final, 
 
 /* Put the first n_keys keys into the empty slots. */
 BC_EXPORT void BC(fill_slots)(Size n_slots, int32_t *slots, const uint64_t *hashes, Size n_keys) {
-    for (Size code = 0; code < n_keys; code++) {
+    FOR(code, n_keys) {
         Size slot = first_slot(hashes[code], n_slots);
         while (slots[slot] >= 0) slot = (slot + 1) & (n_slots - 1);
         slots[slot] = (int32_t)code;

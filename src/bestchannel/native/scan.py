@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.native.library import INTEGER, POINTER, function, integers, octets
+from bestchannel.native.library import Kernel
 
 MORE, ODD, FULL, PAUSED = range(4)
 """Why a scan ended: it requires more text, the next row is for the caller to judge, no room for a key, or for a row."""
@@ -15,11 +16,13 @@ MORE, ODD, FULL, PAUSED = range(4)
 SKIPPED, KEY, COUNT = range(3)
 """What a column is for."""
 
-_scan = function(
-    "scan", POINTER, *[INTEGER] * 6, *[POINTER] * 3, INTEGER, *[POINTER] * 3, INTEGER, *[POINTER] * 3, INTEGER,
-    *[POINTER] * 3, returns=INTEGER,
-)  # fmt: skip
-_fill_slots = function("fill_slots", INTEGER, *[POINTER] * 2, INTEGER)
+_scan = Kernel(
+    "scan",
+    "text[t]u1 start t final delimiter quote w roles[w]u1 >begins[w]i8 >ends[w]i8 s slots[s]i4 hashes[h]u8 starts[k]i8"
+    " p pool[p]u1 lines[h]i8 state[3]i8 r codes[r]i4 counts[r]i8 >place[2]i8",
+    ctypes.c_int64,
+)
+_fill_slots = Kernel("fill_slots", "s slots[s]i4 hashes[h]u8 count")
 
 
 class Keys:
@@ -40,11 +43,7 @@ class Keys:
         self.hashes, self.lines = _longer(self.hashes), _longer(self.lines)
         self.starts = np.append(self.starts, np.zeros(n // 4, np.int64))
         self.pool = _longer(self.pool)
-        _fill_slots(n, *self._slots_and_hashes(), int(self.state[0]))
-
-    def _slots_and_hashes(self) -> tuple[int, int]:
-        n = len(self.slots)
-        return octets(self.slots.view(np.uint8), 4 * n), integers(self.hashes.view(np.int64), n // 2)
+        _fill_slots(self.slots, self.hashes, int(self.state[0]), h=n // 2)
 
 
 def scan(
@@ -56,17 +55,11 @@ def scan(
     Row i has the key codes[i] and the count counts[i]. An empty line is passed over. The text has no NUL; `final` says
     that it ends where the file does.
     """
-    width, n, rows, place = len(roles), len(keys.slots), len(codes), np.empty(2, np.int64)
-    cells = np.empty((2, width), np.int64)
     if not 0 <= start <= len(text):
         raise ValueError(f"a scan must begin within the text of {len(text)} bytes; it begins at {start}")
-    why = _scan(
-        octets(text, len(text)), start, len(text), final, delimiter, quote, width, octets(roles, width),
-        integers(cells[0], width), integers(cells[1], width), n, *keys._slots_and_hashes(),
-        integers(keys.starts, n // 2 + 1), len(keys.pool), octets(keys.pool, len(keys.pool)),
-        integers(keys.lines, n // 2), integers(keys.state, 3), rows, octets(codes.view(np.uint8), 4 * rows),
-        integers(counts, rows), integers(place, 2),
-    )  # fmt: skip
+    memory = keys.slots, keys.hashes, keys.starts, keys.pool, keys.lines, keys.state
+    n = len(keys.slots) // 2
+    why, _, _, place = _scan(text, start, final, delimiter, quote, roles, *memory, codes, counts, h=n, k=n + 1)
     return int(why), int(place[0]), int(place[1])
 
 

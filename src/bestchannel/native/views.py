@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from bestchannel.arrays import Floats, Integers
-from bestchannel.native.library import FLOAT, INTEGER, POINTER, floats, function, integers
+from bestchannel.native.library import Kernel
 
-_smoothed_rows = function("smoothed_rows", *[INTEGER] * 2, *[POINTER] * 3)
-_view = function("view", *[INTEGER] * 3, *[POINTER] * 4, FLOAT, FLOAT, *[POINTER] * 6)
+_smoothed_rows = Kernel("smoothed_rows", "* m counts[*m]i8 >W[*m] >senses[*]")
+_view = Kernel(
+    "view",
+    "c n m W[cnm] P[cn] senses[cn] costs[cn] on_leader. on_rival."
+    " >values[c] >variances[c] >deviations[cn] >shares[2cn] >unit_variances[2c] >space[s]",
+)
 
 
 def smoothed_rows(counts: Integers) -> tuple[Floats, Floats]:
     """The rows [c, x, y] that counts [c, x, y] suggest, with one sense shared by all outputs; and the senses [c, x]."""
-    cases, n, m = counts.shape
-    W, senses = np.empty((cases, n, m)), np.empty((cases, n))
-    _smoothed_rows(
-        cases * n, m, integers(counts, cases, n, m), floats(W, cases, n, m), floats(senses, cases, n)
-    )  # fmt: skip
+    W, senses = _smoothed_rows(counts)
     return W, senses
 
 
@@ -35,14 +33,4 @@ class Estimates(NamedTuple):
 
 def estimates(W: Floats, P: Floats, senses: Floats, costs: Floats, evenly: tuple[float, float]) -> Estimates:
     """For the rows W [c, x, y], and P, senses and costs of a sense [c, x]; a part of them is spread evenly."""
-    cases, n, m = W.shape
-    found = Estimates(
-        np.empty(cases), np.empty(cases), np.empty((cases, n)), np.empty((2, cases, n)), np.empty((2, cases))
-    )
-    room = np.empty(n + m)
-    _view(
-        cases, n, m, floats(W, cases, n, m), floats(P, cases, n), floats(senses, cases, n), floats(costs, cases, n),
-        *evenly, floats(found.values, cases), floats(found.variances, cases), floats(found.deviations, cases, n),
-        floats(found.shares, 2, cases, n), floats(found.unit_variances, 2, cases), floats(room, n + m),
-    )  # fmt: skip
-    return found
+    return Estimates(*_view(W, P, senses, costs, *evenly, s=W.shape[1] + W.shape[2])[:5])

@@ -87,8 +87,7 @@ def _refuse_unlike(policy: Policy, name: str, delta: float, given: Mapping[str, 
     for option in policy.option_names():
         if not hasattr(policy, option):
             raise InputError(f"the policy {name} must keep its option {option} as an attribute of that name")
-        if not _is_json(getattr(policy, option)):
-            value = getattr(policy, option)
+        if not _is_json(value := policy.options.get(option)):
             raise InputError(f"the option {option} of the policy {name} must be a value of JSON; it is {value!r}")
     if name not in POLICIES and not isinstance(policy.guarantee, str):
         raise InputError(f"the guarantee of the policy {name} must be a text; it is {policy.guarantee!r}")

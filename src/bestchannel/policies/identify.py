@@ -249,7 +249,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
     best, nearly = policy.recommendation, policy.nearly_best
     return Identification(
         best=None if best is None else parties[best].key,
-        decided=best is not None,
+        decided=policy.decided,
         senses=policy.senses,
         rounds=policy.rounds,
         policy=policy.reference(),
@@ -259,6 +259,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         candidates=tuple(parties[channel].key for channel in policy.candidates),
         cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
+        findings=policy.findings and policy.findings.called(lambda channel: parties[channel].key),
         audit=Audit(
             channels=tuple(parties),
             options=policy.options,

@@ -28,7 +28,7 @@ from bestchannel.policies.request import MOST_SENSES, Observation, Request, chec
 from bestchannel.policies.supply import Supply
 from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import several
-from bestchannel.questions import AnyQuestion, Best, NearlyBest
+from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -39,8 +39,8 @@ Counts = Mapping[int, Integers]
 Plan = Callable[[Supply], Senses | None]
 """Senses by what is left; None where nothing useful is."""
 
-Script = Generator[Senses | Plan, Counts, int]
-"""Yields senses, or a plan for them, is sent their counts, returns the channel that it recommends."""
+Script = Generator[Senses | Plan, Counts, int | None]
+"""Yields senses, or a plan for them, is sent their counts, returns the channel that it recommends, if it names one."""
 
 MOST_CELLS = 2**27
 """Of a table of counts: 1 GiB, as in files."""
@@ -65,13 +65,15 @@ class Policy(ABC):
         δ, the largest probability of a wrong name, in (0, 1).
     epsilon
         Within how many bits of the best the named channel may be.
+    question
+        What else is asked than for the best within epsilon.
     input_distribution
         Compare I(P;W) at this P, shape (n_inputs,), instead of capacities.
 
     Raises
     ------
     InputError
-        Where an alphabet, δ or the distribution is refused.
+        Where an alphabet, δ, the question or the distribution is refused.
 
     Examples
     --------
@@ -106,6 +108,9 @@ class Policy(ABC):
     recommendation: int | None = None
     """The named channel, None before the end and where nothing was decided."""
 
+    findings: Findings | None = None
+    """What is proved by now where something else than the best is asked for."""
+
     evidence_nats: dict[int, float]
     """The evidence against every rival of the leader, where the policy weighs any."""
 
@@ -136,11 +141,13 @@ class Policy(ABC):
         *,
         delta: float,
         epsilon: float = 0.0,
+        question: AnyQuestion | None = None,
         input_distribution: Sequence[float] | None = None,
     ) -> None:
         self.alphabets = checked_alphabets(alphabets)
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
-        self.question: AnyQuestion = Best(epsilon)
+        self.question: AnyQuestion = question or Best(epsilon)
+        self.question.refuse_unless_possible(len(self.alphabets))
         self.functional: Functional = functional_for(input_distribution)
         if isinstance(self.functional, InformationAt):
             distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
@@ -201,8 +208,13 @@ class Policy(ABC):
 
     @property
     def epsilon(self) -> float:
-        """Within how many bits of the best the named channel may be."""
-        return self.question.epsilon
+        """Within how many bits the answer may be."""
+        return self.question.accuracy
+
+    @property
+    def decided(self) -> bool:
+        """Whether the question is answered."""
+        return self.recommendation is not None if self.findings is None else self.findings.decided
 
     @property
     def senses(self) -> int:

@@ -12,7 +12,7 @@ from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.policies.request import Request
 from bestchannel.policies.supply import Supply
 from bestchannel.promises import amount, conditional, in_words, several
-from bestchannel.questions import AnyQuestion, NearlyBest
+from bestchannel.questions import AnyQuestion, Findings, NearlyBest
 
 Alphabet = tuple[int, int]
 
@@ -86,9 +86,9 @@ class Identification(Shown):
     ----------
     best
         The key of the named channel in the collection that the sensor was given (its name or its position), None while
-        undecided.
+        undecided, and where something else is asked for.
     decided
-        Whether a channel is named.
+        Whether the question is answered.
     senses
         How many senses were taken.
     rounds
@@ -110,6 +110,8 @@ class Identification(Shown):
         nothing of the kind is proved.
     cost
         What the senses cost, in the unit of the policy's costs; None where it was given none.
+    findings
+        What is proved where something else than the best is asked for: `answers`, `top`, `order` or `brackets`.
 
     Examples
     --------
@@ -132,11 +134,12 @@ class Identification(Shown):
     audit: Audit = field(repr=False, compare=False)
     nearly_best: NearlyBest | None = None
     cost: float | None = None
+    findings: Findings | None = None
 
     @property
     def epsilon(self) -> float:
-        """Within how many bits of the best the named channel may be."""
-        return self.question.epsilon
+        """Within how many bits the answer may be."""
+        return self.question.accuracy
 
     @property
     def proved_so_far(self) -> str | None:

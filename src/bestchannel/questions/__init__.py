@@ -1,9 +1,55 @@
 """What is asked of channels."""
 
-from bestchannel.questions.best import Best
-from bestchannel.questions.question import NearlyBest, Question, Standpoint
+from collections.abc import Mapping
+from typing import Any
 
-AnyQuestion = Best
+import msgspec
+import numpy as np
+
+from bestchannel.errors import InputError
+from bestchannel.questions.above import Above
+from bestchannel.questions.best import Best
+from bestchannel.questions.order import Order
+from bestchannel.questions.question import Findings, NearlyBest, Question, Standpoint
+from bestchannel.questions.top import Top
+from bestchannel.questions.within import Within
+
+AnyQuestion = Best | Above | Top | Within | Order
 """Every question there is, as a record may hold it."""
 
-__all__ = ["AnyQuestion", "Best", "NearlyBest", "Question", "Standpoint"]
+
+def _plain(number: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    if isinstance(number, np.generic):
+        return number.item()
+    raise TypeError(f"{number!r} is no number")
+
+
+def question_of(asked: AnyQuestion | Mapping[str, Any] | None, epsilon: float = 0.0) -> AnyQuestion:
+    """The question that is asked, also as JSON has it; None is the best within epsilon."""
+    if asked is None:
+        return Best(epsilon)
+    if epsilon:
+        raise InputError("epsilon is for the best channel; another question has an accuracy of its own")
+    try:
+        return msgspec.convert(msgspec.to_builtins(asked, enc_hook=_plain), AnyQuestion)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InputError(
+            f'a question must be Above, Top, Order or Within, or JSON as {{"kind": "above", "level": 0.9}}; it is'
+            f" {asked!r} ({error})"
+        ) from None
+
+
+__all__ = [
+    "Above",
+    "AnyQuestion",
+    "Best",
+    "Findings",
+    "NearlyBest",
+    "Order",
+    "Question",
+    "Standpoint",
+    "Top",
+    "Within",
+    "question_of",
+]

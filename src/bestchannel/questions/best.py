@@ -5,26 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bestchannel.arrays import Floats
-from bestchannel.promises import confidence, criterion, exact, rounded_up, several
+from bestchannel.promises import confidence, criterion, exact, rounded_up
 from bestchannel.questions.question import Question, Standpoint
-
-MOST_NAMED = 12
-"""Candidates that are named where nothing was decided."""
+from bestchannel.questions.wording import listed
 
 
 class Best(Question, frozen=True, tag="best"):
-    """Which channel has the largest capacity, or one within epsilon bits of it?
+    """The question which channel has the largest capacity, or one within epsilon bits of it.
 
-    >>> Best(0.01)
-    Best(epsilon=0.01)
+    Parameters
+    ----------
+    epsilon
+        In bits, at least 0.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> bc.Best(0.01).epsilon
+    0.01
     """
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy promises of the channel that it names, and where the proof is.
+    epsilon: float = 0.0
 
-        >>> Best().promise(0.05, None, "bestchannel explain adaptive")
-        'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
-        """
+    @property
+    def accuracy(self) -> float:
+        """Epsilon."""
+        return self.epsilon
+
+    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         largest = "the best" if P is None else f"the largest {criterion(P)}"
         if self.epsilon:
             what = f"is within {exact(self.epsilon)} bit of {largest}"
@@ -33,15 +41,11 @@ class Best(Question, frozen=True, tag="best"):
         return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
-        """The best channel, or those between which it is undecided."""
         if standpoint.best is not None:
             return f"best: {standpoint.best}"
-        few, rest = standpoint.candidates[:MOST_NAMED], len(standpoint.candidates) - MOST_NAMED
-        others = f" and {several(rest, 'other')}" if rest > 0 else ""
-        return f"undecided between {', '.join(map(str, few))}{others}"
+        return f"undecided between {listed(standpoint.candidates)}"
 
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """How near to the best a channel is, while none is named."""
         nearly = standpoint.nearly_best
         if nearly is None or standpoint.best is not None:
             return None
@@ -52,6 +56,6 @@ class Best(Question, frozen=True, tag="best"):
             what = f"has the largest {criterion(P)}, or one within {bits} bit of it,"
         return f"{nearly.channel} {what} with probability at least {confidence(delta)}"
 
-    def is_right(self, standpoint: Standpoint, behind: Floats, same: float) -> bool:
-        """Whether a channel is named that is within epsilon of the best."""
-        return standpoint.best is not None and bool(behind[standpoint.best] <= self.epsilon + same)
+    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
+        best = standpoint.best
+        return best is not None and bool(values.max() - values[best] <= self.epsilon + same)

@@ -6,7 +6,7 @@ Policies, results, records, studies and `verify` hold a question and leave to it
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +26,35 @@ class NearlyBest:
     within_bits: float
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What is proved at 1 - δ by now where not the best is asked for, and whether that is all that was asked.
+
+    Channels are numbers in a policy, keys in an outcome. Of the others, the question has those that belong to it.
+    """
+
+    decided: bool
+    answers: Mapping[Any, str | None] | None = None  # "above", "below", or None while it is open
+    top: tuple[Any, ...] | None = None  # those that are surely among the best m
+    out: tuple[Any, ...] | None = None  # those that surely are not
+    order: tuple[Any, ...] | None = None  # all channels, the best first, once that is decided
+    pairs: tuple[tuple[Any, Any], ...] | None = None  # of which the first is better
+    brackets: Mapping[Any, tuple[float, float]] | None = None  # bits
+
+    def called(self, name: Callable[[Any], Any]) -> Findings:
+        """The same with other names for channels."""
+
+        def renamed(part: Any) -> Any:
+            if part is None:
+                return None
+            if isinstance(part, Mapping):
+                return {name(channel): said for channel, said in part.items()}
+            return tuple(tuple(map(name, each)) if isinstance(each, tuple) else name(each) for each in part)
+
+        parts = (self.answers, self.top, self.out, self.order, self.pairs, self.brackets)
+        return Findings(self.decided, *map(renamed, parts))
+
+
 class Standpoint(Protocol):
     """What has come out by now, as a policy and an outcome have it: a named channel, or those that are left."""
 
@@ -35,33 +64,159 @@ class Standpoint(Protocol):
 
     @property
     def candidates(self) -> Sequence[Any]:
-        """The channels that are not ruled out."""
+        """The channels that are not ruled out, or of which nothing is proved."""
 
     @property
     def nearly_best(self) -> NearlyBest | None:
         """What is proved of a candidate."""
 
+    @property
+    def findings(self) -> Findings | None:
+        """What is proved where not the best is asked for."""
+
 
 class Question(Struct, frozen=True, tag_field="kind"):
-    """What is asked; a record holds it under `question`, with its `kind`. `epsilon` is the accuracy in bits."""
+    """What is asked; a record holds it under `question`, with its `kind`."""
 
-    epsilon: float = 0.0
+    @property
+    def accuracy(self) -> float:
+        """Epsilon, where it is for the best; another question has a tolerance or a width of its own."""
+        return 0.0
+
+    def refuse_unless_possible(self, channels: int) -> None:
+        """Refuse what cannot be asked of so many channels.
+
+        Parameters
+        ----------
+        channels
+            How many there are.
+
+        Raises
+        ------
+        InputError
+            Where a number of the question is out of its range.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Top(3).refuse_unless_possible(5)
+        """
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        """What recorded counts prove.
+
+        Parameters
+        ----------
+        intervals
+            The ends of every capacity in bits, which hold all at once.
+        pairs
+            Of channels, the first of which is proved to be better, all at once.
+
+        Returns
+        -------
+        Findings
+            What follows for this question.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Above(0.5).proved_by({"a": (0.6, 0.7), "b": (0.4, 0.8)}, []).answers
+        {'a': 'above', 'b': None}
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        """What a policy that answers the question promises, and where the proof is."""
+        """What a policy that answers the question promises, and where the proof is.
+
+        Parameters
+        ----------
+        delta
+            δ, the largest probability of a wrong answer.
+        P
+            The input distribution at which I(P;W) is compared, None for capacities.
+        proof
+            Where it is.
+
+        Returns
+        -------
+        str
+            One sentence.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Best().promise(0.05, None, "bestchannel explain adaptive")
+        'the named channel is the best with probability at least 0.95 [bestchannel explain adaptive]'
+        >>> bc.Top(3).promise(0.05, None, "bestchannel explain questions")
+        'the named channels are the best 3 with probability at least 0.95 [bestchannel explain questions]'
+        """
 
     @abstractmethod
     def answer(self, standpoint: Standpoint) -> str:
-        """The answer, or what is still open, in a few words."""
+        """The answer, or what is still open, in a few words.
+
+        Parameters
+        ----------
+        standpoint
+            What has come out by now: an `Identification`.
+
+        Returns
+        -------
+        str
+            One line.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> result = bc.identify(bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1))
+        >>> result.question.answer(result)
+        'best: good'
+        """
 
     @abstractmethod
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        """What is proved though the question is not answered, in one sentence; None where nothing is."""
+        """What is proved though the question is not answered.
+
+        Parameters
+        ----------
+        standpoint, delta, P
+            As in `answer` and `promise`.
+
+        Returns
+        -------
+        str or None
+            One sentence; None where nothing is proved.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> result = bc.identify(bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1))
+        >>> result.question.proved_so_far(result, 0.05, None)
+        """
 
     @abstractmethod
-    def is_right(self, standpoint: Standpoint, behind: Floats, same: float) -> bool:
-        """Whether the answer is true of channels that are so many bits worse than the best of them.
+    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
+        """Whether something is said, and all that is said is true.
 
-        What differs by no more than `same` is equal.
+        Parameters
+        ----------
+        standpoint
+            As in `answer`, with numbers for channels.
+        values
+            What is compared of every channel, in bits.
+        same
+            What differs by no more is equal.
+
+        Returns
+        -------
+        bool
+            True where it is.
+
+        Examples
+        --------
+        >>> import bestchannel as bc, numpy as np
+        >>> result = bc.identify(bc.Simulator([bc.bsc(0.3), bc.bsc(0.05)], rng=1))
+        >>> result.question.is_right(result, np.array([0.12, 0.71]), 1e-12)
+        True
         """

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.json_text import finite_or_none, json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
-from bestchannel.questions import Best
+from bestchannel.questions import Best, Findings
 from bestchannel.record import (
     AuditRecord,
+    BracketRecord,
     ChannelRecord,
     Limit,
     MeasuredRecord,
@@ -38,6 +39,7 @@ OUTCOME = ("decided", "senses", "rounds", "policy", "delta", "guarantee", "cost"
 AUDIT, STATUS = ("revision", "version", "inferred_outputs"), ("senses", "rounds", "next_senses", "more_senses")
 ENDS = ("capacity", "lower", "upper")  # what is known of a channel, in bits
 MOST_COUNTS = 2**53  # senses of a channel from which no capacity is estimated: doubles do not hold them one by one
+FINDINGS = tuple(part.name for part in fields(Findings) if part.name != "decided")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def record_of(result: Identification) -> Result:
         **_alike(result, OUTCOME),
         best=None if result.best is None else str(result.best),
         epsilon=result.epsilon,
+        **_findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
         channels=tuple(
@@ -77,6 +80,26 @@ def record_of(result: Identification) -> Result:
 
 def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
     return {key: getattr(content, key) for key in keys}
+
+
+def _findings_record(result: Identification) -> dict[str, Any]:
+    """What a record says of another question than for the best."""
+    if result.findings is None:
+        return {}
+    found = result.findings.called(str)
+    said = {name: getattr(found, name) for name in FINDINGS if getattr(found, name) is not None}
+    if found.brackets is not None:
+        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in found.brackets.items()}
+    return {"question": result.question, **said}
+
+
+def _findings(record: Result) -> Findings | None:
+    if record.question is msgspec.UNSET or isinstance(record.question, Best):
+        return None
+    said = {name: part for name in FINDINGS if (part := getattr(record, name)) is not msgspec.UNSET}
+    if "brackets" in said:
+        said["brackets"] = {name: (ends.lower, ends.upper) for name, ends in said["brackets"].items()}
+    return Findings(record.decided, **said)
 
 
 def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
@@ -139,6 +162,7 @@ def identification_of(record: Result) -> Identification:
             limits=tuple((limit.request, _supply(limit, channels)) for limit in audit.limits),
         ),
         nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
+        findings=_findings(record),
     )
 
 

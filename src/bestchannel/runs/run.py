@@ -40,7 +40,7 @@ class Run:
         """`open`, `limited`, `decided` or `undecided`."""
         request = self._asking.ask()
         if request is None:
-            return UNDECIDED if self._policy.recommendation is None else DECIDED
+            return DECIDED if self._policy.decided else UNDECIDED
         most = self.history.max_senses
         return LIMITED if most is not None and self.history.senses + request.total > most else OPEN
 

@@ -114,7 +114,7 @@ class Study:
         started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
         instance = self.instance(condition, number)
         policy, result = self.identification(condition, number)
-        correct = policy.question.is_right(result, losses(instance, policy), SAME)
+        correct = policy.question.is_right(result, values_of(instance, policy), SAME)
         seconds = time.thread_time() - started
         out = best_is_out(instance, policy)
         return SimulatedRun(condition, number, result.best, correct, out, result.senses, result.rounds, seconds)
@@ -134,13 +134,12 @@ class Study:
         return runs
 
 
-def losses(instance: Instance, policy: Policy) -> Floats:
-    """How much worse than the best every channel is, in bits, in what the policy compares."""
+def values_of(instance: Instance, policy: Policy) -> Floats:
+    """What the policy compares of every channel, in bits."""
     P = getattr(policy.functional, "P", None)
     if P is None:
-        return instance.gaps
-    values = np.array([mutual_information(P, channel) for channel in instance.channels])
-    return values.max() - values
+        return instance.capacities
+    return np.array([mutual_information(P, channel) for channel in instance.channels])
 
 
 def best_is_out(instance: Instance, policy: Policy) -> bool:
@@ -148,7 +147,8 @@ def best_is_out(instance: Instance, policy: Policy) -> bool:
 
     With an accuracy ε it may be, in favour of a channel that is within ε of it.
     """
-    behind, named = losses(instance, policy), policy.recommendation
+    values, named = values_of(instance, policy), policy.recommendation
+    behind = values.max() - values
     favoured, left = (policy.leader, policy.candidates) if named is None else (named, (named,))
     if policy.epsilon and (favoured is None or behind[favoured] <= policy.epsilon + SAME):
         return False

@@ -115,6 +115,11 @@ def check_adaptive(record: Record, watch: Watch, replay: Any) -> None:
     threshold = record.stated.audit.options.get("threshold", "proved")
     wanted = "the record is not proved: its threshold is calibrated by simulation, and nothing certifies that"
     require(threshold == "proved", wanted)
+    if record.stated.question:
+        from bestchannel.verification.claims_check import check_claims  # deferred: it builds on this module
+
+        check_claims(record, watch, replay.kind)
+        return
     books = Books(record, replay, [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets])
     everyone = frozenset(range(len(record.names)))
     candidates, leader = everyone, None
@@ -166,12 +171,12 @@ def _settle(books: Books, step: Step, before: int | None) -> None:
         account.weight += bet.weight
         account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
         if rival in step.counts and not record.worthless(rival):
-            _check_tilts(record, rival, bet, where)
+            check_tilts(record, rival, bet, where)
             account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
         check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
 
 
-def _check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
+def check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
     """0 <= P_x ω_x < 1 for every P that can be optimal, and an output distribution without zeros."""
     tilts, outputs = bet.tilts.tolist(), bet.outputs.tolist()
     wanted = "a bet must have a tilt for every input of the rival and a probability for every output"

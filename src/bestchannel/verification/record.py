@@ -182,7 +182,7 @@ def check_structure(record: Record) -> None:
         senses += sum(map(sum, step.senses.values()))
         wanted = f"{senses} senses were made up to request {place}; the record says {step.total}"
         require(step.total == senses, wanted)
-        require(bool(step.candidates), f"no candidate is left after request {place}")
+        require(bool(step.candidates) or bool(record.stated.question), f"no candidate is left after request {place}")
     stated = record.stated.senses
     require(stated == senses, f"the steps hold {senses} senses; the record says {stated}")
     _check_cost(record)
@@ -217,7 +217,13 @@ def _check_cost(record: Record) -> None:
 
 
 def _check_claim(record: Record) -> None:
-    """decided ⇔ a best channel is named ⇔ one candidate is left, or several of value 0 by their alphabets."""
+    """decided ⇔ a best channel is named ⇔ one candidate is left, or several of value 0 by their alphabets.
+
+    Of another question, its own check says when it is decided.
+    """
+    if record.stated.question:
+        require(record.best is None and record.nearly_best is None, "the best channel was not asked for, and is named")
+        return
     everyone, said = frozenset(range(len(record.names))), record.stated.decided
     last = record.steps[-1].candidates if record.steps else everyone
     wanted = "the candidates of the result must be those after the last request; they are others"

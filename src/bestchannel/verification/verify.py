@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.verification.choices import Replay, document_of, policy_of, taken_on_trust
+from bestchannel.verification.choices import Replay, answered, document_of, policy_of, taken_on_trust
 from bestchannel.verification.record import NotValidError, Record, check_structure, read, reading
 
 REPLAYED, TRUSTED = "replayed", "trusted"
@@ -106,6 +106,8 @@ def verify(
 
 
 def _claim(record: Record) -> str:
+    if record.stated.question:
+        return f"{answered(record)}, with an error probability of at most {record.delta!r}"
     if record.best is None and record.nearly_best is None:
         return "undecided: nothing is claimed"
     channel, bits = (record.best, record.epsilon) if record.best is not None else record.nearly_best  # type: ignore[misc]

@@ -5,25 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import covers_of, evidence_against
+from bestchannel.evidence.rival_bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
+from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
+from bestchannel.policies.adaptive.claims import WagersMade
 from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import PastBets, State
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
+from bestchannel.policies.adaptive.within import WithinScript
+from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.supply import Supply
-from bestchannel.questions import NearlyBest
+from bestchannel.questions import Above, AnyQuestion, Best, NearlyBest, Order, Question, Top, Within, question_of
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -62,6 +68,14 @@ MOST_INPUTS_WITH_SLACK = 8
 
 THRESHOLDS = ("proved", "calibrated")
 
+SCRIPTS: dict[type[Question], Any] = {
+    Above: AboveScript,
+    Top: WorldsScript,
+    Order: WorldsScript,
+    Within: WithinScript,
+}
+"""What is done to answer a question; the best is searched for by `Adaptive` itself."""
+
 
 class Adaptive(Policy):
     """Names the best channel with probability at least 1 - δ, at a cost near the least possible.
@@ -77,6 +91,8 @@ class Adaptive(Policy):
         δ, the largest probability of a wrong name, in (0, 1).
     epsilon
         Within how many bits of the best the named channel may be, at least 0.
+    question
+        What is asked in place of the best: `Above(level)`, `Top(m)`, `Order()` or `Within(width)`, or its JSON.
     input_distribution
         Compare I(P;W) at this P, shape (n_inputs,), instead of capacities.
     sampling
@@ -105,7 +121,7 @@ class Adaptive(Policy):
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
 
-    stakes: Bets | None = None
+    stakes: Bets | WagersMade | None = None
 
     _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
 
@@ -115,21 +131,25 @@ class Adaptive(Policy):
         *,
         delta: float,
         epsilon: float = 0.0,
+        question: AnyQuestion | Mapping[str, Any] | None = None,
         input_distribution: Sequence[float] | None = None,
         sampling: str = "fewest",
         threshold: str = "proved",
         cost: Sequence[Cost] | None = None,
     ) -> None:
         epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e6, low_open=False)
+        asked = question_of(question, epsilon)
         for what, name, names in (("sampling rule", sampling, RULES), ("threshold", threshold, THRESHOLDS)):
             if name not in names:
                 raise InputError(f"the {what} must be one of {', '.join(names)}; it is {name!r}")
         self.sampling, self.threshold = sampling, threshold
+        if not isinstance(asked, Best) and (sampling, threshold) != (next(iter(RULES)), THRESHOLDS[0]):
+            raise InputError(f"with {asked!r} the sampling rule must be fewest and the threshold proved")
         alphabets = checked_alphabets(alphabets)
         inputs = [n_inputs for n_inputs, _ in alphabets]
         self.cost = None if cost is None else list(map(list, sense_costs(cost, range(len(inputs)), inputs)))
         self._costs = [np.ones(n) for n in inputs] if self.cost is None else _relative(self.cost)
-        super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+        super().__init__(alphabets, delta=delta, question=asked, input_distribution=input_distribution)
 
     @property
     def spent_cost(self) -> float | None:
@@ -137,15 +157,27 @@ class Adaptive(Policy):
         return None if self.cost is None else total_cost(self.cost, self._senses_told)
 
     @property
+    def options(self) -> dict[str, Any]:
+        """What the policy was made with beyond delta and epsilon, by the names that it takes."""
+        asked = {} if isinstance(self.question, Best) else {"question": msgspec.to_builtins(self.question)}
+        return {**asked, **{name: value for name, value in super().options.items() if name != "question"}}
+
+    @property
     def guarantee(self) -> str:
-        """What the recommendation promises, and where the proof is."""
+        """What the answer promises, and where the proof is."""
+        page = "adaptive" if isinstance(self.question, Best) else "questions"
         proved = self.threshold == "proved"
-        return self._promise("bestchannel explain adaptive" if proved else "calibrated by simulation, not proved")
+        return self._promise(f"bestchannel explain {page}" if proved else "calibrated by simulation, not proved")
 
     def _script(self) -> Script:
+        if not isinstance(self.question, Best):
+            return SCRIPTS[type(self.question)](self, self.question).run()
+        return self._search_for_the_best()
+
+    def _search_for_the_best(self) -> Script:
         if len(self.candidates) == 1 or self._worthless(self.candidates):
             return self.candidates[0]
-        self.state = state = self._begun((yield self._first_look))
+        self.state = state = self._begun((yield partial(self._first_look, range(len(self.alphabets)))))
         while True:
             view = self._view(state)
             self._choose_leader(state, view)
@@ -155,7 +187,7 @@ class Adaptive(Policy):
                 self.stakes, self.more_senses = None, 0
                 return state.leader
             counts = yield partial(self._request_for, state, view, dict(state.variances))
-            if self.stakes is not None:
+            if isinstance(self.stakes, Bets):
                 self.stakes.settle(counts, state.bets)
             state.learn(counts)
 
@@ -216,7 +248,7 @@ class Adaptive(Policy):
     def nearly_best(self) -> NearlyBest | None:
         """The candidate that is proved to be nearest to the best by now; None where nothing is proved yet."""
         state = self.state
-        if self.threshold != "proved" or (state is None and self.recommendation is None):
+        if self.threshold != "proved" or self.findings or (state is None and self.recommendation is None):
             return None
         if state is None:
             return NearlyBest(self.candidates[0], 0.0)
@@ -240,7 +272,7 @@ class Adaptive(Policy):
             if channel not in left:
                 yield Missing(channel, self.epsilon * NATS_PER_BIT, {state.leader: 1.0})
 
-    _covers_of = staticmethod(covers_of)
+    _covers_of, _loss_of = staticmethod(covers_of), staticmethod(loss_of)
 
     def _covers(self, rival: int, since: int, most: float) -> Iterator[Cover]:
         """What may show, to who checks it, that the bets against a rival since a request lost at most so many nats.
@@ -267,9 +299,9 @@ class Adaptive(Policy):
         """Whether I(P;W) at a fixed P is compared, not the capacity."""
         return isinstance(self.functional, InformationAt)
 
-    def _first_look(self, left: Supply) -> Senses | None:
-        """Some senses of everything; none where so few are allowed that nothing could be learned from them."""
-        look = {j: (FIRST_SENSES,) * n for j, (n, m) in enumerate(self.alphabets) if min(n, m) > 1}
+    def _first_look(self, channels: Iterable[int], left: Supply) -> Senses | None:
+        """Some senses of channels; none where so few are allowed that nothing could be learned from them."""
+        look = {j: (FIRST_SENSES,) * self.alphabets[j][0] for j in channels if min(self.alphabets[j]) > 1}
         enough = left.total is None or left.total >= sum(map(sum, look.values()))
         return left.cut(look) or None if enough else None
 

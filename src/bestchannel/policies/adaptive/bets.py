@@ -21,6 +21,11 @@ Of larger bets most may be lost far from the estimated inputs, at some that are 
 """
 
 
+def largest_weight(n_inputs: int) -> float:
+    """Of a bet on a rival, for each sense of the input that is sensed least."""
+    return LARGEST_ON_BINARY if n_inputs == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / max(n_inputs, 1))
+
+
 @dataclass(frozen=True, eq=False, slots=True)  # one for each rival of each request
 class RivalStake:
     """What is staked on the senses of one rival, and the weight s of the bets on the leader that belong to it."""
@@ -110,7 +115,7 @@ def chosen_bets(
             [gaps[rival] for rival in rivals],
             [0 if fixed_input else accounts[rival].worst_address for rival in rivals],
             epsilon,
-            LARGEST_ON_BINARY if n == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / max(n, 1)),
+            largest_weight(n),
             0.0 if fixed_input else LARGEST_INPUT,
             LARGEST_TILT,
         )

@@ -1,4 +1,5 @@
-/* One row of a channel moved elsewhere: the minimisations that the bounds are made of.
+/* What it costs to make a rival as good as the leader, in nats: docs/theory/characteristic-time.md. Here one row of a
+   channel is moved elsewhere: the minimisations that the bounds are made of.
 
    A row with law W and weight w moves to v at the cost w D(W‖v). With a = wW this is base - Σ_y a_y log v_y,
    base = Σ_y a_y log W_y, the same for every v.
@@ -10,26 +11,36 @@
    Each relaxes Σ_y v_y = 1 by a multiplier ν, after which the letters separate. Any ν gives a lower bound; the best one
    makes the letters sum to 1. The difference alone is not convex: a letter's share is convex up to v_y = a_y/t and
    concave beyond, so that its minimum over a range is known; a range where ν leaves a gap is cut in two. */
-#include "lower_bound.h"
+#pragma once
+#include "kernel.h"
 
+#define TINY 1e-300
 enum { MOST_STEPS = 100 };
+enum { MOST_PARTS = 24 };  /* into how many a range is cut at most */
 static const double NEGLIGIBLE = 1e-14;  /* a weight t, relative to the row's, below which D(v‖Q) moves nothing */
-static const double NARROW = 1e-13;
+static const double NARROW_PART = 1e-13;
 
-/* The larger of two lower bounds; a `new` that is no number changes nothing. */
-static inline double raised(double bound, double new) { return larger(bound, new); }
+/* log p, and a very negative number instead of -∞ for p = 0. */
+static inline double log_of(double p) { return bc_log(larger(p, TINY)); }
+
+/* The index of the smallest of the first `count` values. */
+static inline Size lowest(const double *values, Size count) {
+    Size best = 0;
+    FOR(i, count) if (values[i] < values[best]) best = i;
+    return best;
+}
 
 /* Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum, base included.
 
    v = a/(ν+h), and  w - ν + Σ_y a_y log((ν+h_y)/w)  for any ν with ν + h ≥ 0. */
-double tilted_row(Size m, const double *a, double w, const double *h, double *v) {
+static double tilted_row(Size m, const double *a, double w, const double *h, double *v) {
     double least = BC_INFINITY, nu = 0.0, total = 0.0;  /* ν relative to -min h: a small a_y needs ν + h_y to its last digit */
-    for (Size y = 0; y < m; y++) least = smaller(least, h[y]);
-    for (Size y = 0; y < m; y++) nu = larger(nu, a[y] - (h[y] - least));
-    for (int i = 0; i < MOST_STEPS; i++) {
+    FOR(y, m) least = smaller(least, h[y]);
+    FOR(y, m) nu = larger(nu, a[y] - (h[y] - least));
+    FOR(i, MOST_STEPS) {
         double slope = 0.0;
         total = 0.0;
-        for (Size y = 0; y < m; y++) {
+        FOR(y, m) {
             double shifted = nu + (h[y] - least);
             v[y] = a[y] > 0.0 ? a[y] / shifted : 0.0;
             total += v[y];
@@ -39,7 +50,7 @@ double tilted_row(Size m, const double *a, double w, const double *h, double *v)
         nu += (total - 1.0) * total / slope;  /* Newton's step for 1/Σv = 1, concave in ν: it never goes too far */
     }
     double value = w - nu + least;
-    for (Size y = 0; y < m; y++) {
+    FOR(y, m) {
         if (a[y] > 0.0) {
             value += a[y] * bc_log((nu + (h[y] - least)) / w);
         } else if (nu == 0.0 && h[y] == least && total < 1.0) {  /* a letter that W excludes takes what is left */
@@ -50,18 +61,24 @@ double tilted_row(Size m, const double *a, double w, const double *h, double *v)
     return value;
 }
 
-/* Newton's ν for Σ v = 1, kept inside (low, high), which is widened by `step` where it is open. */
-static double next_multiplier(double nu, double low, double high, double total, double slope, double step) {
-    double new = slope > 0.0 ? nu + (total - 1.0) / slope : BC_INFINITY;
-    if (new > low && new < high) return new;
-    if (low == -BC_INFINITY) return nu - step;
-    return high == BC_INFINITY ? nu + step : 0.5 * (low + high);
+/* The multiplier for Σ v = 1, between `low` and `high`, and the step by which an open end is moved. */
+typedef struct { double nu, low, high, step; } Multiplier;
+
+/* Newton's ν, kept inside (low, high), after the letters at ν summed to `total`, which falls with this slope. */
+static void improve_multiplier(Multiplier *at, double total, double slope) {
+    if (total > 1.0) at->low = at->nu;
+    else at->high = at->nu;
+    double new = slope > 0.0 ? at->nu + (total - 1.0) / slope : BC_INFINITY;
+    if (new > at->low && new < at->high) at->nu = new;
+    else if (at->low == -BC_INFINITY) at->nu -= at->step;
+    else at->nu = at->high == BC_INFINITY ? at->nu + at->step : 0.5 * (at->low + at->high);
+    at->step *= 2.0;
 }
 
 /* log y for the y with y + log y = c, by Newton's steps from above. */
 static double sum_with_log(double c) {
     double z = c < 1.0 ? c : bc_log(c);
-    for (int i = 0; i < MOST_STEPS; i++) {
+    FOR(i, MOST_STEPS) {
         double y = bc_exp(z), step = (z + y - c) / (1.0 + y);
         z -= step;
         if (!(step > 1e-14 * (1.0 + fabs(z)))) break;
@@ -70,18 +87,19 @@ static double sum_with_log(double c) {
 }
 
 /* Fill v with argmin w D(W‖v) + t D(v‖Q), t ≥ 0. */
-void divergence_sum_row(Size m, const double *a, double w, double t, const double *log_Q, double *v) {
-    double nu = w - t, low = -BC_INFINITY, high = BC_INFINITY, step = 0.5 * (w + t), total = 1.0;
+static void divergence_sum_row(Size m, const double *a, double w, double t, const double *log_Q, double *v) {
+    Multiplier at = {w - t, -BC_INFINITY, BC_INFINITY, 0.5 * (w + t)};
+    double total = 1.0;
     if (t <= NEGLIGIBLE * w) {
-        for (Size y = 0; y < m; y++) v[y] = a[y] / w;
+        FOR(y, m) v[y] = a[y] / w;
         return;
     }
-    for (int i = 0; i < MOST_STEPS; i++) {
+    FOR(i, MOST_STEPS) {
         /* -a/v + t (log v + 1 - log Q) + ν = 0, which is y + log y = c with y = a/(tv) */
         double slope = 0.0;
         total = 0.0;
-        for (Size y = 0; y < m; y++) {
-            double ratio = log_Q[y] - 1.0 - nu / t;
+        FOR(y, m) {
+            double ratio = log_Q[y] - 1.0 - at.nu / t;
             if (a[y] > 0.0) {
                 double start = bc_log(a[y] / t);
                 ratio = start - sum_with_log(start - ratio);
@@ -91,12 +109,9 @@ void divergence_sum_row(Size m, const double *a, double w, double t, const doubl
             slope += v[y] * v[y] / (a[y] + t * v[y]);
         }
         if (fabs(total - 1.0) < 1e-12) break;
-        if (total > 1.0) low = nu;
-        else high = nu;
-        nu = next_multiplier(nu, low, high, total, slope, step);
-        step *= 2.0;
+        improve_multiplier(&at, total, slope);
     }
-    for (Size y = 0; y < m; y++) v[y] /= total;
+    FOR(y, m) v[y] /= total;
 }
 
 /* The y ≥ 1 with y - log y = c, by Newton's steps from the bound 1 + √(2u) + 2u/3, u = c - 1 [Cha13]. */
@@ -104,7 +119,7 @@ static double difference_with_log(double c) {
     double u = c - 1.0;
     if (!(u > 0.0)) return 1.0;
     double y = 1.0 + sqrt(2.0 * u) + 2.0 * u / 3.0;
-    for (int i = 0; i < MOST_STEPS; i++) {
+    FOR(i, MOST_STEPS) {
         double step = (y - bc_log(y) - c) * y / (y - 1.0);
         y -= step;
         if (!(fabs(step) > 1e-13 * y)) break;
@@ -136,7 +151,7 @@ typedef struct { double value, total, slope; } Letters;
 static Letters least_letters(Size m, const double *a, double t, const double *log_Q, double nu, const double *low,
                              const double *high, double *v) {
     Letters all = {-nu, 0.0, 0.0};
-    for (Size y = 0; y < m; y++) {
+    FOR(y, m) {
         double beta = t * log_Q[y] + nu;
         v[y] = least_letter(a[y], t, beta, low[y], high[y]);
         all.value += letter_value(a[y], t, beta, v[y]);
@@ -153,29 +168,28 @@ static Letters least_letters(Size m, const double *a, double t, const double *lo
 static double dual_bound(Size m, const double *a, double w, double t, const double *log_Q, const double *low,
                          const double *high, double *v, double *other) {
     t = larger(t, NEGLIGIBLE * w);  /* a larger t only lowers the value */
-    double nu = w + t, below = -BC_INFINITY, above = BC_INFINITY, step = 0.5 * (w + t), best = -BC_INFINITY;
-    for (Size y = 0; y < m; y++) nu += t * a[y] / w * (log_of(a[y] / w) - log_Q[y]);
-    for (int i = 0; i < MOST_STEPS; i++) {
-        Letters at = least_letters(m, a, t, log_Q, nu, low, high, v);
-        best = raised(best, at.value);
-        if (fabs(at.total - 1.0) < 1e-10) return best;
-        if (at.total > 1.0) below = nu;
-        else above = nu;
-        if (above - below < 1e-13 * (fabs(nu) + t + w)) break;
-        nu = next_multiplier(nu, below, above, at.total, at.slope, step);
-        step *= 2.0;
+    Multiplier at = {w + t, -BC_INFINITY, BC_INFINITY, 0.5 * (w + t)};
+    double best = -BC_INFINITY;
+    FOR(y, m) at.nu += t * a[y] / w * (log_of(a[y] / w) - log_Q[y]);
+    FOR(i, MOST_STEPS) {
+        Letters all = least_letters(m, a, t, log_Q, at.nu, low, high, v);
+        best = larger(best, all.value);
+        if (fabs(all.total - 1.0) < 1e-10) return best;
+        double before = at.nu;
+        improve_multiplier(&at, all.total, all.slope);
+        if (at.high - at.low < 1e-13 * (fabs(before) + t + w)) break;
     }
-    double more = least_letters(m, a, t, log_Q, below, low, high, v).total;
-    double less = least_letters(m, a, t, log_Q, above, low, high, other).total;
+    double more = least_letters(m, a, t, log_Q, at.low, low, high, v).total;
+    double less = least_letters(m, a, t, log_Q, at.high, low, high, other).total;
     double share = more > less ? smaller(larger((1.0 - less) / (more - less), 0.0), 1.0) : 0.0;
-    for (Size y = 0; y < m; y++) v[y] = share * v[y] + (1.0 - share) * other[y];
+    FOR(y, m) v[y] = share * v[y] + (1.0 - share) * other[y];
     return best;
 }
 
 /* -Σ_y a_y log v_y - t D(v‖Q): what v costs, without base. */
 static double difference_cost(Size m, const double *a, double t, const double *log_Q, const double *v) {
     double total = 0.0;
-    for (Size y = 0; y < m; y++) {
+    FOR(y, m) {
         total -= a[y] * log_of(v[y]);
         if (v[y] > 0.0) total -= t * v[y] * (bc_log(v[y]) - log_Q[y]);
     }
@@ -183,10 +197,9 @@ static double difference_cost(Size m, const double *a, double t, const double *l
 }
 
 /* Shrink the ranges to what Σ v = 1 allows; whether anything is left, up to rounding. */
-int tighten_ranges(double *low, double *high, Size m) {
-    double least = 0.0, most = 0.0;
-    for (Size y = 0; y < m; y++) least += low[y], most += high[y];
-    for (Size y = 0; y < m; y++) {
+static int tighten_ranges(double *low, double *high, Size m) {
+    double least = sum(low, m), most = sum(high, m);
+    FOR(y, m) {
         double bottom = 1.0 - (most - high[y]), top = 1.0 - (least - low[y]);
         low[y] = larger(low[y], bottom), high[y] = smaller(high[y], top);
         if (!(low[y] <= high[y] + 1e-12)) return 0;
@@ -195,33 +208,25 @@ int tighten_ranges(double *low, double *high, Size m) {
     return 1;
 }
 
-/* The letter that is farthest inside its range. */
-static Size middle_letter(Size m, const double *v, const double *low, const double *high) {
-    double best = -1.0;
-    Size at = 0;
-    for (Size y = 0; y < m; y++) {
-        double inside = smaller(v[y] - low[y], high[y] - v[y]);
-        if (inside > best) best = inside, at = y;
-    }
-    return at;
-}
-
 /* The cut, kept at least `margin` of the range away from its ends. */
-double between(double cut, double low, double high, double margin) {
+static double between(double cut, double low, double high, double margin) {
     double room = margin * (high - low);
     return smaller(larger(cut, low + room), high - room);
 }
 
-Parts row_parts(Space *space, Size m) {
-    return (Parts){take(space, MOST_PARTS * m), take(space, MOST_PARTS * m), take(space, MOST_PARTS * m),
-                   take(space, MOST_PARTS), take(space, m)};
+/* The parts of a range, each with its ends, the law that nearly has the least value there, and a bound of that. */
+typedef struct { double *low, *high, *law, *bound, *other; } Parts;  /* [part, y], [part, y], [part, y], [part], [y] */
+
+static Parts row_parts(Space *space, Size m) {
+    Size all = MOST_PARTS * m;
+    return (Parts){take(space, all), take(space, all), take(space, all), take(space, MOST_PARTS), take(space, m)};
 }
 
 /* A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base, and in v a law that nearly has it.
 
-   Ranges where the convex hull is more than `tol` too low are cut in two at the offending letter. */
-double difference_row(Size m, const double *a, double w, double t, const double *log_Q, const double *low,
-                      const double *high, double *v, const Parts *parts, double tol) {
+   Ranges where the convex hull is more than `tol` too low are cut in two at the letter that is farthest inside its range. */
+static double difference_row(Size m, const double *a, double w, double t, const double *log_Q, const double *low,
+                             const double *high, double *v, const Parts *parts, double tol) {
     double *bounds = parts->bound;
     bounds[0] = dual_bound(m, a, w, t, log_Q, low, high, v, parts->other);
     double reached = difference_cost(m, a, t, log_Q, v);
@@ -230,20 +235,23 @@ double difference_row(Size m, const double *a, double w, double t, const double 
     copy(high, parts->high, m);
     copy(v, parts->law, m);
     for (; count < MOST_PARTS; count++) {
-        Size i = lowest(bounds, count), both[2] = {i, count};
+        Size i = lowest(bounds, count), both[2] = {i, count}, y = 0;
         double *lows = parts->low + i * m, *highs = parts->high + i * m, *law = parts->law + i * m, above = bounds[i];
-        Size y = middle_letter(m, law, lows, highs);
-        if (!(reached - above > tol) || !(highs[y] - lows[y] > NARROW)) break;
-        double cut = between(law[y], lows[y], highs[y], 0.05);
+        double most = -1.0;
+        FOR(k, m) {
+            double inside = smaller(law[k] - lows[k], highs[k] - law[k]);
+            if (inside > most) most = inside, y = k;
+        }
+        if (!(reached - above > tol) || !(highs[y] - lows[y] > NARROW_PART)) break;
         copy(lows, parts->low + count * m, m);
         copy(highs, parts->high + count * m, m);
-        parts->low[count * m + y] = highs[y] = cut;
-        for (int half = 0; half < 2; half++) {
+        parts->low[count * m + y] = highs[y] = between(law[y], lows[y], highs[y], 0.05);
+        FOR(half, 2) {
             Size j = both[half];
             double *part_low = parts->low + j * m, *part_high = parts->high + j * m, *part_law = parts->law + j * m;
             bounds[j] = BC_INFINITY;
             if (!tighten_ranges(part_low, part_high, m)) continue;
-            bounds[j] = raised(above, dual_bound(m, a, w, t, log_Q, part_low, part_high, part_law, parts->other));
+            bounds[j] = larger(above, dual_bound(m, a, w, t, log_Q, part_low, part_high, part_law, parts->other));
             double cost = difference_cost(m, a, t, log_Q, part_law);
             if (cost < reached) {
                 reached = cost;
@@ -252,26 +260,4 @@ double difference_row(Size m, const double *a, double w, double t, const double 
         }
     }
     return bounds[lowest(bounds, count)];
-}
-
-/* `tilted_row`, `divergence_sum_row` and `difference_row` by themselves, for tests; the last needs so much room. */
-BC_EXPORT double BC(tilted_row)(Size m, const double *a, double w, const double *h, double *v) {
-    return tilted_row(m, a, w, h, v);
-}
-
-BC_EXPORT void BC(divergence_sum_row)(Size m, const double *a, double w, double t, const double *log_Q, double *v) {
-    divergence_sum_row(m, a, w, t, log_Q, v);
-}
-
-BC_EXPORT Size BC(difference_row_room)(Size m) {
-    Space space = {0, 0};
-    row_parts(&space, m);
-    return space.used;
-}
-
-BC_EXPORT double BC(difference_row)(Size m, const double *a, double w, double t, const double *log_Q, const double *low,
-                                    const double *high, double *v, double tol, double *room) {
-    Space space = {room, 0};
-    Parts parts = row_parts(&space, m);
-    return difference_row(m, a, w, t, log_Q, low, high, v, &parts, tol);
 }

@@ -1,44 +1,64 @@
 /* What it costs to bring the best channel down: φ(s) = min_u Σ_x w_x D(W_x‖u_x) + s C(u) at a price s.
 
    Convex, and solved once for all rivals on a grid of prices, by steps of Blahut and Arimoto [Bla72, Ari72]. */
-#include "lower_bound.h"
+#pragma once
+#include "row_costs.h"
 
 static const double INPUT_RATE = 1.5;     /* exponent of their steps: 1 is theirs, and below 2 they converge */
 static const double LEAST_INPUT = 1e-30;  /* so that an input which a step has ruled out can come back */
 
-StepRoom step_room(Space *space, Size n, Size m) {
+/* The rows of one channel with their weights: a = w W, and base = Σ a log W. */
+typedef struct {
+    Size n, m;
+    const double *a, *w;  /* [x, y], [x] */
+    double base;
+} Side;
+
+/* Room for steps of a side. */
+typedef struct { double *P, *Q, *log_Q, *h, *tilt, *weights, *v; } StepRoom;  /* [x], and [y] */
+
+static StepRoom step_room(Space *space, Size n, Size m) {
     return (StepRoom){take(space, n), take(space, m), take(space, m), take(space, m), take(space, m), take(space, m),
                       take(space, m)};
 }
 
-void curve_room(Space *space, Curve *curve) {
+/* The leader at every price of a grid: φ(s), and where it is reached. */
+typedef struct {
+    Side side;
+    Size count;
+    const double *s;                      /* rising */
+    double *phi, *capacity;               /* proved lower bounds; C(u), falling */
+    double *u, *P;                        /* [s, x, y], [s, x] the best input of u */
+    StepRoom step;
+    double *between_u, *between_P, *new;  /* room for `phi_at`: [x, y], [x], [x, y] */
+} Curve;
+
+static void curve_room(Space *space, Curve *curve) {
     Size n = curve->side.n, m = curve->side.m;
     curve->step = step_room(space, n, m);
     curve->between_u = take(space, n * m), curve->between_P = take(space, n), curve->new = take(space, n * m);
 }
 
-/* Q = Pv. */
-void output(Size n, Size m, const double *v, const double *P, double *Q) {
-    for (Size y = 0; y < m; y++) Q[y] = 0.0;
-    for (Size x = 0; x < n; x++)
-        for (Size y = 0; y < m; y++) Q[y] += P[x] * v[x * m + y];
+/* Q = Pv and its logarithms, in room. */
+static void outputs_of(Size n, Size m, const double *v, const double *P, const StepRoom *room) {
+    output(n, m, v, P, room->Q);
+    FOR(y, m) room->log_Q[y] = log_of(room->Q[y]);
 }
 
 /* One step P ← P exp(rate D(v_x‖Pv)), and how far it went. */
-double improve_input(Size n, Size m, const double *v, double *P, const StepRoom *room) {
+static double improve_input(Size n, Size m, const double *v, double *P, const StepRoom *room) {
     double total = 0.0, change = 0.0, *new = room->P;
-    output(n, m, v, P, room->Q);
-    for (Size y = 0; y < m; y++) room->log_Q[y] = log_of(room->Q[y]);
-    for (Size x = 0; x < n; x++) {
+    outputs_of(n, m, v, P, room);
+    FOR(x, n) {
         double D = 0.0;
-        for (Size y = 0; y < m; y++) {
+        FOR(y, m) {
             double p = v[x * m + y];
             if (p > 0.0) D += p * (bc_log(p) - room->log_Q[y]);
         }
         new[x] = P[x] * bc_exp(INPUT_RATE * smaller(D, 100.0));
         total += new[x];
     }
-    for (Size x = 0; x < n; x++) {
+    FOR(x, n) {
         double moved = larger(new[x] / total, LEAST_INPUT);
         change = larger(change, fabs(moved - P[x]));
         P[x] = moved;
@@ -46,35 +66,39 @@ double improve_input(Size n, Size m, const double *v, double *P, const StepRoom 
     return change;
 }
 
-/* Σ_y weight (h - mean h)²: how fast ⟨h, v⟩ follows its price along one row. */
-double spread(Size m, const double *weights, const double *h) {
+/* A value with its slope. */
+typedef struct { double value, slope; } Sloped;
+
+/* Add ⟨h, v⟩, and Σ_y weight (h - mean h)²: how fast it follows its price along one row. */
+static void add_row(Sloped *all, Size m, const StepRoom *room, const double *v) {
     double total = TINY, mean = 0.0, square = 0.0;
-    for (Size y = 0; y < m; y++) {
-        total += weights[y];
-        mean += weights[y] * h[y];
-        square += weights[y] * h[y] * h[y];
+    FOR(y, m) {
+        double h = room->h[y], weight = room->weights[y];
+        all->value += h * v[y];
+        total += weight;
+        mean += weight * h;
+        square += weight * h * h;
     }
-    return larger(square - mean * mean / total, 0.0);
+    all->slope += larger(square - mean * mean / total, 0.0);
 }
 
 /* The rows at the price s while Q = Pu stays: a descent step, as C(u) is a minimum over Q as well.
 
    Returns Σ_x P_x D(new_x‖Q) and how fast it falls with s. */
-Sloped leader_step(const Side *side, double s, const double *u, const double *P, double *new, const StepRoom *room) {
+static Sloped leader_step(const Side *side, double s, const double *u, const double *P, double *new,
+                          const StepRoom *room) {
     Size n = side->n, m = side->m;
     Sloped information = {0.0, 0.0};
-    output(n, m, u, P, room->Q);
-    for (Size y = 0; y < m; y++) room->log_Q[y] = log_of(room->Q[y]);
-    for (Size x = 0; x < n; x++) {
+    outputs_of(n, m, u, P, room);
+    FOR(x, n) {
         const double t = s * P[x], *a = side->a + x * m;
         double *row = new + x * m;
         divergence_sum_row(m, a, side->w[x], t, room->log_Q, row);
-        for (Size y = 0; y < m; y++) {
+        FOR(y, m) {
             room->h[y] = P[x] * (log_of(row[y]) - room->log_Q[y]);
             room->weights[y] = row[y] * row[y] / larger(a[y] + t * row[y], TINY);
-            information.value += room->h[y] * row[y];
         }
-        information.slope += spread(m, room->weights, room->h);
+        add_row(&information, m, room, row);
     }
     return information;
 }
@@ -87,10 +111,9 @@ static double leader_bound(const Side *side, double s, const double *u, const do
     Size n = side->n, m = side->m;
     double bound = 0.0;
     *information = 0.0;
-    output(n, m, u, P, room->Q);
-    for (Size y = 0; y < m; y++) room->log_Q[y] = log_of(room->Q[y]);
-    for (Size x = 0; x < n; x++) {
-        for (Size y = 0; y < m; y++) {
+    outputs_of(n, m, u, P, room);
+    FOR(x, n) {
+        FOR(y, m) {
             double h = P[x] * (log_of(u[x * m + y]) - room->log_Q[y]);
             room->tilt[y] = s * h;
             *information += u[x * m + y] * h;
@@ -101,9 +124,9 @@ static double leader_bound(const Side *side, double s, const double *u, const do
 }
 
 /* old = new, and how far that was. */
-double move(double *old, const double *new, Size count) {
+static double move(double *old, const double *new, Size count) {
     double change = 0.0;
-    for (Size i = 0; i < count; i++) {
+    FOR(i, count) {
         change = larger(change, fabs(new[i] - old[i]));
         old[i] = new[i];
     }
@@ -123,21 +146,23 @@ static Size segment(const double *values, Size count, double x) {
 }
 
 /* A lower bound of φ at any price, one step from what lies between the two nearest of the grid. */
-double phi_at(const Curve *curve, double s) {
+static double phi_at(const Curve *curve, double s) {
     Size n = curve->side.n, m = curve->side.m, i = segment(curve->s, curve->count, s);
     double r = smaller(larger((s - curve->s[i]) / (curve->s[i + 1] - curve->s[i]), 0.0), 1.0), information;
     const double *u = curve->u + i * n * m, *P = curve->P + i * n;
-    for (Size x = 0; x < n; x++) curve->between_P[x] = (1.0 - r) * P[x] + r * P[n + x];
-    for (Size k = 0; k < n * m; k++)  /* small entries are about exponential in s */
+    FOR(x, n) curve->between_P[x] = (1.0 - r) * P[x] + r * P[n + x];
+    FOR(k, n * m)  /* small entries are about exponential in s */
         curve->between_u[k] = bc_exp((1.0 - r) * log_of(u[k]) + r * log_of(u[n * m + k]));
     leader_step(&curve->side, s, curve->between_u, curve->between_P, curve->new, &curve->step);
     return leader_bound(&curve->side, s, curve->new, curve->between_P, &curve->step, &information);
 }
 
-/* F(c) = min{Σ w D(W‖u): C(u) ≤ c} = max_s φ(s) - sc about, the price s that gives it, and F''(c).
+/* F(c), the price s that gives it, and F''(c). */
+typedef struct { double paid, s, bend; } Price;
 
-   Only a guide: φ between the prices of the grid is Hermite's cubic, with φ' = C(u). */
-Price leader_cost(const Curve *curve, double c) {
+/* F(c) = min{Σ w D(W‖u): C(u) ≤ c} = max_s φ(s) - sc about. Only a guide: φ between the prices of the grid is Hermite's
+   cubic, with φ' = C(u). */
+static Price leader_cost(const Curve *curve, double c) {
     Size end = curve->count - 1;
     const double *s = curve->s, *phi = curve->phi, *C = curve->capacity;
     if (!(c < C[0])) return (Price){0.0, s[0], 0.0};
@@ -151,41 +176,4 @@ Price leader_cost(const Curve *curve, double c) {
     double bend = -(square + 3.0 * cube * r) * 2.0, price = s[i] + r * width;
     double value = phi[i] + r * (first + r * (square + r * cube));
     return (Price){value - price * c, price, width * width / larger(bend, 0.1 * (first - last))};
-}
-
-/* How many numbers `room` of the next functions must have. */
-BC_EXPORT Size BC(leader_curve_room)(Size n, Size m) {
-    Space space = {0, 0};
-    Curve curve = {.side = {n, m, 0, 0, 0.0}};
-    curve_room(&space, &curve);
-    return space.used;
-}
-
-/* Follow the leader with a [x, y] and w [x] from the first of `count` prices s on, started at the rows u0 and the input
-   P0, which it overwrites: fills phi [s], capacity [s], u [s, x, y] and P [s, x]. */
-BC_EXPORT void BC(leader_curve)(Size n, Size m, Size count, const double *a, const double *w, const double *s,
-                                double *phi, double *capacity, double *u, double *P, double *u0, double *P0, Size most,
-                                double tol, double *room) {
-    Space space = {room, 0};
-    Curve curve = {.side = {n, m, a, w, 0.0}};
-    curve_room(&space, &curve);
-    for (Size i = 0; i < count; i++) {
-        for (Size step = 0; step < most; step++) {
-            double change = improve_input(n, m, u0, P0, &curve.step);
-            leader_step(&curve.side, s[i], u0, P0, curve.new, &curve.step);
-            if (larger(change, move(u0, curve.new, n * m)) < tol) break;
-        }
-        phi[i] = leader_bound(&curve.side, s[i], u0, P0, &curve.step, capacity + i);
-        copy(P0, P + i * n, n);
-        copy(u0, u + i * n * m, n * m);
-    }
-}
-
-/* `phi_at` by itself, for tests. */
-BC_EXPORT double BC(phi_at)(Size n, Size m, Size count, const double *a, const double *w, const double *s, double *u,
-                            double *P, double price, double *room) {
-    Space space = {room, 0};
-    Curve curve = {.side = {n, m, a, w, 0.0}, .count = count, .s = s, .u = u, .P = P};
-    curve_room(&space, &curve);
-    return phi_at(&curve, price);
 }

@@ -1,0 +1,222 @@
+/* One row of a rival: how much the bets can lose there at most, over all rows that it may truly have. With
+
+       f(w) = sum_y a_y log w_y + sum_e N_e log z_e(w) + s sum_y w_y log(w_y/R_y),  z_e(w) = sum_y w_y^(1-τ_e) Q_ey^(τ_e),
+
+   log z <= log z0 - 1 + z/z0 and a multiplier λ for sum w = 1 separate the letters, and each is the least value over
+   0 < v <= 1 of a function
+
+       ψ(v) = λ v - a log v - s v log(v/R) - sum_e (N_e/z0_e) v^(1-τ_e) Q_e^(τ_e),
+
+   which is convex up to some point and concave beyond, since v ψ''(v) falls. docs/theory/adaptive.md, "One row". */
+#pragma once
+#include "kernel.h"
+
+enum { ROW_STEPS = 40, HALVINGS = 60 };
+static const double LEAST_CHANGE = -0.6, LARGEST_CHANGE = 1.0;  /* of a letter's probability in a step, relatively */
+static const double STILL = 1e-6;  /* changes below which the row is where most is lost, also where ψ is concave there */
+static const double LEAST_LOG = -690.0;         /* of the least probability that a row is given */
+static const double FIRST_PROBABILITY = 1e-12;  /* of a letter, at least, before the first step */
+static const double LOG_OF_A_TENTH = -2.3;
+
+/* What a row is bet on, and room: (Q/w)^τ, N/z, f' and v ψ'', and the v at which a letter's ψ is least. */
+typedef struct {
+    Size epochs, m;
+    double *powers, *weights, *slope, *bend, *reach;  /* [e, y], [e], [y], [y], [y] */
+    const double *a, *N, *tau, *logQ, *logR;          /* [y], [e], [e], [e, y], [y] */
+    double s;
+} Row;
+
+static Row row_room(Space *space, Size epochs, Size m) {
+    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * m), .weights = take(space, epochs),
+                 .slope = take(space, m), .bend = take(space, m), .reach = take(space, m)};
+}
+
+/* A row from earlier counts may have next to nothing where something was counted since: begin with a little. */
+static void lift_letters(const Row *row, double *logw) {
+    double total = row->s;
+    FOR(y, row->m) total += row->a[y];
+    FOR(e, row->epochs) total += row->N[e];
+    FOR(y, row->m)
+        if (logw[y] < LOG_OF_A_TENTH)
+            logw[y] = larger(logw[y], quick_log(0.1 * row->a[y] / total + FIRST_PROBABILITY));
+}
+
+/* f(w) and λ = sum_y w_y f'_y; fills powers, weights and reach = w, which is scaled to sum to 1. */
+static double normalised_value(const Row *row, double *restrict logw, double *multiplier) {
+    Size m = row->m;
+    double *restrict w = row->reach, *restrict powers = row->powers;
+    double value = 0.0, divergence = 0.0, counted = 0.0, unbound = 0.0;
+    FOR(y, m) w[y] = quick_exp(logw[y]);
+    double total = sum(w, m), shift = quick_log(total);
+    FOR(y, m) {
+        logw[y] -= shift;
+        w[y] /= total;
+        value += row->a[y] * logw[y];
+        counted += row->a[y];
+        divergence += w[y] * (logw[y] - row->logR[y]);
+    }
+    FOR(e, row->epochs) FOR(y, m) powers[e * m + y] = row->tau[e] * (row->logQ[e * m + y] - logw[y]);
+    FOR(i, row->epochs * m) powers[i] = quick_exp(powers[i]);  /* of all epochs at once: few are slow */
+    FOR(e, row->epochs) {
+        double z = 0.0;
+        FOR(y, m) z += w[y] * powers[e * m + y];
+        value += row->N[e] * quick_log(z);
+        row->weights[e] = row->N[e] / z;
+        unbound += row->N[e] * (1.0 - row->tau[e]);
+    }
+    *multiplier = counted + unbound + row->s * (divergence + 1.0);
+    return value + row->s * divergence;
+}
+
+/* slope = f'_y and bend = v ψ''(v) at every letter. */
+static void fill_slopes(const Row *row, const double *restrict logw) {
+    double *restrict slope = row->slope, *restrict bend = row->bend;
+    FOR(y, row->m) {
+        double seen = row->a[y] / row->reach[y];
+        slope[y] = seen + row->s * (logw[y] - row->logR[y] + 1.0);
+        bend[y] = seen - row->s;
+    }
+    FOR(e, row->epochs) {
+        double tau = row->tau[e], factor = row->weights[e] * (1.0 - tau);
+        const double *powers = row->powers + e * row->m;
+        FOR(y, row->m) {
+            double term = factor * powers[y];
+            slope[y] += term;
+            bend[y] += term * tau;
+        }
+    }
+}
+
+/* By how much ψ may fall below ψ(w) where it is convex, from ψ'(w) and h = w ψ''(w), which falls with w. */
+static double allowance(double slope, double h, double w, double s) {
+    if (!(h > 0.0)) return BC_INFINITY;
+    if (slope > 0.0) return 0.5 * slope * slope * w / h;
+    double r = -2.0 * slope / h, curvature = (h - r * s) / ((1.0 + r) * (1.0 + r) * w);  /* from below on [w, w(1+r)] */
+    if (!(curvature > 0.0) || -slope > curvature * r * w) return BC_INFINITY;
+    return 0.5 * slope * slope / curvature;
+}
+
+/* What a step divides by: v ψ'', kept above 0 where ψ is concave. */
+static inline double stiffness(double h, double s) { return larger(h, 0.05 * (h + s) + 1e-300); }
+
+/* ψ(w) - ψ(1) of the letter y, and 0 where w is 1. */
+static double fall_at_one(const Row *row, Size y, const double *logw, double multiplier) {
+    double w = row->reach[y], ratio = logw[y] - row->logR[y];
+    double at_one = multiplier + row->s * row->logR[y], here = multiplier - row->s * ratio;
+    FOR(e, row->epochs) {
+        at_one -= row->weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y]);
+        here -= row->weights[e] * row->powers[e * row->m + y];
+    }
+    return w < 1.0 ? w * here - row->a[y] * logw[y] - at_one : 0.0;
+}
+
+/* The allowance of all letters together, also where ψ is concave and so least at 1.
+
+   Where ψ(1) is less than ψ(w), the difference is lost; or a larger λ lifts it by d, at the price of d in every slope. */
+static double beyond_convexity(const Row *row, const double *logw, double multiplier, double allowed) {
+    double lift = 0.0, lost = 0.0, lifted = 0.0;
+    FOR(y, row->m) {
+        double fall = fall_at_one(row, y, logw, multiplier);
+        if (fall > 0.0) lost += fall, lift = larger(lift, fall / (1.0 - row->reach[y]));
+    }
+    if (lost == 0.0) return allowed;
+    FOR(y, row->m) {
+        lifted += allowance(multiplier + lift - row->slope[y], row->bend[y], row->reach[y], row->s);
+        if (fall_at_one(row, y, logw, multiplier) > 0.0) row->reach[y] = 1.0;
+    }
+    return smaller(allowed + lost, lifted);
+}
+
+/* ψ, ψ' and v ψ'' of one letter at v. */
+typedef struct { double value, slope, bending; } Letter;
+
+static Letter letter(const Row *row, Size y, double logv, double multiplier) {
+    double v = quick_exp(logv), ratio = logv - row->logR[y], a = row->a[y], s = row->s;
+    Letter at = {v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s};
+    FOR(e, row->epochs) {
+        double tau = row->tau[e], power = row->weights[e] * quick_exp(tau * (row->logQ[e * row->m + y] - logv));
+        at.value -= v * power;
+        at.slope -= power * (1.0 - tau);
+        at.bending += power * (1.0 - tau) * tau;
+    }
+    return at;
+}
+
+/* log v up to which ψ is convex, or falls, where it does not do so at `high`, which moves next to it. */
+static double last_of(const Row *row, Size y, double multiplier, int falling, double *high) {
+    double low = LEAST_LOG;
+    FOR(i, HALVINGS) {
+        double middle = 0.5 * (low + *high);
+        Letter at = letter(row, y, middle, multiplier);
+        if (falling ? at.slope <= 0.0 : at.bending >= 0.0) low = middle;
+        else *high = middle;
+    }
+    return low;
+}
+
+/* A lower bound of ψ on (0, v]. */
+static double left_end(const Row *row, Size y, double logv, double multiplier) {
+    double value = -quick_exp(logv) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
+    FOR(e, row->epochs)
+        value -= row->weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y] + (1.0 - row->tau[e]) * logv);
+    return value;
+}
+
+/* The least value of ψ on (0, 1], from below, and in `where` about where it is. */
+static double least_of_letter(const Row *row, Size y, double multiplier, double *where) {
+    Letter one = letter(row, y, 0.0, multiplier), start = letter(row, y, LEAST_LOG, multiplier);
+    double high = 0.0, end = one.bending >= 0.0 ? 0.0 : last_of(row, y, multiplier, 0, &high);
+    double value = start.value, at = LEAST_LOG;
+    if (start.bending < 0.0 || start.slope > 0.0) {
+        value = smaller(value, left_end(row, y, LEAST_LOG, multiplier));
+    } else {
+        Letter last = letter(row, y, end, multiplier);
+        value = last.value, at = high = end;
+        if (last.slope > 0.0) {
+            at = last_of(row, y, multiplier, 1, &high);
+            Letter bottom = letter(row, y, at, multiplier);
+            value = bottom.value + bottom.slope * (quick_exp(high) - quick_exp(at));
+        }
+    }
+    *where = value < one.value ? quick_exp(at) : 1.0;
+    return value < one.value ? value : one.value;
+}
+
+/* An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser.
+
+   Steps are Newton's for every letter by itself, with λ such that the changes sum to 0; where they show nothing, the
+   least value of every letter is found by halving: slow, and always right. row->reach is left at the v at which ψ is
+   least: the derivative of the bound in log R_y is -s reach_y. */
+static double row_bound(const Row *row, double *restrict logw, double tolerance) {
+    Size m = row->m;
+    double multiplier, s = row->s, *slopes = row->slope, *bends = row->bend;
+    lift_letters(row, logw);
+    FOR(i, ROW_STEPS) {
+        double value = normalised_value(row, logw, &multiplier), allowed = 0.0, moved = 0.0, total = 0.0, largest = 0.0;
+        fill_slopes(row, logw);
+        FOR(y, m) {
+            double w = row->reach[y], h = stiffness(bends[y], s);
+            allowed += allowance(multiplier - slopes[y], bends[y], w, s);
+            moved += w * slopes[y] / h;
+            total += w / h;
+        }
+        if (allowed <= tolerance) {
+            double beyond = beyond_convexity(row, logw, multiplier, allowed);
+            if (beyond < BC_INFINITY) return value + beyond;
+            break;
+        }
+        double target = moved / total;
+        FOR(y, m) {
+            double change = smaller(larger((slopes[y] - target) / stiffness(bends[y], s), LEAST_CHANGE), LARGEST_CHANGE);
+            slopes[y] = fabs(change);
+            logw[y] = larger(logw[y] + quick_log(1.0 + change), LEAST_LOG);
+        }
+        FOR(y, m) largest = larger(largest, slopes[y]);
+        if (largest < STILL) break;
+    }
+    normalised_value(row, logw, &multiplier);
+    double bound = multiplier;
+    FOR(e, row->epochs) bound += row->N[e] > 0.0 ? row->N[e] * (quick_log(row->N[e] / row->weights[e]) - 1.0) : 0.0;
+    FOR(y, m) bound -= least_of_letter(row, y, multiplier, row->reach + y);
+    return bound;
+}

@@ -1,0 +1,268 @@
+"""Bets for claims: that the value of one channel is larger than another's, or than a level.
+
+A level c is a channel whose value is known: it pays s c for bets of weight s where it is over a channel, and loses S c
+where it is under one (docs/theory/questions.md). Any bets are valid that are fixed before their request.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bestchannel.arrays import Floats, Integers
+from bestchannel.evidence.leader_bets import LeaderBets
+from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.native.evidence import choices, wagers
+from bestchannel.policies.adaptive.bets import largest_weight
+from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
+from bestchannel.policies.policy import Plan, Script
+
+if TYPE_CHECKING:
+    from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+
+FIRST_SHARE = 0.9
+"""The part of what is left that bets begin with, at first and after each loss of more than `HOPELESS` nats."""
+
+HOPELESS = -4.0
+
+PARTS = np.array([1.0, 0.75, 0.5, 0.25])
+"""Weights that are tried until less is won, relative to gap / variance, which is best for a small gap."""
+
+
+class Claim(NamedTuple):
+    """That the value of channel `over` is larger than that of channel `under`; None stands for the level."""
+
+    over: int | None
+    under: int | None
+
+
+@dataclass
+class Bettor:
+    """Who bets for one claim after another, with what was won by those before: an e-process with its restarts.
+
+    Bets against one rival are an account; the first start stakes `FIRST_SHARE` of its unit, each further one the same
+    share of what was kept. The wealth is what all starts hold, proved, and what is kept.
+    """
+
+    level: float = 0.0  # nats, of claims about one
+    starts: int = 0  # given up so far
+    past: float = 0.0  # proved wealth of those
+    since: int = 0  # the request with which the present bets began; 0 before
+    accounts: dict[int | None, RivalAccount] = field(default_factory=dict)  # by the channel that is under
+    settled: dict[int | None, float] = field(default_factory=dict)  # proved nats of accounts that are not bet on now
+    evidence: float = 0.0  # nats: proved where it reaches what was demanded, an estimate below
+
+    @property
+    def share(self) -> float:
+        """Of the present start."""
+        return FIRST_SHARE * (1.0 - FIRST_SHARE) ** self.starts
+
+    @property
+    def kept(self) -> float:
+        """What no start has staked yet."""
+        return (1.0 - FIRST_SHARE) ** (self.starts + 1)
+
+    def demanded(self, wealth: float) -> float:
+        """The nats of evidence with which all starts together have so much; infinity where none would do."""
+        missing = wealth - self.past - self.kept
+        return math.log(missing / self.share) if missing > 0.0 else -math.inf
+
+    def account(self, claim: Claim, shape: tuple[int, int]) -> RivalAccount:
+        """The account of bets for the claim."""
+        return self.accounts.setdefault(claim.under, RivalAccount((1, 1) if claim.under is None else shape))
+
+    def weigh(self, claim: Claim, view: View, demanded: float, fixed_input: bool) -> float:
+        """The evidence in nats of the present bets: proved where it reaches what is demanded."""
+        others = 0.0
+        for under, account in self.accounts.items():
+            if under != claim.under:
+                if under not in self.settled:
+                    self.settled[under] = self._proved(under, account, view, fixed_input)
+                others += self.settled[under]
+        self.settled.pop(claim.under, None)
+        self.evidence = others
+        if (present := self.accounts.get(claim.under)) is None:
+            return self.evidence
+        if claim.under is None:
+            self.evidence += present.paid - self.level * present.weight
+        else:
+            look = view.of(claim.under)
+            self.evidence += present.evidence(look.rows, look.inputs, 0.0, demanded - others, fixed_input)
+        return self.evidence
+
+    def proved(self, view: View, fixed_input: bool) -> float:
+        """The wealth of all starts and what is kept, from below."""
+        nats = sum(self._proved(under, account, view, fixed_input) for under, account in self.accounts.items())
+        return self.past + self.share * math.exp(min(nats, 600.0)) + self.kept
+
+    def _proved(self, under: int | None, account: RivalAccount, view: View, fixed_input: bool) -> float:
+        if under is None:
+            return account.paid - self.level * account.weight
+        look = view.of(under)
+        return account.proved_evidence(look.rows, look.inputs, fixed_input)
+
+    def start_anew(self, view: View, fixed_input: bool) -> None:
+        """Give up bets that have lost too much."""
+        self.past = self.proved(view, fixed_input) - self.kept
+        self.starts, self.since, self.evidence = self.starts + 1, 0, 0.0
+        self.accounts, self.settled = {}, {}
+
+    def copy(self) -> Bettor:
+        """One more with the same past, of which another claim is bet on from now on."""
+        return deepcopy(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Wager:
+    """A bet for a claim, fixed before a request: of weight s on the senses of both channels, or of one of them."""
+
+    bettor: str
+    claim: Claim
+    level: float
+    since: int
+    starts: int
+    weight: float
+    growth: float  # nats that should be won
+    inputs: Floats | None = None  # P, of the channel that is over
+    on_over: LeaderBets | None = None
+    tilts: Floats | None = None  # ω and Q, of the channel that is under
+    outputs: Floats | None = None
+
+    def settle(self, counts: Mapping[int, Integers], account: RivalAccount) -> None:
+        """Book what the answer brought."""
+        over, under = self.claim
+        paid = self.weight * self.level
+        if over is not None and self.on_over is not None:
+            paid = float(self.on_over.settled(counts[over].astype(np.float64))[0])
+        account.settle(-1 if over is None else over, paid, self.weight)
+        if under is not None and self.tilts is not None and self.outputs is not None:
+            settle_senses([account], self.tilts[None], self.outputs[None], counts[under][None].astype(np.float64))
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """The bet as JSON holds it; None stands for the level."""
+        over, under = (None if channel is None else names[channel] for channel in self.claim)
+        said: dict[str, Any] = {"over": over, "under": under, "since": self.since, "starts": self.starts}
+        said["weight"] = self.weight
+        if self.inputs is not None and self.on_over is not None:
+            said["input"] = self.inputs.tolist()
+            said["auxiliary"], said["multipliers"] = (
+                part[0].tolist() for part in (self.on_over.auxiliary, self.on_over.multipliers)
+            )
+        if self.tilts is not None and self.outputs is not None:
+            said["tilts"], said["outputs"] = self.tilts.tolist(), self.outputs.tolist()
+        return said
+
+
+@dataclass(frozen=True, eq=False)
+class WagersMade:
+    """What is staked on the answer to a request: bets by the name of who bets."""
+
+    wagers: Sequence[Wager]
+    boxes: Sequence[tuple[str, Any]] = ()  # of worlds that are bet against from now on
+    purse: Mapping[str, Any] | None = None  # from which the bets are made
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """See `Stakes`."""
+        boxes = {"worlds": {name: box.record(names) for name, box in self.boxes}} if self.boxes else {}
+        purse = {"purse": dict(self.purse)} if self.purse else {}
+        return {**boxes, **purse, "wagers": {wager.bettor: wager.record(names) for wager in self.wagers}}
+
+
+class QuestionScript(ABC):
+    """How `Adaptive` answers a question other than for the best: what its scripts share."""
+
+    def __init__(self, policy: Adaptive) -> None:
+        self.policy = policy
+        self.counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in policy.alphabets]
+        self.stakes = WagersMade([])
+
+    @abstractmethod
+    def run(self) -> Script:
+        """The senses that are wanted, until the question is answered."""
+
+    @property
+    def fixed_input(self) -> bool:
+        """Whether I(P;W) at a fixed P is compared, not the capacity."""
+        return self.policy._input_is_fixed
+
+    @property
+    def next_request(self) -> int:
+        """The number of the request that is planned."""
+        return self.policy._answered + 1
+
+    def stake(self, wagers: Iterable[Wager | None], **told: Any) -> None:
+        """Commit to bets on the request that is planned, and to what `WagersMade` has beside them."""
+        self.stakes = self.policy.stakes = WagersMade([wager for wager in wagers if wager], **told)
+
+    def view(self, channels: Iterable[int]) -> View:
+        """Estimates of some channels."""
+        return view_of(channels, self.counts, self.policy.functional, self.policy._costs)
+
+    def first_look(self, channels: Iterable[int]) -> Plan:
+        """Some senses of channels."""
+        return partial(self.policy._first_look, channels)
+
+    def learn(self, counts: Mapping[int, Integers]) -> None:
+        """Add the answer to a request."""
+        for channel, table in counts.items():
+            self.counts[channel] = self.counts[channel] + table
+
+    def end(self) -> None:
+        """Nothing is staked any more."""
+        self.policy.stakes, self.policy.more_senses = None, 0
+
+
+def best_wager(
+    name: str, bettor: Bettor, claim: Claim, gap: float, view: View, senses: Mapping[int, Sequence[int]],
+    fixed_input: bool,
+) -> Wager | None:  # fmt: skip
+    """The bet for a claim, with a channel ahead by so many nats, that should win most; None where none should win."""
+    over, under = claim
+    theirs = NOTHING if under is None else view.of(under)  # nothing where its value is 0 by its alphabet, too
+    known_value = not theirs.inputs.size
+    account = bettor.account(claim, (1, 1) if known_value else (theirs.rows.shape[0], theirs.rows.shape[1]))
+    largest_input = 0.0 if fixed_input else LARGEST_INPUT
+    told = name, claim, bettor.level, bettor.since, bettor.starts
+    if over is None:
+        assert under is not None
+        look, N = theirs, np.array(senses[under], dtype=np.float64)
+        variance = float((look.inputs**2 * look.deviations**2 / N).sum())
+        weights = PARTS * min(gap / max(variance, 1e-12), largest_weight(len(N)) * float(N.min()))
+        growths = (weights * bettor.level)[None].copy()
+        known = np.array([int(account.worst_known and not fixed_input)])
+        worst = account.worst[0][None].copy() if known[0] else np.zeros((1, len(N)))
+        size, tilts, outputs = choices(
+            look.rows[None].copy(), look.inputs[None].copy(), N[None], np.array([gap]), weights[None].copy(), growths,
+            worst, known, largest_input, LARGEST_TILT,
+        )  # fmt: skip
+        growth = float(growths[0, size[0]])
+        if not growth > 0.0:
+            return None
+        return Wager(*told, float(weights[size[0]]), growth, tilts=tilts[0], outputs=outputs[0])
+    look, N = view.of(over), np.array(senses[over], dtype=np.float64)
+    rival = NOTHING if known_value else Look(*(np.ascontiguousarray(part[None]) for part in theirs))
+    others = np.array([() if known_value or under is None else senses[under]], dtype=np.float64)
+    epsilon = -bettor.level if under is None else 0.0
+    found = wagers(
+        (look.rows, look.inputs, look.deviations, N), (rival.rows, rival.inputs, rival.deviations), [0], others, [gap],
+        [0 if fixed_input else account.worst_address], epsilon, largest_weight(others.shape[1]), largest_input,
+        LARGEST_TILT,
+    )  # fmt: skip
+    weight, growth, _ = found.numbers[0].tolist()
+    if not growth > 0.0:
+        return None
+    on_over = LeaderBets(found.pays, found.price, found.auxiliary, found.multipliers)
+    on_under = (None, None) if known_value else (found.tilts[0], found.outputs[0])
+    return Wager(*told, weight, growth, look.inputs, on_over, *on_under)
+
+
+def whole(senses: Iterable[float]) -> tuple[int, ...]:
+    """Rounded, at least one of each input."""
+    return tuple(max(round(n), 1) for n in senses)

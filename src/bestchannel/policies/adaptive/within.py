@@ -1,0 +1,158 @@
+"""How large is every capacity? Bets on both ends of every channel, made for the width that is asked for."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.rival_bets import RivalAccount, rival_tilts
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.policies.adaptive.bets import largest_weight
+from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
+from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.request import MOST_SENSES
+from bestchannel.policies.supply import Supply
+from bestchannel.questions import Findings, Within
+
+if TYPE_CHECKING:
+    from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+
+LEARNING = 0.05  # the part of the senses needed that is learned from before bets begin
+BATCH = 0.06  # the part of the senses needed that one request asks for
+LARGEST_GROWTH = 0.5  # of a channel's senses by one request, relatively
+FEWEST = 8.0  # senses of a request, at least
+FACTORS = (0.85, 0.92, 1.0, 1.08, 1.15)  # of the weight of all bets, with which the upper end is looked for afterwards
+MARGIN = 1.05  # of the senses that are planned for
+
+
+@dataclass
+class Ends:
+    """The bets on one channel, and the ends of its value in nats that they prove; both hold at any time."""
+
+    low: RivalAccount  # bets on the channel as one that is over a level, whatever it is
+    high: RivalAccount  # and as one that is under one
+    since: int = 0
+    lower: float = 0.0
+    upper: float = math.inf
+    first: float = math.inf  # the fewest senses that seemed to be needed so far
+
+    @classmethod
+    def of(cls, alphabet: tuple[int, int]) -> Ends:
+        """Nothing is known but the alphabet."""
+        return cls(RivalAccount((1, 1)), RivalAccount(alphabet), upper=math.log(min(alphabet)))
+
+
+class WithinScript(QuestionScript):
+    """How `Adaptive` answers `Within`."""
+
+    def __init__(self, policy: Adaptive, question: Within) -> None:
+        super().__init__(policy)
+        self.question = question
+        self.ends = {channel: Ends.of(alphabet) for channel, alphabet in enumerate(policy.alphabets)}
+        share = -math.expm1(math.log1p(-policy.delta) / len(self.ends))  # of δ, for one channel; both ends have half
+        self.nats = math.log(2.0 / share)
+
+    @property
+    def open(self) -> list[int]:
+        """The channels whose ends are too far apart."""
+        return [channel for channel, ends in self.ends.items() if not ends.upper - ends.lower <= self._width(ends)]
+
+    def _width(self, ends: Ends) -> float:
+        """The width that is asked for, in nats."""
+        return ends.lower * self.question.width if self.question.relative else self.question.width * NATS_PER_BIT
+
+    def run(self) -> Script:
+        """The senses that are wanted, until all ends are near enough to each other."""
+        self._show()
+        if not self.open:
+            return None
+        self.learn((yield self.first_look(self.open)))
+        while channels := self.open:
+            counts = yield partial(self._request, channels, self.view(channels))
+            for wager in self.stakes.wagers:
+                ends = self.ends[int(wager.bettor.partition(" ")[0])]
+                wager.settle(counts, ends.high if wager.claim.over is None else ends.low)
+            self.learn(counts)
+            for channel in counts:
+                self._find_ends(channel)
+            self._show()
+        self.end()
+        return None
+
+    def _find_ends(self, channel: int) -> None:
+        """l = (L - log 1/α) / S and u = min_S (Λ(S) + log 1/α) / S; the nearest so far, for all of them hold."""
+        ends = self.ends[channel]
+        if not ends.low.weight > 0.0:
+            return
+        ends.lower = max(ends.lower, (ends.low.paid - self.nats) / ends.low.weight)
+        look = self.view([channel]).of(channel)
+        for factor in FACTORS if ends.upper - ends.lower <= 3.0 * self._target(ends) else (1.0,):
+            account = deepcopy(ends.high)
+            account.paid, account.weight = 0.0, factor * ends.high.weight
+            lost = -account.proved_evidence(look.rows, look.inputs, self.fixed_input)
+            ends.upper = min(ends.upper, (lost + self.nats) / account.weight)
+
+    # --- the plan: any choice is valid --------------------------------------------------------
+
+    def _target(self, ends: Ends) -> float:
+        """About how wide the interval will have to be."""
+        return max(self._width(ends), 1e-9)
+
+    def _request(self, channels: list[int], view: View, left: Supply) -> Senses | None:
+        """What to sense next, and the bets on it: s = h/v for each channel, which is best for ends at distance h."""
+        now, senses, more = self.next_request, dict[int, tuple[int, ...]](), 0.0
+        half = {c: 0.5 * max(self._planned_width(c, view), 1e-6) for c in channels}
+        variances = {c: 0.5 * float(view.leader_variances[c] + view.rival_variances[c]) for c in channels}
+        for channel in channels:
+            ends, had = self.ends[channel], float(self.counts[channel].sum())
+            variances[channel] = max(variances[channel], 2.0 * half[channel])
+            needed = MARGIN * 2.0 * self.nats * variances[channel] / half[channel] ** 2
+            ends.first = min(ends.first, needed)
+            more += max(needed - had, FEWEST)
+            look = view.of(channel)
+            shares = 0.5 * (look.as_leader + look.as_rival)
+            asked = min(max(BATCH * needed, FEWEST), max(LARGEST_GROWTH * had, FEWEST))
+            senses[channel] = whole(asked * shares)
+        self.policy.more_senses = math.ceil(min(more, MOST_SENSES))
+        asked_for = left.cut(senses)
+        wagers = list[Wager]()
+        for channel, each in asked_for.items():
+            ends = self.ends[channel]
+            ends.since = 0 if ends.since == now else ends.since
+            if not ends.since and float(self.counts[channel].sum()) >= LEARNING * ends.first:
+                ends.since = now
+            if ends.since and all(each):
+                wagers += self._bets(channel, view, np.array(each, dtype=np.float64), half[channel], variances[channel])
+        self.stake(wagers)
+        return asked_for or None
+
+    def _planned_width(self, channel: int, view: View) -> float:
+        if not self.question.relative:
+            return self.question.width * NATS_PER_BIT
+        return self.question.width * max(float(view.values[channel]), 1e-6)
+
+    def _bets(self, channel: int, view: View, N: Floats, half: float, variance: float) -> list[Wager]:
+        look = view.of(channel)
+        weight = half * float(N.sum()) / variance
+        on_over = leader_bets(look.rows, look.inputs, N, np.array([weight]))
+        under = min(weight, largest_weight(len(N)) * float(N.min()))
+        tilts, outputs = rival_tilts(look.rows, look.inputs, N, under, self.fixed_input)
+        since = self.ends[channel].since
+        return [
+            Wager(f"{channel} low", Claim(channel, None), 0.0, since, 0, weight, 0.0, look.inputs, on_over),
+            Wager(f"{channel} high", Claim(None, channel), 0.0, since, 0, under, 0.0, tilts=tilts, outputs=outputs),
+        ]
+
+    def _show(self) -> None:
+        """Let those who watch see where things stand."""
+        brackets = {c: (ends.lower / NATS_PER_BIT, ends.upper / NATS_PER_BIT) for c, ends in self.ends.items()}
+        self.policy.findings = Findings(not self.open, brackets=brackets)
+        self.policy.candidates = tuple(self.open)

@@ -1,0 +1,414 @@
+"""Which m are the best, and in which order do all come? Worlds that might be true are ruled out one by one.
+
+A world says which channels are the best m, or the order of all. Worlds are kept in boxes, each described by what all of
+its worlds have in common; those of one box are bet against together, by a claim that is false in all of them. Which box
+a world belongs to is fixed before the bets: the first one, in the order in which bets began, that holds it. So the true
+world, too, is bet against by one e-process, and no share of δ goes to the others (docs/theory/questions.md).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestchannel.arrays import Floats
+from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
+from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.request import MOST_SENSES
+from bestchannel.policies.supply import Supply
+from bestchannel.questions import Findings, Order, Top
+
+if TYPE_CHECKING:
+    from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+
+BETTING_FROM = 1.2  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
+CAUTION, LEAST_GAP = 0.25, 0.7  # standard errors: how much smaller a gap is thought to be, and its least
+MARGIN = 1.0  # nats that are planned for beyond what is demanded
+BATCH = 0.12  # the part of the senses still needed that one request asks for
+SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
+FEWEST = 8.0  # senses of a channel in a request, at least
+STEPS = 250  # of the search for the fewest senses
+CUTS = 2_000  # of a box, to see whether all of it is bet against
+
+Pair = tuple[int, int]
+Bools = NDArray[np.bool_]
+
+
+class Box(ABC):
+    """Worlds that have something in common."""
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether there is no such world."""
+
+    @abstractmethod
+    def both(self, other: Any) -> Any:
+        """The worlds that are in both boxes."""
+
+    @abstractmethod
+    def within(self, other: Any) -> bool:
+        """Whether all are in another box."""
+
+    @abstractmethod
+    def cut(self, other: Any) -> tuple[Any, Any]:
+        """Both halves by something that another box, in which not all are, says and this one leaves open."""
+
+    @abstractmethod
+    def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Any]]:
+        """The worlds by a claim that is false in them, and without one, those that `ranks` have as the answer."""
+
+    @abstractmethod
+    def findings(self, left: Sequence[Any], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
+        """What all worlds agree on where this is the answer and those are left, and the channels that are open."""
+
+    @abstractmethod
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """As JSON holds it."""
+
+
+@dataclass(frozen=True)
+class BestSets(Box):
+    """The sets of m of k channels, supposed to be the best, that hold all of `inside` and none of `outside`."""
+
+    m: int
+    k: int
+    inside: frozenset[int] = frozenset()
+    outside: frozenset[int] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """See `Box`."""
+        return bool(self.inside & self.outside) or len(self.inside) > self.m or len(self.outside) > self.k - self.m
+
+    def both(self, other: BestSets) -> BestSets:
+        """The sets that are in both boxes; where those are one, the box says all of it."""
+        inside, outside, every = self.inside | other.inside, self.outside | other.outside, frozenset(range(self.k))
+        if len(outside) == self.k - self.m:
+            inside |= every - outside
+        elif len(inside) == self.m:
+            outside |= every - inside
+        return replace(self, inside=inside, outside=outside)
+
+    def within(self, other: BestSets) -> bool:
+        """See `Box`."""
+        return self.inside >= other.inside and self.outside >= other.outside
+
+    def cut(self, other: BestSets) -> tuple[BestSets, BestSets]:
+        """See `Box`."""
+        channel = frozenset({min((other.inside - self.inside) | (other.outside - self.outside))})
+        return self.both(BestSets(self.m, self.k, channel)), self.both(BestSets(self.m, self.k, outside=channel))
+
+    def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, BestSets]]:
+        """The sets by the claim that is false in them: their best channel outside is better than their worst inside.
+
+        `ranks` are the channels as they seem to come; the set of the first m is by itself, without a claim.
+        """
+        for i, over in enumerate(ranks[: self.m]):
+            for j in range(self.m, self.k):
+                box = BestSets(self.m, self.k, frozenset((*ranks[:i], ranks[j])), frozenset((over, *ranks[j + 1 :])))
+                yield (over, ranks[j]), self.both(box)
+        rest = BestSets(self.m, self.k, frozenset(ranks[: self.m]), frozenset(ranks[self.m :]))
+        yield None, self.both(rest)
+
+    def findings(self, left: Sequence[BestSets], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
+        """See `Box`."""
+        inside = self.inside.intersection(*(box.inside for box in left))
+        outside = self.outside.intersection(*(box.outside for box in left))
+        top, out = (tuple(channel for channel in ranks if channel in side) for side in (inside, outside))
+        return Findings(not left, top=top, out=out), [c for c in range(self.k) if c not in inside | outside]
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """See `Box`."""
+        return {"in": [names[c] for c in sorted(self.inside)], "out": [names[c] for c in sorted(self.outside)]}
+
+
+@dataclass(frozen=True)
+class Orders(Box):
+    """The orders of k channels in which the first of each pair comes before the second; pairs imply others."""
+
+    k: int
+    pairs: frozenset[Pair] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """See `Box`."""
+        return any((second, first) in self.pairs for first, second in self.pairs)
+
+    @classmethod
+    def of(cls, before: Bools) -> Orders:
+        """The box in which x comes before y where before[x, y]."""
+        return cls(len(before), frozenset(zip(*(side.tolist() for side in np.nonzero(before)), strict=True)))
+
+    @property
+    def before(self) -> Bools:
+        """Whether x comes before y."""
+        before = np.zeros((self.k, self.k), dtype=bool)
+        if self.pairs:
+            before[tuple(zip(*self.pairs, strict=True))] = True
+        return before
+
+    def both(self, other: Orders) -> Orders:
+        """See `Box`."""
+        before = self.before
+        for pair in other.pairs - self.pairs:
+            before = _with(before, *pair)
+        return Orders.of(before)
+
+    def within(self, other: Orders) -> bool:
+        """See `Box`."""
+        return self.pairs >= other.pairs
+
+    def cut(self, other: Orders) -> tuple[Orders, Orders]:
+        """See `Box`."""
+        first, second = min(other.pairs - self.pairs)
+        return Orders.of(_with(self.before, first, second)), Orders.of(_with(self.before, second, first))
+
+    def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Orders]]:
+        """The orders by the claim that is false in them: of all pairs in `ranks` that they invert, the clearest."""
+        pairs = sorted(combinations(ranks, 2), key=lambda pair: -_clearness(pair, view))
+        before = self.before
+        for over, under in pairs:
+            if not before[over, under]:
+                yield (over, under), Orders.of(_with(before, under, over))
+            before = _with(before, over, under)
+        yield None, Orders.of(before)
+
+    def findings(self, left: Sequence[Orders], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
+        """See `Box`."""
+        pairs = self.pairs.intersection(*(box.pairs for box in left))
+        found = Findings(not left, order=None if left else tuple(ranks), pairs=tuple(sorted(pairs)))
+        return found, [c for c in range(self.k) if sum(c in pair for pair in pairs) < self.k - 1]
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """See `Box`."""
+        return {"pairs": [[names[first], names[second]] for first, second in sorted(self.pairs)]}
+
+
+def _with(before: Bools, first: int, second: int) -> Bools:
+    """What comes before what if the first of a pair comes before the second, too."""
+    earlier, later = before[:, first].copy(), before[second].copy()
+    earlier[first] = later[second] = True
+    return before | (earlier[:, None] & later)
+
+
+@dataclass
+class Worlds:
+    """A box that is bet against by a claim that is false in all of its worlds; by none where they are the answer."""
+
+    name: str
+    box: Box
+    bettor: Bettor
+    versus: Pair | None
+    born: int  # the request since which there is this box
+    ruled_out: bool = False
+
+
+class WorldsScript(QuestionScript):
+    """How `Adaptive` answers `Top` and `Order`."""
+
+    def __init__(self, policy: Adaptive, question: Top | Order) -> None:
+        super().__init__(policy)
+        k = len(policy.alphabets)
+        self.everything: Box = Orders(k)
+        if isinstance(question, Top):
+            self.everything = BestSets(question.m, k)
+        self.worlds: list[Worlds] = []  # in the order in which a world is looked for
+        self.worthless = {channel for channel, alphabet in enumerate(policy.alphabets) if min(alphabet) == 1}
+
+    def run(self) -> Script:
+        """The senses that are wanted, until one answer is left."""
+        every = range(len(self.counts))
+        self._show(ranks := sorted(every, key=lambda channel: channel in self.worthless), None, [])
+        if len(self.worthless) == len(every) or not any(self._claims(self.everything, ranks, None)):
+            return None
+        self.policy.findings = Findings(decided=False)
+        self.learn((yield self.first_look(every)))
+        while True:
+            view = self.view(every)
+            ranks = sorted(every, key=lambda channel: (-view.values[channel], -min(self.policy.alphabets[channel])))
+            self._split(ranks, view)
+            self._rule_out(view)
+            waiting = self._waiting(ranks, view)
+            self._show(ranks, view, waiting)
+            if not waiting and not self.bet_on:
+                self.end()
+                return None
+            counts = yield partial(self._request, waiting, view)
+            bettors = {world.name: world.bettor for world in self.worlds}
+            for wager in self.stakes.wagers:
+                wager.settle(counts, bettors[wager.bettor].accounts[wager.claim.under])
+            self.learn(counts)
+
+    # --- what is left -------------------------------------------------------------------------
+
+    @property
+    def bet_on(self) -> list[tuple[Worlds, Pair]]:
+        """Worlds that are not ruled out, with the claim against them."""
+        return [(world, world.versus) for world in self.worlds if world.versus and not world.ruled_out]
+
+    def _split(self, ranks: Sequence[int], view: View) -> None:
+        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has."""
+        divided = list[Worlds]()
+        for world in self.worlds:
+            if world.ruled_out or (world.versus and _gap(*world.versus, view)[0] > 0.0):
+                divided.append(world)
+                continue
+            parts = list(self._claims(world.box, ranks, view, all_of_them=True))
+            if len(parts) == 1:
+                world.versus = parts[0][0]
+                divided.append(world)
+                continue
+            now = self.next_request
+            for i, (pair, box) in enumerate(parts):
+                divided.append(Worlds(f"{world.name}/{now}.{i}", box, world.bettor.copy(), pair, now))
+        self.worlds = divided
+
+    def _claims(
+        self, box: Box, ranks: Sequence[int], view: View | None, all_of_them: bool = False
+    ) -> Iterator[tuple[Pair | None, Box]]:
+        """The parts of a box by the claims that are false in them, and on demand the part that is the answer.
+
+        Worlds that differ from the answer by channels of equal value, by their alphabets, belong to it.
+        """
+        for pair, part in box.parts(ranks, view):
+            claimed = None if pair is None or self.worthless.issuperset(pair) else pair
+            if not part.empty and (claimed or all_of_them):
+                yield claimed, part
+
+    def _rule_out(self, view: View) -> None:
+        """Drop the worlds against which the evidence has reached what is demanded."""
+        for world, pair in self.bet_on:
+            demanded = world.bettor.demanded(1.0 / self.policy.delta)
+            evidence = world.bettor.weigh(Claim(*pair), view, demanded, self.fixed_input)
+            world.ruled_out = evidence >= demanded
+            if not world.ruled_out and world.bettor.since and not evidence >= HOPELESS:
+                world.bettor.start_anew(view, self.fixed_input)
+
+    def _waiting(self, ranks: Sequence[int], view: View) -> list[tuple[Pair, Box]]:
+        """Worlds that nobody has bet against so far, by claims that are false in them."""
+        return [
+            (pair, box)
+            for pair, box in self._claims(self.everything, ranks, view)
+            if pair and not self._bet_against(box)
+        ]
+
+    def _bet_against(self, box: Box) -> bool:
+        """Whether all of the worlds are in boxes that are, or were, bet against; at most `CUTS` cuts are tried."""
+        parts, cuts = [(box, 0)], 0
+        while parts:
+            part, place = parts.pop()
+            if part.empty:
+                continue
+            if place == len(self.worlds) or cuts > CUTS:
+                return False
+            other = self.worlds[place].box
+            if part.both(other).empty:
+                parts.append((part, place + 1))
+            elif not part.within(other):
+                parts += [(half, place) for half in part.cut(other)]
+                cuts += 1
+        return True
+
+    def _show(self, ranks: Sequence[int], view: View | None, waiting: Sequence[tuple[Pair, Box]]) -> None:
+        """Let those who watch see where things stand."""
+        left = [world.box for world, _ in self.bet_on] + [box for _, box in waiting]
+        (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
+        policy = self.policy
+        policy.findings, still_open = answer.findings(left, ranks)
+        policy.candidates = tuple(still_open)
+        policy.evidence_nats, policy.threshold_nats = {}, {}
+        for world, pair in self.bet_on:
+            evidence, demanded = world.bettor.evidence, world.bettor.demanded(1.0 / policy.delta)
+            for channel in pair:
+                short = policy.threshold_nats.get(channel, -math.inf) - policy.evidence_nats.get(channel, 0.0)
+                if demanded - evidence > short:
+                    policy.evidence_nats[channel], policy.threshold_nats[channel] = evidence, demanded
+
+    # --- the plan: any choice is valid --------------------------------------------------------
+
+    def _request(self, waiting: Sequence[tuple[Pair, Box]], view: View, left: Supply) -> Senses | None:
+        """What to sense next, and the bets on it."""
+        now = self.next_request
+        self.worlds = [world for world in self.worlds if world.born < now or "/" in world.name]  # planned before
+        for world in self.worlds:
+            world.bettor.since = 0 if world.bettor.since == now else world.bettor.since
+        bettors = [world.bettor for world, _ in self.bet_on] + [Bettor()] * len(waiting)
+        pairs = [pair for _, pair in self.bet_on] + [pair for pair, _ in waiting]
+        missing = [bettor.demanded(1.0 / self.policy.delta) - bettor.evidence for bettor in bettors]
+        gaps, errors = (np.array(part) for part in zip(*(_gap(*pair, view) for pair in pairs), strict=True))
+        wanted, as_leader = fewest_senses(
+            pairs, np.maximum(gaps - CAUTION * errors, LEAST_GAP * errors), np.maximum(missing, 0.0) + MARGIN, view
+        )
+        self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
+        asked = left.cut(self._part_of(wanted, as_leader, view))
+        for i, (pair, box) in enumerate(waiting):
+            if _clearness(pair, view) >= math.sqrt(2.0 * BETTING_FROM):
+                self.worlds.append(Worlds(f"{now}.{i}", box, Bettor(), pair, now))
+        bets = list[Wager | None]()
+        for world, pair in self.bet_on:
+            bettor, (gap, error) = world.bettor, _gap(*pair, view)
+            if not bettor.since and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
+                bettor.since = now
+            surely = gap - CAUTION * error
+            if bettor.since and surely > 0.0 and all(self._sensed(channel, asked) for channel in pair):
+                bets.append(best_wager(world.name, bettor, Claim(*pair), surely, view, asked, self.fixed_input))
+        born = [(world.name, world.box) for world in self.worlds if world.born == now]
+        self.stake(bets, boxes=born)
+        return asked or None
+
+    def _sensed(self, channel: int, asked: Senses) -> bool:
+        return channel in self.worthless or (channel in asked and all(asked[channel]))
+
+    def _part_of(self, wanted: Floats, as_leader: Floats, view: View) -> Senses:
+        """The part of the senses still needed that is asked for now."""
+        asked = dict[int, tuple[int, ...]]()
+        for channel in np.flatnonzero(wanted > 0.0).tolist():
+            look, now = view.of(channel), float(self.counts[channel].sum())
+            least, most = max(SMALLEST_GROWTH * now, FEWEST), max(LARGEST_GROWTH * now, FEWEST)
+            shares = as_leader[channel] * look.as_leader + (1.0 - as_leader[channel]) * look.as_rival
+            if len(look.inputs):
+                asked[channel] = whole(min(max(BATCH * float(wanted[channel]), least), most) * shares)
+        return asked
+
+
+def _gap(over: int, under: int, view: View) -> tuple[float, float]:
+    """By how much one channel is thought to be ahead of another, and the standard error of that."""
+    error = math.sqrt(float(view.variances[over] + view.variances[under])) + 1e-9
+    return float(view.values[over] - view.values[under]), error
+
+
+def _clearness(pair: Pair, view: View | None) -> float:
+    """How many standard errors two channels are apart; 0 before the first look."""
+    if view is None:
+        return 0.0
+    gap, error = _gap(*pair, view)
+    return gap / error
+
+
+def fewest_senses(pairs: Sequence[Pair], gaps: Floats, needed: Floats, view: View) -> tuple[Floats, Floats]:
+    """Senses n of every channel, the fewest in all with v_b/n_b + v_a/n_a <= gap²/(2 needed) for every pair (b, a).
+
+    With multipliers λ of the constraints, n_j² is the sum of λ v over the pairs that j is part of; λ is multiplied by
+    what its constraint lacks until none does. Also, the part of each channel's senses that serves it as a leader.
+    """
+    k, over, under = len(view.values), *np.array(pairs, dtype=np.int64).T
+    most = gaps**2 / (2.0 * needed)
+    v_over, v_under = np.maximum(view.leader_variances[over], 1e-12), view.rival_variances[under]
+    multipliers = (v_over + v_under) / most**2
+    for _ in range(STEPS):
+        led, followed = np.bincount(over, multipliers * v_over, k), np.bincount(under, multipliers * v_under, k)
+        n = np.sqrt(led + followed)
+        spread = v_over / n[over] + np.divide(v_under, n[under], out=np.zeros_like(v_under), where=n[under] > 0.0)
+        multipliers *= np.clip(spread / most, 0.05, 20.0) ** 0.9
+    n *= float((spread / most).max())
+    return n, np.divide(led, led + followed, out=np.zeros(k), where=led + followed > 0.0)
