@@ -34,7 +34,7 @@ class Prejudiced(Adaptive):
         seen = state.counts[0].copy()
         n_inputs, n_outputs = seen.shape
         seen[range(n_inputs), [x % n_outputs for x in range(n_inputs)]] += PRIOR
-        state.leader, state.counts[0] = 0, seen
+        state.counts[0] = seen
         return state
 
 

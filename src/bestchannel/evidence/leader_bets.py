@@ -37,6 +37,8 @@ class LeaderBets(NamedTuple):
     @classmethod
     def joined(cls, bets: Sequence[LeaderBets], places: list[int]) -> LeaderBets:
         """Some of all these bets, by their number."""
+        if len(bets) == 1 and places == list(range(len(bets[0].price))):
+            return bets[0]
         return cls(*(np.concatenate(part).take(places, axis=0) for part in zip(*bets, strict=True)))
 
 

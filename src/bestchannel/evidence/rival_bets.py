@@ -13,13 +13,13 @@ import math
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.native import evidence as kernels
-from bestchannel.native.mathematics import log
 
 LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
@@ -88,17 +88,16 @@ class RivalAccount:
         n, m = self.shape
         self.counts, self.charged = np.zeros(self.shape), np.zeros(n)
         self.worst = np.empty(n), np.empty(self.shape), np.empty(m)
-        self._book(np.empty((8, 2 * n + m)))
+        self._history = np.empty((8, 2 * n + m))  # a row for each request, as far as there are any
 
-    def _book(self, history: Floats) -> None:
-        """Room for a row for each request, from where the kernels read it."""
-        self._history = history
-        self.addresses = kernels.addresses(self.counts, self.charged, history, *self.worst)
+    @cached_property
+    def addresses(self) -> list[int]:
+        """From where the kernels read all bets."""
+        return kernels.addresses(self.counts, self.charged, self._history, *self.worst)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __getstate__(self) -> dict[str, Any]:
         """A copy has arrays of its own."""
-        self.__dict__.update(state)
-        self._book(self._history)
+        return {name: value for name, value in self.__dict__.items() if name != "addresses"}
 
     @property
     def betting(self) -> bool:
@@ -141,15 +140,12 @@ class RivalAccount:
         self.weight += weight
         self.weights[leader] = self.weights.get(leader, 0.0) + weight
 
-    def settle_own(self, request: Floats, counts: Floats, charged: Floats) -> None:
-        """Book senses of the rival: a row of the history, and what it adds to n̄ [x, y] and c [x]."""
+    def next_row(self) -> int:
+        """The row of the history that the next request fills."""
         if self.requests == len(self._history):
-            self._book(np.concatenate((self._history, np.empty_like(self._history))))
-        self._history[self.requests] = request
-        self.requests += 1
-        self.total += float(request[: self.shape[0]].sum())
-        self.counts += counts
-        self.charged += charged
+            self._history = np.concatenate((self._history, np.empty_like(self._history)))
+            self.__dict__.pop("addresses", None)
+        return self.requests
 
     def evidence(self, W: Floats, P: Floats, epsilon: float, threshold: float, fixed_input: bool) -> float:
         """See `evidence_against`."""
@@ -200,10 +196,11 @@ class RivalAccount:
 
 def settle_senses(accounts: Sequence[RivalAccount], tilts: Floats, outputs: Floats, counts: Floats) -> None:
     """Book the counts [c, x, y] of rivals of one size, on which bets of these ω [c, x] and Q [c, y] were made."""
-    requests = np.concatenate((counts.sum(axis=2), tilts, outputs), axis=1)
-    charged = tilts * (counts * log(outputs)[:, None, :]).sum(axis=2)
-    for account, *booked in zip(accounts, requests, tilts[:, :, None] * counts, charged, strict=True):
-        account.settle_own(*booked)
+    rows = [account.next_row() for account in accounts]
+    senses = kernels.settle([account.addresses for account in accounts], rows, tilts, outputs, counts)
+    for account, total in zip(accounts, senses, strict=True):
+        account.requests += 1
+        account.total += total
 
 
 def evidence_against(

@@ -58,7 +58,7 @@ ROOM(rival_choices, (Size n, Size m), choice_room(&space, n, m))
    places [c] of those with W [., x, y], P and D [., x]; it has the senses N [c, x], is behind by gaps [c], cautiously,
    and `worst` [c] is where the inputs are at which most was lost so far, or null. Its weight is at most `largest` for
    each sense of its least sensed input. With n = 0 it has the value 0 by its alphabet, and there is nothing to bet on but
-   the leader. ε is what the leader gains for each unit of weight.
+   the leader. ε is what the leader gains for each unit of weight: with n_b = 0, its value, which is known.
 
    Fills numbers [c, 3]: the weight s, what the bets should win, and the variance v_b of the leader's value at which bets
    on it bring s C_b - s² v_b/2; tilts [c, x] and Q [c, y]; pays and V [c, x, y], price [c] and ν [c, x] of the leader. */
@@ -96,6 +96,28 @@ BC_EXPORT void BC(wagers)(Size rivals, Size n_b, Size m_b, const double *W_b, co
     }
 }
 ROOM(wagers, (Size n_b, Size m_b, Size n, Size m), wagers_room(&space, n_b, m_b, n, m))
+
+/* Book the answers to bets on the senses of every rival c of one size, counts [c, x, y] under tilts [c, x] and Q [c, y]:
+   ω n is added to n̄ [x, y], ω sum_y n log Q to c [x], and the next row of the history, number rows [c], is filled. These
+   three are the first at the addresses [c, 6] of `rival_climbs`. Fills senses [c]; `room` has 2 m. */
+BC_EXPORT void BC(rival_settle)(Size rivals, Size n, Size m, double *const *addresses, const int64_t *rows,
+                                const double *tilts, const double *Q, const double *counts, double *senses,
+                                double *room) {
+    double *restrict logQ = room, *restrict term = room + m;
+    for (Size c = 0; c < rivals; c++, addresses += 6, tilts += n, Q += m) {
+        double *counted = addresses[0], *charged = addresses[1], *row = addresses[2] + rows[c] * (2 * n + m);
+        FOR(y, m) logQ[y] = bc_log(Q[y]);
+        for (Size x = 0; x < n; x++, counts += m) {
+            FOR(y, m) term[y] = counts[y] * logQ[y];
+            FOR(y, m) counted[x * m + y] += tilts[x] * counts[y];
+            charged[x] += tilts[x] * sum_by_halves(term, m);
+            row[x] = sum_by_halves(counts, m);
+        }
+        copy(tilts, row + n, n);
+        copy(Q, row + 2 * n, m);
+        senses[c] = sum_by_halves(row, n);
+    }
+}
 
 /* An upper bound of F over all P, at most `target` where that can be shown by so many boxes; P [x], logW [x, y] and
    logR [y] are where F is about largest. The bets are counts [x, y], charged [x], the history of all requests (see

@@ -47,19 +47,15 @@ static void log_outputs(const Push *push, const double *P, double *restrict logQ
 /* A step of Blahut and Arimoto [Bla72, Ari72]: P_x times exp of its divergence, scaled; how far it went. */
 static double towards_capacity(const Push *push) {
     Size n = push->n, m = push->m;
-    double total = 0.0, change = 0.0, *restrict P = push->pushed, *restrict term = push->row.slope;
+    double total = 0.0, *new = push->factors, *restrict term = push->row.slope;
     FOR(x, n) {
         const double *logw = push->logw + x * m;
         FOR(y, m) term[y] = quick_exp(logw[y]) * (logw[y] - push->logQ[y]);
-        push->factors[x] = quick_exp(sum(term, m));
-        total += P[x] * push->factors[x];
+        new[x] = push->pushed[x] * quick_exp(sum(term, m));
+        total += new[x];
     }
-    FOR(x, n) {
-        double new = P[x] * push->factors[x] / total;
-        change = larger(change, fabs(new - P[x]));
-        P[x] = new;
-    }
-    return change;
+    FOR(x, n) new[x] /= total;
+    return move(push->pushed, new, n);
 }
 
 /* Move the rows and inputs to the saddle point (W', P') for the weight s. */
@@ -177,23 +173,6 @@ static Size best_bet(Choice *choice, double gap, Size count, const double *weigh
         if (growths[i] > gap * weights[i] * next / (weights[i] + next)) return i;
     }
     return count - 1;
-}
-
-/* The sum of many numbers by halves, down to 128 of them in eight sums: as NumPy adds, to the bit. */
-static double sum_by_halves(const double *a, Size count) {
-    double total = 0.0, r[8];
-    Size i = 0;
-    if (count > 128) {
-        Size half = count / 2 - count / 2 % 8;
-        return sum_by_halves(a, half) + sum_by_halves(a + half, count - half);
-    }
-    if (count >= 8) {
-        for (; i < 8; i++) r[i] = a[i];
-        for (; i + 8 <= count; i += 8) FOR(j, 8) r[j] += a[i + j];
-        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
-    }
-    for (; i < count; i++) total += a[i];
-    return total;
 }
 
 /* sum_x P_x^2 V_x / N_x: the variance of a value estimated from so many senses. */

@@ -1,4 +1,4 @@
-/* What counts suggest of many channels of one size: estimates for a plan, of which nothing is certified. */
+/* What counts suggest of many channels of one size: estimates and a plan, of which nothing is certified. */
 #include "kernel.h"
 
 /* W [c, x, y] = (counts + 1/m) / (senses + 1), one sense shared by all outputs, and the senses [c, x] of every row. */
@@ -49,17 +49,41 @@ static double spread(Size n, const double *P, const double *deviations, const do
     return larger(unit, 1e-4);
 }
 
-/* `estimate` of every channel c with W [c, x, y], P, senses and costs [c, x]: values, variances [c], deviations [c, x];
-   and `spread` for a leader and for a rival, with two parts that are spread evenly: shares [role, c, x] and
-   unit_variances [role, c]. `room` has n + m. */
+/* `estimate` of every channel c with W [c, x, y], P, senses and costs [c, x], and `spread` for a leader and for a rival,
+   with two parts that are spread evenly: numbers [4, c] are values, variances and the unit variances of both roles;
+   deviations [c, x] and shares [role, c, x]. `room` has n + m. */
 BC_EXPORT void BC(view)(Size cases, Size n, Size m, const double *W, const double *P, const double *senses,
-                        const double *costs, double evenly_on_leader, double evenly_on_rival, double *values,
-                        double *variances, double *deviations, double *shares, double *unit_variances, double *room) {
+                        const double *costs, double evenly_on_leader, double evenly_on_rival, double *numbers,
+                        double *deviations, double *shares, double *room) {
     FOR(c, cases) {
-        values[c] = estimate(n, m, W + c * n * m, P + c * n, senses + c * n, variances + c, deviations + c * n, room);
+        numbers[c] = estimate(n, m, W + c * n * m, P + c * n, senses + c * n, numbers + cases + c, deviations + c * n, room);
         FOR(role, 2)
-            unit_variances[role * cases + c] =
+            numbers[(2 + role) * cases + c] =
                 spread(n, P + c * n, deviations + c * n, costs + c * n, role ? evenly_on_rival : evenly_on_leader,
                        shares + (role * cases + c) * n, room);
     }
+}
+
+/* The fewest senses of the leader, returned, and of every rival a, which bring the evidence that is needed against it:
+   gap² / (2 needed) = v/n + v_a/n_a with the variances v [a] of the leader's value and v_a [a] of the rival's.
+
+   Each n_a follows from n, which is looked for on a grid, relative to the fewest possible and at most what is `left`. A
+   rival brings at least the part `least` of its evidence. `room` has two numbers for every rival. */
+BC_EXPORT double BC(fewest_senses)(Size rivals, const double *gaps, const double *needed, const double *v,
+                                   const double *v_a, Size tried, const double *grid, double left, double least,
+                                   double *senses, double *room) {
+    double fewest = -BC_INFINITY, best = BC_INFINITY, leader = 0.0, *evidence = room, *n_a = room + rivals;
+    FOR(a, rivals) {
+        evidence[a] = gaps[a] * gaps[a] / (2.0 * needed[a]);
+        fewest = larger(fewest, v[a] / evidence[a]);
+    }
+    FOR(i, tried) {
+        double n = smaller(larger(fewest * grid[i], 1.0), larger(left, 1.0));
+        FOR(a, rivals) n_a[a] = v_a[a] / larger(evidence[a] - v[a] / n, least * evidence[a]);
+        double total = n + sum_by_halves(n_a, rivals);
+        if (i > 0 && !(total < best)) continue;
+        best = total, leader = n;
+        copy(n_a, senses, rivals);
+    }
+    return leader;
 }

@@ -17,7 +17,8 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import cache
-from operator import index
+from itertools import chain
+from operator import add, index
 from typing import Any, ClassVar
 
 from bestchannel.arrays import Integers, distribution, number_in
@@ -355,7 +356,7 @@ class Policy(ABC):
         counts = checked_counts(request, observation, self.alphabets)
         self._answered += 1
         for channel, senses in request.senses.items():
-            self._senses_told[channel] = [n + m for n, m in zip(self._senses_told[channel], senses, strict=True)]
+            self._senses_told[channel] = list(map(add, self._senses_told[channel], senses))
         self._open = self._guarded(lambda: self._next(counts))
         self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
 
@@ -411,15 +412,16 @@ class Policy(ABC):
         """What the script yields, in Python's integers, or an `InputError`: it may be of another package."""
         try:
             asked = {index(channel): tuple(map(index, wanted)) for channel, wanted in senses.items()}
-            sizes = [len(wanted) == self.alphabets[channel][0] for channel, wanted in asked.items() if channel >= 0]
+            numbers = list(chain.from_iterable(asked.values()))
             fits = (
-                len(sizes) == len(asked)
-                and all(sizes)
-                and all(0 <= n <= MOST_SENSES for wanted in asked.values() for n in wanted)
+                min(asked) >= 0
+                and all(len(wanted) == self.alphabets[channel][0] for channel, wanted in asked.items())
+                and min(numbers) >= 0
+                and 0 < max(numbers) <= MOST_SENSES
             )
         except (TypeError, ValueError, IndexError, AttributeError):
             fits = False
-        if not fits or not any(map(any, asked.values())):
+        if not fits:
             raise InputError(
                 f"the policy {self.reference()} must ask for a whole number of senses of each input of some channels,"
                 f" not all of them 0; request {self._answered + 1} is {reprlib.repr(senses)}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
 
 import numpy as np
 
-from bestchannel.arrays import FrozenMapping, Integers, numeric_array
+from bestchannel.arrays import Integers, numeric_array
 from bestchannel.display import Valued
 from bestchannel.errors import InputError
 from bestchannel.promises import several
@@ -42,7 +44,13 @@ class Request:
     senses: Mapping[int, tuple[int, ...]]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "senses", FrozenMapping(self.senses))
+        object.__setattr__(self, "senses", MappingProxyType(dict(self.senses)))
+
+    def __reduce__(self) -> tuple[type[Request], tuple[int, dict[int, tuple[int, ...]]]]:
+        return type(self), (self.number, dict(self.senses))
+
+    def __repr__(self) -> str:
+        return f"Request(number={self.number!r}, senses={dict(self.senses)!r})"
 
     @property
     def total(self) -> int:
@@ -110,12 +118,12 @@ def _checked_table(
         wanted = f"{alphabet[0]} x {alphabet[1]} whole numbers"
         raise InputError(f"{where} must be {wanted}; they are {table.dtype} of shape {table.shape}")
     rows = table.tolist()
-    if min(map(min, rows)) < 0:
+    if min(chain.from_iterable(rows)) < 0:
         x, y = np.argwhere(table < 0)[0]
         raise InputError(f"{where} must not be negative; input x={x} with output y={y} has {table[x, y]}")
     for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
-        if (found := sum(row)) != asked:
+        if sum(row) != asked:
             raise InputError(
-                f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {found:,}"
+                f"{where} must add up to {several(asked, 'sense')} of input x={x}; they add up to {sum(row):,}"
             )
     return table.astype(np.int64)

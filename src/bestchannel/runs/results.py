@@ -86,10 +86,10 @@ def _findings_record(result: Identification) -> dict[str, Any]:
     """What a record says of another question than for the best."""
     if result.findings is None:
         return {}
-    found = result.findings.called(str)
-    said = {name: getattr(found, name) for name in FINDINGS if getattr(found, name) is not None}
-    if found.brackets is not None:
-        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in found.brackets.items()}
+    findings = result.findings.called(str)
+    said = {name: part for name in FINDINGS if (part := getattr(findings, name)) is not None}
+    if findings.brackets is not None:
+        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in findings.brackets.items()}
     return {"question": result.question, **said}
 
 

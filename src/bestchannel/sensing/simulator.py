@@ -63,6 +63,7 @@ class Simulator:
             np.take_along_axis(channel.W / channel.W.sum(axis=1, keepdims=True), letters, axis=1)
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
+        self._sizes = self.alphabets
         self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
 
     def __repr__(self) -> str:
@@ -84,7 +85,7 @@ class Simulator:
         Channels of one size are drawn in one call: the generator draws row by row, as in one call for each.
         """
         counts = dict[int, Integers]()
-        for _, group in groupby(request.senses, lambda channel: self.channels[channel].W.shape):
+        for _, group in groupby(request.senses, self._sizes.__getitem__):
             channels = tuple(group)
             last = self._last.get(channels)  # the next request is mostly about the same ones
             if last is None:

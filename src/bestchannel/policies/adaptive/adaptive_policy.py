@@ -178,8 +178,9 @@ class Adaptive(Policy):
         if len(self.candidates) == 1 or self._worthless(self.candidates):
             return self.candidates[0]
         self.state = state = self._begun((yield partial(self._first_look, range(len(self.alphabets)))))
+        view = self._view(state)
+        state.leader = self._most_valuable(state.candidates, view)
         while True:
-            view = self._view(state)
             self._choose_leader(state, view)
             self._rule_out(state, view)
             self._show(state)
@@ -190,6 +191,7 @@ class Adaptive(Policy):
             if isinstance(self.stakes, Bets):
                 self.stakes.settle(counts, state.bets)
             state.learn(counts)
+            view = self._view(state)
 
     # --- the stop: everything that enters it is certified ------------------------------------
 
@@ -228,15 +230,14 @@ class Adaptive(Policy):
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
         evidence = dict.fromkeys(thresholds, 0.0)
-        worthless = [rival for rival in thresholds if self._worthless([rival])]
+        worthless = list(evidence.keys() - set().union(*(channels for channels, _ in view.alike)))
         for channels, look in [*view.alike, (worthless, NOTHING)]:
             rivals = [rival for rival in channels if rival in thresholds]
-            places = [i for i, channel in enumerate(channels) if channel in thresholds]
             weighed = evidence_against(
                 [state.bets[rival] for rival in rivals],
                 look.rows,
                 look.inputs,
-                places,
+                [i for i, channel in enumerate(channels) if channel in thresholds],
                 [thresholds[rival] for rival in rivals],
                 self.epsilon * NATS_PER_BIT,
                 self._input_is_fixed,
@@ -325,8 +326,7 @@ class Adaptive(Policy):
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
         tables = [counts.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
-        every = range(len(tables))
-        return State.of(tables, self._most_valuable(every, view_of(every, tables, self.functional, self._costs)))
+        return State.of(tables, leader=0)
 
     def _view(self, state: State) -> View:
         """Estimates of all that may still lead: of candidates; with epsilon, of every channel."""
@@ -340,7 +340,8 @@ class Adaptive(Policy):
 
     def _most_valuable(self, channels: Iterable[int], view: View) -> int:
         """The channel of largest estimate; of equal ones, one with more letters."""
-        return max(channels, key=lambda channel: (view.values[channel], min(self.alphabets[channel])))
+        values = view.values.tolist()
+        return max(channels, key=lambda channel: (values[channel], min(self.alphabets[channel])))
 
     def _fits(self, state: State, senses: Senses) -> Senses:
         """The senses, unless 64 bits would not hold the counts, as at exact ties without a limit."""
@@ -417,21 +418,23 @@ class Adaptive(Policy):
         b, wanted, sums = state.leader, list[tuple[list[int], Floats]](), dict[int, float]()
         for channels, look in view.alike:
             places = [i for i, channel in enumerate(channels) if channel == b or needed.get(channel, 0.0) > 0.0]
+            if not places:
+                continue
             own, shares = [channels[i] for i in places], look.as_rival.take(places, axis=0)
             if b in own:
                 shares[own.index(b)] = look.as_leader[channels.index(b)]
             senses = left.within(own, np.array([needed[channel] for channel in own])[:, None] * shares)
             wanted.append((own, senses))
             sums |= zip(own, senses.sum(axis=1).tolist(), strict=True)
-        most = {c: max(LARGEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1.0) for c in sums}
-        least = {c: max(SMALLEST_GROWTH * state.senses(c), FEWEST) / max(sums[c], 1e-9) for c in sums}
+        most = {c: max(LARGEST_GROWTH * state.senses(c), FEWEST) / max(total, 1.0) for c, total in sums.items()}
+        least = {c: max(SMALLEST_GROWTH * state.senses(c), FEWEST) / max(total, 1e-9) for c, total in sums.items()}
         part = min(max(BATCH, SMALLEST_GROWTH * state.senses(b) / max(sums[b], 1.0)), 1.0, most[b])
         parts = {c: max(part if c == b else min(max(part, BATCH), most[c]), least[c]) for c in sums}
-        asked = dict[int, list[float]]()
+        asked = dict[int, tuple[int, ...]]()
         for own, senses in wanted:
             now = left.within(own, np.array([parts[channel] for channel in own])[:, None] * senses)
-            asked |= zip(own, now.tolist(), strict=True)
-        return {channel: _whole(asked[channel]) for channel in needed if channel in asked}
+            asked |= zip(own, map(_whole, now.tolist()), strict=True)
+        return {channel: asked[channel] for channel in needed if channel in asked}
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
@@ -449,15 +452,13 @@ class Adaptive(Policy):
         }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
         bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)
-        for rival, of_request in variances.items():
+        normal, on_leader = view.rival_variances.tolist(), (sum(senses[b]), float(view.leader_variances[b]))
+        for rival, (own, theirs) in variances.items():
             if rival in senses:
-                of_one_sense = zip(of_request, (sum(senses[b]), sum(senses[rival])), strict=True)
-                normal = float(view.leader_variances[b]), float(view.rival_variances[rival])
-                own, theirs = (
-                    min(max(variance * n / usual, least), most)
-                    for (variance, n), usual, (least, most) in zip(of_one_sense, normal, VARIANCES, strict=True)
+                state.variances[rival] = (
+                    _multiple(own, *on_leader, *VARIANCES[0]),
+                    _multiple(theirs, sum(senses[rival]), normal[rival], *VARIANCES[1]),
                 )
-                state.variances[rival] = own, theirs
         return bets
 
 
@@ -467,6 +468,11 @@ def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
     return [np.array(each) / least for each in costs]
 
 
+def _multiple(variance: float, senses: int, normal: float, least: float, most: float) -> float:
+    """Of the normal variance of one sense, that which so many senses show; from the least to the most."""
+    return min(max(variance * senses / normal, least), most)
+
+
 def _whole(senses: Sequence[float]) -> tuple[int, ...]:
     """Rounded, at least one of each input."""
-    return tuple(max(round(n), 1) for n in senses)
+    return tuple([max(round(n), 1) for n in senses])

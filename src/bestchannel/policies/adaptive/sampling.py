@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
+from bestchannel.native.views import fewest_senses
 
 
 class Situation(NamedTuple):
@@ -57,13 +58,9 @@ def fewest(now: Situation) -> SensesNeeded:
     Given n senses of the leader, each n_a follows; the best n is looked for on a grid. Where too few are left of the
     leader, as many of the rivals as there are.
     """
-    evidence = now.gaps**2 / (2.0 * now.needed)
-    least = float((now.leader_variances / evidence).max())
-    leader = np.minimum(np.maximum(least * GRID, 1.0), max(now.leader_left, 1.0))
-    missing = evidence - now.leader_variances / leader[:, None]
-    rivals = now.rival_variances / np.maximum(missing, OUT_OF_REACH * evidence)
-    best = int(np.argmin(leader + rivals.sum(axis=1)))
-    return float(leader[best]), rivals[best]
+    return fewest_senses(
+        now.gaps, now.needed, now.leader_variances, now.rival_variances, GRID, now.leader_left, OUT_OF_REACH
+    )
 
 
 def in_cost(rule: Rule, leader_price: float, rival_prices: Floats) -> Rule:

@@ -61,7 +61,7 @@ class State:
         """Add the answer to a request."""
         for channel, table in counts.items():
             self.counts[channel] = self.counts[channel] + table
-            self._senses[channel] += int(table.sum())
+            self._senses[channel] += sum(map(sum, table.tolist()))
 
     def follow(self, leader: int) -> None:
         """Another leader, about whom nothing is proved yet: all bets start anew, with a smaller share of δ."""

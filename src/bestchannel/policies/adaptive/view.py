@@ -46,7 +46,7 @@ class View(NamedTuple):
         for channels, look in self.alike:
             if channel in channels:
                 place = channels.index(channel)
-                return Look(*(each[place] for each in look))
+                return Look(*[array[place] for array in look])
         return NOTHING
 
 
@@ -57,15 +57,14 @@ def view_of(
     k, sizes = len(counts), dict[tuple[int, ...], list[int]]()
     for channel in channels:
         sizes.setdefault(counts[channel].shape, []).append(channel)
-    view = View(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k), [])
+    numbers = np.zeros((4, k))
+    view = View(numbers[0], numbers[1], numbers[2], numbers[3], [])
     for size, alike in sizes.items():
         if min(size) > 1:
             W, senses = smoothed_rows(np.array([counts[j] for j in alike]))
             P = np.ascontiguousarray(functional.best_inputs(W))
             evenly = EVENLY_ON_LEADER, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL
-            found = estimates(W, P, senses, np.array([costs[j] for j in alike]), evenly)
-            at = slice(None) if len(alike) == k else alike
-            view.values[at], view.variances[at] = found.values, found.variances
-            view.leader_variances[at], view.rival_variances[at] = found.unit_variances
-            view.alike.append((alike, Look(W, P, found.deviations, *found.shares)))
+            made = estimates(W, P, senses, np.array([costs[j] for j in alike]), evenly)
+            numbers[:, alike] = made.numbers
+            view.alike.append((alike, Look(W, P, made.deviations, *made.shares)))
     return view
