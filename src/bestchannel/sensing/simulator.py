@@ -57,7 +57,7 @@ class Simulator:
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
         self._sizes = self.alphabets
-        self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
+        self._last = dict[tuple[int, ...], tuple[Floats, Integers]]()
 
     def __repr__(self) -> str:
         return f"<Simulator of {channels_in_brief(self.parties)}>"
@@ -82,20 +82,18 @@ class Simulator:
 
     def _drawn(self, channels: tuple[int, ...], senses: list[int]) -> Integers:
         """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, letters, rows = self._together(channels)
-        drawn = self.rng.multinomial(senses, laws)
-        tables = np.empty_like(drawn)
-        tables[rows, letters] = drawn
-        return tables.reshape(len(channels), -1, laws.shape[1])
+        laws, places = self._together(channels)
+        return self.rng.multinomial(senses, laws).take(places)
 
-    def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers, Integers]:
-        """The laws and letters of channels, row by row; the next request is mostly about the same ones."""
-        found = self._last.get(channels)
-        if found is None:
-            laws, letters = (np.concatenate([each[j] for j in channels]) for each in (self._laws, self._letters))
-            found = laws, letters, _rows(letters)
-            self._last = {channels: found}  # at once, so that threads may share a simulator
-        return found
+    def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers]:
+        """The laws of channels, row by row, and where letters are drawn; the next request is mostly about the same ones."""
+        known = self._last.get(channels)
+        if known is None:
+            laws, letters = (np.concatenate([part[j] for j in channels]) for part in (self._laws, self._letters))
+            places = np.argsort(letters, axis=1) + letters.shape[1] * _rows(letters)
+            known = laws, places.reshape(len(channels), -1, letters.shape[1])
+            self._last = {channels: known}  # at once, so that threads may share a simulator
+        return known
 
 
 def _rows(table: Integers) -> Integers:
