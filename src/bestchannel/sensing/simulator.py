@@ -86,7 +86,7 @@ class Simulator:
         return self.rng.multinomial(senses, laws).take(places)
 
     def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers]:
-        """The laws of channels, row by row, and where letters are drawn; the next request is mostly about the same ones."""
+        """The laws of channels, row by row, and where each letter is drawn; requests mostly ask for the same."""
         known = self._last.get(channels)
         if known is None:
             laws, letters = (np.concatenate([part[j] for j in channels]) for part in (self._laws, self._letters))
