@@ -20,8 +20,7 @@ import numpy as np
 
 from bestchannel import Adaptive, Simulator, capacities, identify
 from bestchannel.process import usable_cores
-from bestchannel.sensing.instances import Instance
-from bestchannel.study.channel_sets import near_tie, random_set
+from bestchannel.sensing.simulator import Instance, near_tie, random_set
 
 ROOT = Path(__file__).parents[1]
 PAGE, KEPT = ROOT / "docs" / "scaling.md", ROOT / "build" / "scaling.json"

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestchannel.drawing import BLUE, GREEN, ORANGE, axes
 from bestchannel.policies import Adaptive, BestChanID
-from bestchannel.sensing.instances import random_binary_channels
+from bestchannel.sensing.simulator import random_binary_channels
 from bestchannel.study.planning import plan
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ def test_importing_the_package_alone_loads_no_room_but_the_cards_of_notebooks():
 
 
 @pytest.mark.parametrize("name", ["capacity", "lower_bound"])
-@pytest.mark.parametrize("first", ["", "import bestchannel.{name}", "import bestchannel.cli.bound; bc.plan"])
+@pytest.mark.parametrize("first", ["", "import bestchannel.{name}", "import bestchannel.cli.known_channels; bc.plan"])
 def test_a_function_that_is_called_as_its_room_is_not_hidden_by_it(name, first):
     script = f"import bestchannel as bc\n{first.format(name=name)}\nfrom bestchannel import {name}\nprint(callable({name}), callable(bc.{name}))"
     assert subprocess.check_output([sys.executable, "-c", script], text=True) == "True True\n"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import re
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import bestchannel as bc
 from bestchannel.arrays import number_in
-from tests.walks import WALKS, modules_visited, walk
+from tests.walks import WALKS, modules_visited, note, walk
 
 MOST_MODULES = 20
 
@@ -47,7 +48,7 @@ def test_from_a_csv_file_to_an_estimate_data_goes_through_few_modules(tmp_path, 
 def written_walks():
     """The walks of ARCHITECTURE.md: the modules of each, in order, by heading."""
     text = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = re.search(r"^## Five walks$(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
+    section = re.search(r"^## Six walks$(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
     parts = re.split(r"^### (.*)$", section, flags=re.MULTILINE)[1:]
     return {
         head: re.findall(r"`([a-z_0-9.]+)`", body.strip().rpartition("\n\n")[2])
@@ -55,13 +56,36 @@ def written_walks():
     }
 
 
-def test_architecture_describes_five_walks():
+def test_architecture_describes_six_walks():
     assert list(written_walks()) == list(WALKS)
 
 
 @pytest.mark.parametrize("head", WALKS)
 def test_a_walk_visits_the_modules_that_the_architecture_names_in_their_order(tmp_path, head):
     assert walk(head, tmp_path) == written_walks()[head]
+
+
+def test_from_a_sense_over_http_to_the_page_data_goes_through_few_modules():
+    assert len(written_walks()["From a sense over HTTP to the page"]) <= 40
+
+
+def test_tracer_follows_threads_that_were_begun_before():
+    def work():
+        begin.wait()
+        number_in(0.5, "half", low=0.0, high=1.0)
+
+    def call():
+        begin.set()
+        thread.join()
+
+    begin = threading.Event()
+    threading.setprofile(note)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+    finally:
+        threading.setprofile(None)
+    assert modules_visited(call) == ["arrays"]
 
 
 def test_tracer_lists_modules_in_the_order_of_the_first_visit():

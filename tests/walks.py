@@ -1,18 +1,21 @@
 """Which modules of the package data go through, in a new process: python -m tests.walks prints the walks of ARCHITECTURE.md.
 
 A module counts when Python runs a function of it, also a lambda, a comprehension or what a dataclass generates. What
-runs while a module is imported does not count, for no data go through it; nor does what other threads run, nor `native`,
-the calls of kernels.
+runs while a module is imported does not count, for no data go through it; nor does what other threads run, but for
+those of a service, nor `native`, the calls of kernels.
 """
 
 from __future__ import annotations
 
 import gc
+import http.client
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -37,6 +40,13 @@ WALKS = {
         f"sensor = bc.Simulator({LINKS}, rng=1)",
         "bc.identify(sensor)",
     ),
+    "From a sense over HTTP to the page": (
+        """
+        from tests.walks import sense, served
+        service = served()
+        """,
+        "sense(service)",
+    ),
     "From a run to its report": (
         f"""
         from bestchannel import runs
@@ -58,19 +68,18 @@ WALKS = {
 """By the headings of ARCHITECTURE.md: what is there before, and the call that is followed, in a folder of its own."""
 
 
+_visited: dict[str, None] | None = None
+"""The modules that were visited, while a call is followed."""
+
+
 def modules_visited(call: Callable[[], object]) -> list[str]:
     """The modules whose functions the call runs, without the package's name, in the order of their first visit.
 
     Garbage is collected before: what is closed then, as the generators of policies, runs too.
     """
+    global _visited
     gc.collect()
-    visited: dict[str, None] = {}
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        name = frame.f_globals.get("__name__", "")
-        if event == "call" and name.startswith(PACKAGE) and not name.startswith(KERNELS) and not importing(frame):
-            visited[name.removeprefix(PACKAGE)] = None
-
+    visited = _visited = {}
     before = sys.getprofile()
     gc.disable()
     sys.setprofile(note)
@@ -78,8 +87,60 @@ def modules_visited(call: Callable[[], object]) -> list[str]:
         call()
     finally:
         sys.setprofile(before)
+        _visited = None
         gc.enable()
     return list(visited)
+
+
+def note(frame: FrameType, event: str, argument: object) -> None:
+    """Note the module of a function that is called, while a call is followed."""
+    name, visited = frame.f_globals.get("__name__", ""), _visited
+    if visited is None or event != "call" or not name.startswith(PACKAGE) or name.startswith(KERNELS):
+        return
+    if not importing(frame):
+        visited[name.removeprefix(PACKAGE)] = None
+
+
+def served():
+    """A service of one run, whose threads are followed, as a function that calls it and returns what it answers."""
+    import bestchannel as bc
+    from bestchannel import runs
+    from bestchannel.policies import ChannelLabels
+    from bestchannel.service import leases
+    from bestchannel.service.access import Tokens
+    from bestchannel.service.server import Place, Service
+
+    channels = [ChannelLabels(name, ("0", "1"), ("0", "1")) for name in "ab"]
+    with runs.begin("lab.db", bc.Adaptive([(2, 2)] * 2, delta=0.1), channels):
+        pass
+    threading.setprofile(note)
+    leases.TICK_S = 1e6  # what comes with time is no part of the walk
+    tokens, ready = Tokens(), threading.Event()
+    service = Service(Path.cwd(), Place(port=0), tokens)
+    threading.Thread(target=service.run, args=(ready.set,), daemon=True).start()
+    ready.wait()
+    connection = http.client.HTTPConnection("127.0.0.1", service.port)
+    headers = {"Authorization": f"Bearer {tokens.owner}", "Content-Type": "application/json"}
+
+    def call(method: str, path: str, content: object = None) -> bytes:
+        connection.request(method, path, None if content is None else json.dumps(content), headers)
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        return response.read()
+
+    call("GET", "/healthz")  # it is up
+    return call
+
+
+def sense(call: Callable[..., bytes]) -> None:
+    """Lease what a run asks for, answer it, and look at the page of the run."""
+    lent = json.loads(call("POST", "/api/leases", {"sensor": "walk", "channels": ["a", "b"], "run": "lab"}))
+    pieces = [
+        {key: part[key] for key in ("channel", "x", "start")} | {"counts": {part["x"]: part["count"]}}
+        for part in lent["parts"]
+    ]
+    call("POST", "/api/runs/lab/pieces", {"request": lent["request"], "lease": lent["lease"], "pieces": pieces})
+    assert b"lab" in call("GET", "/runs/lab")
 
 
 def importing(frame: FrameType | None) -> bool:

@@ -12,6 +12,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
@@ -19,36 +20,16 @@ from typing import Any, cast
 from bestchannel.display import on_one_line
 from bestchannel.errors import CountsFoundError, InputError, MissingExtraError, MissingFileError
 
-STDIN = Path("-")
-"""Standard input, wherever a file is read."""
-
-
-MOST_BYTES = 2**28
-"""The most that is read, or unpacked, of what must be in memory at once."""
-
-
-MOST_FIELDS = 2**23
-"""The most fields of a text that is read at once; each takes some sixty bytes."""
-
-
-MOST_STREAMED = 2**36
-"""The most that is read of what has no size, as a pipe: one without an end ends here."""
-
-
-MOST_UNPACKED, _RATIO = 2**30, 64
-"""What a packed file may unpack to: so many bytes, and so many for each of its own."""
-
-
+STDIN = Path("-")  # standard input, wherever a file is read
+MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
+MOST_FIELDS = 2**23  # the most fields of a text that is read at once; each takes some sixty bytes
+MOST_STREAMED = 2**36  # the most that is read of what has no size, as a pipe: one without an end ends here
+MOST_UNPACKED, _RATIO = 2**30, 64  # what a packed file may unpack to: so many bytes, and so many for each of its own
 NOT_TEXT = "the file must be text; it holds NUL characters, so it is of another kind than its name says"
 
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-"""Endings of files that are unpacked as they are read."""
-
-_SLOW = (".jsonl", ".ndjson")
-"""Endings of what is read line by line in Python."""
-
-
-_MAGIC = {
+PACKED = (".gz", ".bz2", ".xz", ".zst")  # endings of files that are unpacked as they are read
+_SLOW = (".jsonl", ".ndjson")  # endings of what is read line by line in Python
+_MAGIC = {  # how files of each ending begin; what begins otherwise is text
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
     b"\xfd7zXZ\0": ".xz",
@@ -62,7 +43,6 @@ _MAGIC = {
     b"{": ".json",
     b"[": ".json",
 }
-"""How files of each ending begin; what begins otherwise is text."""
 
 
 _SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")
@@ -71,6 +51,8 @@ _SHEET = (b"[Content_Types].xml", b"_rels/", b"xl/", b"docProps/")
 
 _PIECE, _HEAD = 2**20, 64
 """Bytes read at a time where it is not known how many there are, and those that tell what a stream holds."""
+
+_MOST_SAID, _LONGEST_SAID = 1000, 2100  # letters at either end of a longer refusal that are said, and of one in full
 
 
 @contextmanager
@@ -81,7 +63,9 @@ def errors_naming(path: Path) -> Iterator[None]:
     except InputError as error:
         kind = CountsFoundError if isinstance(error, CountsFoundError) else InputError
         name = "standard input" if path == STDIN else path
-        raise kind(on_one_line(f"{name}: {error}")) from None
+        said = on_one_line(f"{name}: {error}")
+        # a title or a label that it quotes may be as long as the file
+        raise kind(said if len(said) <= _LONGEST_SAID else f"{said[:_MOST_SAID]} … {said[-_MOST_SAID:]}") from None
 
 
 def name_of(path: Path) -> str:
@@ -132,8 +116,13 @@ class OpenFile:
         """All that is left of the file, which is not nothing."""
         if (self.size or 0) > MOST_BYTES:
             raise InputError(_too_large(f"it has {self.size:,}"))
-        content = self._ahead.tobytes() + self._rest()
-        self._ahead = memoryview(b"")
+        pieces, total = [self._ahead.tobytes()], 0
+        while piece := self._read(_PIECE if self.size is None else -1):
+            total += len(piece)
+            if self.size is None and total > MOST_BYTES:
+                raise InputError(_too_large("there are more"))
+            pieces.append(piece)
+        content, self._ahead = b"".join(pieces), memoryview(b"")
         if not content or content.isspace():
             raise InputError("the file is empty")
         return content
@@ -157,28 +146,13 @@ class OpenFile:
             yield os.path.abspath(self._path)
             return
         with tempfile.TemporaryDirectory(prefix="bestchannel-") as folder:
-            copy = os.path.join(folder, "copy")
-            self._copy(copy)
+            copy, room = os.path.join(folder, "copy"), memoryview(bytearray(_PIECE))
+            with open(copy, "xb") as file:
+                while n := self.fill(room):
+                    if self.size is None and self.done > MOST_BYTES:
+                        raise InputError(_too_large("there are more"))
+                    file.write(room[:n])
             yield copy
-
-    def _copy(self, path: str) -> None:
-        room = memoryview(bytearray(_PIECE))
-        with open(path, "xb") as file:
-            while n := self.fill(room):
-                if self.size is None and self.done > MOST_BYTES:
-                    raise InputError(_too_large("there are more"))
-                file.write(room[:n])
-
-    def _rest(self) -> bytes:
-        if self.size is not None:
-            return self._read(-1)
-        pieces, total = [], 0
-        while piece := self._read(_PIECE):
-            total += len(piece)
-            if total > MOST_BYTES:
-                raise InputError(_too_large("there are more"))
-            pieces.append(piece)
-        return b"".join(pieces)
 
     def _read(self, size: int) -> bytes:
         with _read_errors():
@@ -239,23 +213,15 @@ def _unpacked(path: Path, file: BufferedReader, size: int | None, packing: str) 
 
 
 def _stream(file: BufferedReader, packing: str) -> Any:
-    if packing == ".gz":
-        import gzip
-
-        return gzip.GzipFile(fileobj=file)
-    if packing == ".bz2":
-        import bz2
-
-        return bz2.BZ2File(file)
-    if packing == ".xz":
-        import lzma
-
-        return lzma.LZMAFile(file)
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtraError("reading .zst", "parquet") from None
-    return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    if packing == ".zst":
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise MissingExtraError("reading .zst", "parquet") from None
+        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    module, kind = {".gz": ("gzip", "GzipFile"), ".bz2": ("bz2", "BZ2File"), ".xz": ("lzma", "LZMAFile")}[packing]
+    unpack = getattr(import_module(module), kind)  # deferred: few files are packed
+    return unpack(fileobj=file) if packing == ".gz" else unpack(file)
 
 
 class _Unpacked(io.RawIOBase):

@@ -18,10 +18,7 @@ from bestchannel.arrays import on_host
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Frame: TypeAlias = "DataFrame"
-"""A pandas data frame, which only the presentation layer imports."""
-
-
+Frame: TypeAlias = "DataFrame"  # a pandas data frame, which only the presentation layer imports
 CARDS: dict[str, Callable[[Any], str]] = {}
 FRAMES: dict[str, Callable[[Any], Frame]] = {}
 """What draws and what tabulates results, by the name of their class or of one that it derives from."""
@@ -95,14 +92,10 @@ def text_table(heads: Sequence[str], rows: Iterable[Sequence[object]], *, left: 
     radio    0.25
     """
     lines = [[on_one_line(str(cell)) for cell in row] for row in (heads, *rows)]
-    columns = [
-        _aligned(column, column[0] in (heads[:1] if left is None else left)) for column in zip(*lines, strict=True)
-    ]
+    columns = []
+    for cells in zip(*lines, strict=True):  # some letters take two places of a terminal, and accents none
+        widths = [sum(0 if combining(a) else 2 if east_asian_width(a) in "WF" else 1 for a in cell) for cell in cells]
+        is_left = cells[0] in (heads[:1] if left is None else left)
+        spaces = [" " * (max(widths) - width) for width in widths]
+        columns.append([f"{c}{s}" if is_left else f"{s}{c}" for c, s in zip(cells, spaces, strict=True)])
     return "\n".join(map("  ".join, zip(*columns, strict=True)))
-
-
-def _aligned(cells: Sequence[str], left: bool) -> list[str]:
-    """The cells, as wide as the widest; some letters take two places of a terminal, and accents none."""
-    widths = [sum(0 if combining(a) else 2 if east_asian_width(a) in "WF" else 1 for a in cell) for cell in cells]
-    spaces = [" " * (max(widths) - width) for width in widths]
-    return [cell + space if left else space + cell for cell, space in zip(cells, spaces, strict=True)]

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bestchannel.counts import read_channels, read_counts, table_decoder, table_files
+from bestchannel.counts.columns import SHOWN
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.labelled_counts import SHOWN
 from bestchannel.disk import opened
 from bestchannel.errors import InputError
 

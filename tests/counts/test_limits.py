@@ -26,7 +26,7 @@ REFUSED = {
     "deflate.npz": "at most 16,777,216 cells",
     "bzip2.npz": "must be stored or deflated",
     "lzma.npz": "must be stored or deflated",
-    "texts.npz": "at most 16,777,216 cells in 268,435,456 bytes",
+    "texts.npz": "must take at most 268,435,456 bytes",
     "nothing.npz": "at most 16,777,216 cells",
     "claimed.npy": "at most 16,777,216 cells",
     "zeros.mat": "at most 16,777,216 cells",

@@ -53,6 +53,49 @@ def test_pivot_of_polars_is_a_matrix_with_labels_beside_it():
         bc.estimate(pivot.rename({"tx": "foo", "0": "lo", "1": "hi"}))
 
 
+@pytest.mark.parametrize(
+    ("header", "first", "in_matrix"),
+    [
+        (["heard", "11"], [5, 3], "counts"),
+        (["heard", "11"], [0, 1], "counts"),
+        (["heard", "10", "11"], [3, 5], "counts"),
+        (["tx0", "a", "b"], [0, 1], "counts"),
+        (["tx0", "tx1", "tx2"], [1, 2], "counts"),
+        (["true", "11"], [0, 1], "labels"),
+        (["true", "a", "b"], [5, 3], "labels"),
+        (["sent", "0", "1"], [3, 5], "labels"),
+    ],
+)
+def test_column_that_may_be_labels_or_counts_is_refused_and_the_proposal_reads_it(tmp_path, header, first, in_matrix):
+    cells = [[n, *(10 * n + 40 + i for i in range(len(header) - 1))] for n in first]
+    frame = pd.DataFrame(cells, columns=header)
+    labelled = in_matrix == "labels"
+    path = tmp_path / "file.csv"
+    frame.to_csv(path, index=False)
+    proposal = rf"may be labels or counts; write .*--form matrix \(form='matrix'\) for {in_matrix}"
+    for read in (lambda **o: read_counts(path, **o), *(lambda f=f, **o: labelled_counts(f, **o) for f in (
+        frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)))):  # fmt: skip
+        with pytest.raises(InputError, match=proposal):
+            read()
+        content = only(read(form="matrix"))
+        assert content.outputs == tuple(header[labelled:])
+        assert content.counts.tolist() == [row[labelled:] for row in cells]
+    with pytest.raises(InputError, match=proposal):  # nor are they divided by their sum
+        read_channels(path, normalize=True)
+
+
+def test_line_of_counts_below_nothing_is_not_taken_for_labels_of_outputs(tmp_path):
+    for text in ("true,7,5\nfalse,8,9\n", "true,5,7\nfalse,8,9\n"):
+        with pytest.raises(InputError, match=r"the first line .* may be labels or counts"):
+            read(tmp_path, text)
+    assert read(tmp_path, "sent,0,1\na,8,9\nb,7,5\n").outputs == ("0", "1")
+
+
+def test_title_of_labels_stays_one_where_an_output_has_the_same_name(tmp_path):
+    content = read(tmp_path, "rx;right;y;low\n1;14;28;56\n2;62;41;7\n", form="matrix")
+    assert (content.inputs, content.outputs) == (("1", "2"), ("right", "y", "low"))
+
+
 def test_index_of_a_frame_of_rows_is_a_column():
     frame = pd.DataFrame({"channel": ["a", "a", "b", "b"], "x": [0, 1, 0, 1], "y": list("uvuv"), "count": [5, 6, 7, 8]})
     found = labelled_counts(frame.set_index("channel"))
@@ -191,6 +234,14 @@ def test_column_that_alone_tells_the_rows_of_counts_apart_may_name_channels(tmp_
     rows = "".join(f"{k},{x},{y},{3 + x + y}\n" for k in "ab" for x in (0, 1) for y in (0, 1))
     with pytest.raises(InputError, match="'kanal' may name channels"):
         read(tmp_path, f"kanal,x,y,count\n{rows}")
+
+
+def test_column_that_may_tell_counts_apart_where_it_is_filled_in_is_not_passed_over(tmp_path):
+    cells = "0,0,5,\n0,1,7,\n0,0,6,far\n0,1,9,far\n1,0,8,\n1,1,12,near\n1,0,4,far\n1,1,3,far\n"
+    with pytest.raises(InputError, match="'Σ' may say how often a row counts"):
+        read(tmp_path, f"x,y,Σ,Kanal\n{cells}")
+    noted = "".join(f"{x},{y},{t},{'late' * (t == 3)}\n" for t in range(20) for x in (0, 1) for y in (0, 1))
+    assert read(tmp_path, f"x,y,t,note\n{noted}").counts.sum() == 80
 
 
 def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):

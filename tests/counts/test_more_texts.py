@@ -1,10 +1,13 @@
 """Several files, folders, comments, printed arrays, logs without a header, and the order that times give."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import bestchannel as bc
+from bestchannel.errors import InputError
 from tests.journeys.command import bestchannel, result_of
 from tests.statistical.order_study import changing
 
@@ -89,6 +92,33 @@ def test_comment_lines_are_passed_over(tmp_path, text):
 def test_labels_that_begin_like_comments_stay_labels(tmp_path):
     text = "x,y\n" + "#,#\n%,%\n" * 5 + "#,%\n"
     assert counts(bc.read_counts(written(tmp_path / "signs.csv", text))) == {"signs": [[5, 1], [0, 5]]}
+
+
+def test_tab_before_a_number_sign_is_a_blank_corner_and_no_comment(tmp_path):
+    path = written(tmp_path / "link.tsv", "\t#1\tlost\n63\t2\t9\n150\t8\t1\n")
+    (content,) = bc.read_counts(path).values()
+    assert (content.inputs, content.outputs) == (("63", "150"), ("#1", "lost"))
+    assert content.counts.tolist() == [[2, 9], [8, 1]]
+
+
+def test_rows_that_lack_fields_are_refused_by_their_line(tmp_path):
+    path = written(tmp_path / "link.csv", "time,x,y\n" + "".join(f"{i},{i % 2},{i % 2}\n" for i in range(20)) + "7\n")
+    with pytest.raises(InputError, match="line 22 must have 3 fields"):
+        bc.read_counts(path)
+
+
+def test_refusal_that_quotes_a_title_as_long_as_the_file_is_a_sentence(tmp_path):
+    path = written(tmp_path / "rows.jsonl", json.dumps({"x": 0, "y": 1, "co" + "u" * 10**5: 3}) + "\n")
+    with pytest.raises(InputError, match="there is no column p") as refusal:
+        bc.read_channels(path)
+    assert len(str(refusal.value)) < 3000
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_probabilities_are_no_trials(tmp_path):
+    path = written(tmp_path / "nested.json", '{"a": {"0": 1e999, "1": 2}, "b": {"0": 1, "1": 2}}')
+    with pytest.raises(InputError, match="these look like probabilities"):
+        bc.read_trials(path)
 
 
 def test_long_log_with_comments_and_times_is_read_like_a_short_one(tmp_path, monkeypatch):

@@ -68,6 +68,8 @@ def folder(tmp_path_factory):
 @example((np.array([[1, 2, 3], [3, 4, 7]]), ["0", "1"], ["0", "1", "Total"]))
 def test_counts_are_read_back_the_same_or_refused(folder, kind, matrix):
     path = folder / kind
+    if not any(map(str.strip, matrix[2])):
+        return  # a line of blank labels is a blank line, which sheets have above tables
     try:
         path.write_bytes(written.KINDS[kind](*matrix))
     except (ValueError, UnicodeEncodeError, IllegalCharacterError):  # what the other program refuses to write

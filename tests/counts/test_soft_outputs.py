@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bestchannel as bc
-from bestchannel.counts.soft_outputs import measured, refuse_measured
+from bestchannel.counts.labelled_counts import measured, refuse_measured
 from bestchannel.errors import InputError
 
 REFUSAL = "look like measured values"

@@ -184,3 +184,16 @@ def test_counts_in_the_first_column_under_names_that_nobody_knows_are_asked_abou
     columns = {"x": "foo", "y": "rx", "count": "how many"}
     assert read_counts(path, columns=columns)["cells"].counts.tolist()[0] == [70, 81, 92, 103]
     assert read_counts(path, form="matrix")["cells"].counts.shape == (12, 3)
+
+
+@pytest.mark.parametrize("names", ["foo,rx,size,temperature", "foo,bar,quux,temperature"])
+def test_few_cells_of_counts_beside_another_column_are_not_a_matrix(tmp_path, names):
+    path = tmp_path / "cells.csv"
+    path.write_text(f"{names}\n0,0,2,8\n0,1,0,5\n1,0,0,7\n1,1,2,4\n")
+    x, y, n, _ = names.split(",")
+    with pytest.raises(InputError, match=rf"write --columns x={x},y={y} .* for rows, or --form matrix"):
+        read_counts(path)
+    (content,) = read_counts(path, columns={"x": x, "y": y, "count": n}).values()
+    assert content.counts.tolist() == [[2, 0], [0, 2]]
+    (content,) = read_counts(path, form="matrix").values()
+    assert content.outputs == tuple(names.split(","))

@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 from bestchannel import capacity, mutual_information
 from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, RivalAccount, rival_tilts, settle_senses
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.native.evidence import bounded, climbed, merged, row_bound
+from bestchannel.native.evidence import bounded, climbed
 from tests.evidence.choices import rival_bets
+from tests.native.inner import merged, row_bound
 
 
 def _row_bound(a, N, tau, logQ, s, logR, logw):

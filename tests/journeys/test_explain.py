@@ -5,8 +5,7 @@ import re
 import pytest
 
 import bestchannel as bc
-from bestchannel.cli.explain import TOPICS, explained
-from bestchannel.cli.formulas import readable
+from bestchannel.cli.explain import TOPICS, explained, readable
 from tests.journeys.command import bestchannel, result_of
 
 POLICIES = [

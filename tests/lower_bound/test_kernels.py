@@ -6,8 +6,9 @@ from scipy.special import rel_entr
 
 import bestchannel as bc
 from bestchannel.lower_bound.certificate import Leader
-from bestchannel.native.lower_bound import Side, divergence_difference_row, divergence_sum_row, tilted_row
+from bestchannel.native.lower_bound import Side
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, row_divergences
+from tests.native.inner import divergence_difference_row, divergence_sum_row, phi_at, tilted_row
 
 ROUNDING = 1e-12
 
@@ -80,7 +81,7 @@ def test_leader_at_a_price_is_bounded_from_below_and_nearly_reached(price):
     rng = np.random.default_rng(7)
     W, w = np.array([[0.8, 0.1, 0.1], [0.1, 0.6, 0.3]]), np.array([0.3, 0.4])
     leader = Leader(W, w, bc.capacity(W))
-    phi = leader.curve.phi_at(price)
+    phi = phi_at(leader.curve, price)
 
     def cost(u):
         return w @ row_divergences(W, u) + price * bc.capacity(u).upper * NATS_PER_BIT

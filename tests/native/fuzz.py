@@ -15,6 +15,7 @@ import numpy as np
 from bestchannel.counts.text_log import Scan
 from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
 from bestchannel.native.scan import ODD
+from tests.native import inner
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 5e-324, 2.2e-308, 1e-300, 1e300, 1.7e308])
 REFUSALS = (TypeError, ValueError, IndexError, MemoryError, ZeroDivisionError)
@@ -100,9 +101,7 @@ def choices(rng):
     cases, r, n, m = (few(rng) for _ in range(4))
     rivals = rows(rng, cases, n, m), rows(rng, cases, n), numbers(rng, cases, n), numbers(rng, cases)
     known = rng.integers(0, 2, cases)
-    evidence.choices(
-        *rivals, numbers(rng, cases, r), numbers(rng, cases, r), rows(rng, cases, n), known, number(rng), 1.0
-    )
+    inner.choices(*rivals, numbers(rng, cases, r), numbers(rng, cases, r), rows(rng, cases, n), known, number(rng), 1.0)
 
 
 def wagers(rng):
@@ -141,7 +140,7 @@ def certify(rng):
     curve = lower_bound.Curve.of(leader, prices, rows(rng, *leader.a.shape), rows(rng, len(leader.w)), 4, 1e-6)
     guess = number(rng), rows(rng, rival.a.shape[1]), number(rng)
     lower_bound.certify(rival, curve, int(rng.integers(0, 5)), *guess, rng.random() < 0.5)
-    curve.phi_at(number(rng))
+    inner.phi_at(curve, number(rng))
 
 
 def pair(rng):

@@ -17,8 +17,9 @@ import pytest
 from bestchannel.evidence.leader_bets import leader_bets
 from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, rival_tilts
 from bestchannel.native import evidence, mathematics
-from bestchannel.native.library import VARIANTS, Kernel
+from bestchannel.native.library import VARIANTS
 from tests.evidence.choices import rival_bets
+from tests.native.inner import kernel_exp, kernel_log
 
 GOLDEN = json.loads((Path(__file__).parent / "evidence_of_0.2.0.json").read_text())
 
@@ -161,25 +162,21 @@ def test_an_input_above_the_largest_is_never_met():
             assert given[5] == pytest.approx(P, abs=0.05)
 
 
-def elementwise(name, x):
-    return Kernel(name, "n x[n] >out[n]")(x)
-
-
 def test_quick_logarithm_and_exponential_are_right_to_two_units_in_the_last_place():
     # those of mathematics.h are right to 0.6
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.uniform(-700, 700, 20_000), rng.normal(0, 1, 20_000), 10 ** rng.uniform(-20, 0, 20_000)])
-    for name, exact, at in (("kernel_exp", mathematics.exp, x), ("kernel_log", mathematics.log, mathematics.exp(x))):
-        found, true = elementwise(name, at), exact(at)
+    for quick, exact, at in ((kernel_exp, mathematics.exp, x), (kernel_log, mathematics.log, mathematics.exp(x))):
+        found, true = quick(at), exact(at)
         assert np.all(np.abs(found - true) <= 2.0 * np.spacing(np.abs(true)))
 
 
 def test_quick_logarithm_and_exponential_at_the_ends():
     infinite = np.array([-np.inf, np.inf, np.nan, 0.0, -1e9, 1e9])
-    assert elementwise("kernel_exp", infinite).tolist()[:2] == [0.0, np.inf]
-    assert elementwise("kernel_exp", infinite)[3:].tolist() == [1.0, 0.0, np.inf]
-    assert np.isnan(elementwise("kernel_exp", infinite)[2])
-    found = elementwise("kernel_log", np.array([0.0, np.inf, 1.0, -1.0, np.nan]))
+    assert kernel_exp(infinite).tolist()[:2] == [0.0, np.inf]
+    assert kernel_exp(infinite)[3:].tolist() == [1.0, 0.0, np.inf]
+    assert np.isnan(kernel_exp(infinite)[2])
+    found = kernel_log(np.array([0.0, np.inf, 1.0, -1.0, np.nan]))
     assert found[:3].tolist() == [-np.inf, np.inf, 0.0]
     assert np.isnan(found[3:]).all()
 

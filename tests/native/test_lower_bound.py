@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestchannel.native.lower_bound import Curve, Side, certify, search_pair, tilted_row
+from bestchannel.native.lower_bound import Curve, Side, certify, search_pair
+from tests.native.inner import tilted_row
 
 GOLDEN = json.loads((Path(__file__).parent / "lower_bound_of_0.2.0.json").read_text())
 

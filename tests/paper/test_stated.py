@@ -10,7 +10,7 @@ from bestchannel.paper import stated
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.paper.published import CURVES
 from bestchannel.paper.stated import stated_fig1, stated_fig2
-from bestchannel.sensing.instances import random_binary_channels
+from bestchannel.sensing.simulator import random_binary_channels
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from bestchannel import Adaptive, BestChanID, InputError, Observation, Simulator
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, random_channel, z_channel
 from bestchannel.policies.adaptive.adaptive_policy import FIRST_SENSES, FIRST_SHARE
 from bestchannel.policies.adaptive.state import State
-from bestchannel.sensing.instances import random_binary_channels
+from bestchannel.sensing.simulator import random_binary_channels
 
 ENOUGH = 10**9
 

@@ -255,3 +255,45 @@ def test_parts_of_a_box_are_disjoint_hold_all_its_worlds_and_deny_their_claim(wh
     together = [world for _, box in parts for world in worlds(box)]
     assert len(together) == len(set(together))
     assert set(together) == worlds(whole)
+
+
+# Recorded counts.
+
+COUNTS = {"good": [[950, 50], [50, 950]], "fair": [[900, 100], [100, 900]], "bad": [[700, 300], [300, 700]]}
+
+
+@pytest.mark.parametrize(
+    ("question", "decided", "findings"),
+    [
+        (Above(0.4), True, {"answers": {"good": "above", "fair": "above", "bad": "below"}}),
+        (Above(0.53), False, {"answers": {"good": "above", "fair": None, "bad": "below"}}),
+        (Above(0.53, 0.1), True, {"answers": {"good": "above", "fair": "above", "bad": "below"}}),
+        (Top(2), True, {"top": ("good", "fair"), "out": ("bad",)}),
+        (Top(3), True, {"top": ("good", "fair", "bad"), "out": ()}),
+        (Order(), True, {"order": ("good", "fair", "bad")}),
+        (Within(0.2), True, {}),
+        (Within(0.05), False, {}),
+        ({"kind": "above", "level": 1.0}, True, {"answers": dict.fromkeys(COUNTS, "below")}),
+    ],
+)
+def test_recorded_counts_answer_too(question, decided, findings):
+    result = bc.estimate(COUNTS, question=question)
+    assert result.decided == decided
+    for name, value in findings.items():
+        assert getattr(result.findings, name) == value
+    assert all(
+        ends == (result[name].lower, result[name].upper) for name, ends in (result.findings.brackets or {}).items()
+    )
+
+
+def test_close_counts_leave_a_place_open():
+    close = {"good": COUNTS["good"], "a": [[90, 10], [10, 90]], "b": [[89, 11], [11, 89]], "bad": [[60, 40], [45, 55]]}
+    result = bc.estimate(close, question=Top(2))
+    assert not result.decided
+    assert set(result.findings.top) <= {"good"}
+    assert not {"good", "a", "b"} & set(result.findings.out)
+    assert not bc.estimate(close, question=Order()).decided
+
+
+def test_best_as_a_question_is_the_verdict():
+    assert bc.estimate(COUNTS, question=bc.Best(0.01)) == bc.estimate(COUNTS, epsilon=0.01)

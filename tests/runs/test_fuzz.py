@@ -145,7 +145,7 @@ def test_any_alphabets_and_options_make_a_whole_run_or_none(content, options, fo
     if code in (0, 3):
         assert ran("run", "ask", path, "--json") == code
         assert ran("run", "status", path) == 0
-        assert all(labels.key and all(labels.inputs + labels.outputs) for labels in runs.view(path).settings.parties)
+        assert all(labels.key and all(labels.inputs + labels.outputs) for labels in runs.view(path).settings.labels)
     else:
         assert not path.exists()
 

@@ -112,16 +112,16 @@ def faulty_proxy(port, target, seed):
 
 def acknowledging(file):
     """Let every outbox of this process write down what was acknowledged."""
-    send = Outbox._send
+    call = Outbox._call
     log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def sent(self, batch):
+    def called(self, lent, path, offer=None):
         refused = self.refused
-        send(self, batch)
-        if self.refused == refused:
-            note_acknowledged(log, [(lent["request"], piece) for lent, piece in batch])
+        call(self, lent, path, offer)
+        if offer is not None and self.refused == refused:
+            note_acknowledged(log, [(offer["request"], piece) for piece in offer["pieces"]])
 
-    Outbox._send = sent
+    Outbox._call = called
 
 
 def note_acknowledged(log, pieces):

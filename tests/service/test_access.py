@@ -38,7 +38,7 @@ def test_token_ends_after_its_days():
     assert [round(end / 86_400) for end in ends] == [2, 7]
     over = tokens.made_for("view", days=-1e-4)
     assert tokens.scope(over) is None
-    assert tokens.judged(over) == "the token has expired; ask the owner for another"
+    assert tokens.scope_or_reason(over) == "the token has expired; ask the owner for another"
 
 
 def test_end_of_a_token_can_not_be_put_off():
@@ -50,17 +50,17 @@ def test_revoked_token_stays_revoked_when_the_service_is_started_again(tmp_path)
     tokens = Tokens(OWNER)
     tokens.revoked = Revoked(tmp_path / "revoked")
     first, second = tokens.made_for("view"), tokens.made_for("view")
-    tokens.revoke(tokens.scope(first).id)
+    tokens.revoked.add(tokens.scope(first).id)
     again = Tokens(OWNER)
     again.revoked = Revoked(tmp_path / "revoked")
-    assert again.judged(first) == "the token was revoked; ask the owner for another"
+    assert again.scope_or_reason(first) == "the token was revoked; ask the owner for another"
     assert again.scope(second).permits("view")
 
 
 def test_token_of_an_earlier_version_is_refused_with_a_reason():
     content = "view."
     earlier = f"{content}.{Tokens(OWNER)._seal(content)}"
-    assert "an earlier version" in Tokens(OWNER).judged(earlier)
+    assert "an earlier version" in Tokens(OWNER).scope_or_reason(earlier)
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", '{"0123456789abcdef": "soon"}'])

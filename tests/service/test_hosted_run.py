@@ -79,48 +79,4 @@ def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(
     with pytest.raises(NotWrittenError, match="the run failed"):
         hosted.offer(1, [placed(0, 3, 7)]).result()
     assert (hosted.status.state, hosted.status.error) == ("failed", "in the policy")
-    assert hosted.lend(("token", "s"), {0}, 10, 0.0) is None
-
-
-def names(count, token):
-    return [(token, f"{token}{i}") for i in range(count)]
-
-
-def test_leases_of_one_token_do_not_starve_the_sensors_of_another(hosted):
-    for sensor in names(1200, "greedy"):
-        hosted.heard_of(sensor, {0}, 0.0)
-        hosted.lend(sensor, {0}, 1, 0.0)
-    assert len(hosted.work_left()[2]) < 1000
-    for sensor in names(20, "modest"):
-        hosted.heard_of(sensor, {0}, 0.0)
-        _, lease = hosted.lend(sensor, {0}, 1, 0.0)
-        assert lease.sensor == sensor
-
-
-def test_work_is_shared_among_tokens_before_it_is_shared_among_their_sensors(hosted):
-    for sensor in [*names(9, "many"), ("one", "alone")]:
-        hosted.heard_of(sensor, {0}, 0.0)
-    free = hosted._ledger.free_in({0})
-    lent = [hosted.lend(sensor, {0}, free, 0.0)[1] for sensor in names(9, "many")]
-    assert sum(part.count for lease in lent for part in lease.parts) <= -(-free // 2)
-    _, alone = hosted.lend(("one", "alone"), {0}, free, 0.0)
-    assert sum(part.count for part in alone.parts) >= free // 2
-
-
-def test_lease_that_is_renewed_and_never_answered_goes_to_another_token_in_the_end(hosted):
-    free = hosted._ledger.free_in({0})
-    _, kept = hosted.lend(("greedy", "g"), {0}, free, 0.0)
-    for now in range(0, 300, 10):
-        assert hosted.renew(kept.id, float(now))
-        assert hosted.lend(("modest", "m"), {0}, free, float(now)) is None
-    _, lease = hosted.lend(("modest", "m"), {0}, free, 301.0)
-    assert lease.parts
-    assert not hosted.renew(kept.id, 301.0)
-
-
-def test_sensors_of_one_token_do_not_push_those_of_another_out_of_memory(hosted):
-    hosted.heard_of(("modest", "m"), {0}, 0.0)
-    for sensor in names(2000, "greedy"):
-        hosted.heard_of(sensor, {0}, 1.0)
-    assert ("modest", "m") in hosted.sensors
-    assert len(hosted.sensors) <= 1000
+    assert hosted.ledger.lend(("token", "s"), {0}, 10, 0.0) is None

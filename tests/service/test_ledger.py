@@ -1,14 +1,24 @@
 """Who senses what: every position is free, lent or answered, and never two of these, whatever happens."""
 
+from unittest import mock
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bestchannel.policies import Request
 from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.service import ledger as module
 from bestchannel.service.ledger import Ledger, Part, identifier
 
 REQUEST = Request(3, {0: (10, 4), 2: (0, 7)})
 ASKED = 21
+WIDE = Request(1, {0: (10_000, 10_000)})
+
+
+def begun(request=REQUEST, pieces=(), lease_s=5.0):
+    ledger = Ledger(lease_s, lambda: None)
+    ledger.begin(request, pieces)
+    return ledger
 
 
 def piece(channel, x, start, *counts):
@@ -47,12 +57,13 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_every_position_is_free_or_lent_or_answered_once(steps):
-    ledger, leases = Ledger(REQUEST), 0
+    ledger, leases = begun(lease_s=0.0), []
     for kind, *details in steps:
         if kind == "lend":
             channels, most, parts = details
-            lease = ledger.lend(str(leases), ("t", "s"), channels, most, parts, expires=leases, now=0.0)
-            leases += 1
+            with mock.patch.object(module, "MOST_PARTS", parts):
+                lease = ledger.lend(("t", "s"), channels, most, now=float(len(leases)))
+            leases.append(lease.id if lease else "")
             if lease:
                 assert sum(part.count for part in lease.parts) <= most
                 assert len(lease.parts) <= parts
@@ -61,7 +72,7 @@ def test_every_position_is_free_or_lent_or_answered_once(steps):
             (channel, x), start, count = details
             offered(ledger, channel, x, start, count, 0)
         elif kind == "give back":
-            ledger.give_back(str(details[0]))
+            ledger.give_back(*leases[details[0] : details[0] + 1])
         else:
             ledger.expire(details[0])
         found = everything(ledger)
@@ -70,7 +81,7 @@ def test_every_position_is_free_or_lent_or_answered_once(steps):
 
 
 def test_a_piece_is_kept_once_repeated_harmlessly_and_contradicted_in_vain():
-    ledger = Ledger(REQUEST)
+    ledger = begun()
     assert offered(ledger, 0, 0, 2, 3, 1) == "kept"
     assert offered(ledger, 0, 0, 2, 3, 1) == "repeated"
     assert offered(ledger, 0, 0, 2, 1, 3) == "refused"
@@ -83,14 +94,14 @@ def test_a_piece_is_kept_once_repeated_harmlessly_and_contradicted_in_vain():
 
 
 def test_what_a_lease_has_not_answered_is_free_again_when_it_is_over():
-    ledger = Ledger(REQUEST)
-    lease = ledger.lend("a", ("t", "s"), {0}, 12, 9, expires=5.0, now=0.0)
+    ledger = begun()
+    lease = ledger.lend(("t", "s"), {0}, 12, now=0.0)
     assert lease.parts == [Part(0, 0, 0, 10), Part(0, 1, 0, 2)]
     assert offered(ledger, 0, 0, 4, 1, 0) == "kept"
     assert lease.parts == [Part(0, 0, 0, 4), Part(0, 0, 5, 5), Part(0, 1, 0, 2)]
     assert ledger.expire(4.9) == []
-    assert [over.id for over in ledger.expire(5.0)] == ["a"]
-    assert ledger.lend("b", ("t", "t"), {0}, 99, 9, 9.0, 0.0).parts == [
+    assert ledger.expire(5.0) == [lease]
+    assert ledger.lend(("t", "t"), {0}, 99, now=5.0).parts == [
         Part(0, 0, 0, 4),
         Part(0, 0, 5, 5),
         Part(0, 1, 0, 4),
@@ -98,27 +109,75 @@ def test_what_a_lease_has_not_answered_is_free_again_when_it_is_over():
 
 
 def test_a_late_piece_is_kept_where_nobody_else_has_answered():
-    ledger = Ledger(REQUEST)
-    ledger.lend("a", ("t", "slow"), {2}, 99, 9, 1.0, 0.0)
-    ledger.expire(2.0)
-    other = ledger.lend("b", ("t", "quick"), {2}, 99, 9, 9.0, 0.0)
+    ledger = begun()
+    ledger.lend(("t", "slow"), {2}, 99, now=0.0)
+    ledger.expire(6.0)
+    other = ledger.lend(("t", "quick"), {2}, 99, now=6.0)
     assert offered(ledger, 2, 1, 0, 3, 0) == "kept"
     assert other.parts == [Part(2, 1, 3, 4)]
 
 
 def test_a_ledger_made_again_from_the_pieces_on_disk_is_the_same():
-    ledger = Ledger(REQUEST)
+    ledger = begun()
     pieces = [piece(0, 0, 2, 3, 1), piece(2, 1, 0, 0, 7)]
     for each in pieces:
         assert offered(ledger, each.channel, each.x, int(each.id.partition("@")[2]), *each.counts) == "kept"
-    again = Ledger(REQUEST, pieces)
+    again = begun(REQUEST, pieces)
     assert sorted(everything(again)) == sorted(everything(ledger))
-    assert (again.asked_senses, again.answered_senses, again.free_in({0, 2})) == (ASKED, 11, 10)
+    assert (*again.standing([])[:2], again._free_in({0, 2})) == (ASKED, 11, 10)
 
 
 def test_a_piece_that_a_person_told_is_placed_where_there_is_room():
     told = AnswerPiece("by hand", 0, 0, (4, 3))
-    ledger = Ledger(REQUEST, [told, piece(0, 0, 2, 1, 0), AnswerPiece("0.1@0", 0, 0, (1, 0))])
-    assert ledger.answered_senses == 9
-    assert ledger.free_in({0}) == 5
+    ledger = begun(REQUEST, [told, piece(0, 0, 2, 1, 0), AnswerPiece("0.1@0", 0, 0, (1, 0))])
+    assert ledger.standing([])[1] == 9
+    assert ledger._free_in({0}) == 5
     assert len(set(everything(ledger))) == ASKED
+
+
+def names(count, token):
+    return [(token, f"{token}{i}") for i in range(count)]
+
+
+def test_leases_of_one_token_do_not_starve_the_sensors_of_another():
+    ledger = begun(WIDE, lease_s=30.0)
+    for sensor in names(1200, "greedy"):
+        ledger.hear_of(sensor, {0}, 0.0)
+        ledger.lend(sensor, {0}, 1, 0.0)
+    assert len(ledger.leases) < 1000
+    for sensor in names(20, "modest"):
+        ledger.hear_of(sensor, {0}, 0.0)
+        lease = ledger.lend(sensor, {0}, 1, 0.0)
+        assert lease.sensor == sensor
+
+
+def test_work_is_shared_among_tokens_before_it_is_shared_among_their_sensors():
+    ledger = begun(WIDE, lease_s=30.0)
+    for sensor in [*names(9, "many"), ("one", "alone")]:
+        ledger.hear_of(sensor, {0}, 0.0)
+    free = ledger._free_in({0})
+    lent = [ledger.lend(sensor, {0}, free, 0.0) for sensor in names(9, "many")]
+    assert sum(part.count for lease in lent for part in lease.parts) <= -(-free // 2)
+    alone = ledger.lend(("one", "alone"), {0}, free, 0.0)
+    assert sum(part.count for part in alone.parts) >= free // 2
+
+
+def test_lease_that_is_renewed_and_never_answered_goes_to_another_token_in_the_end():
+    ledger = begun(WIDE, lease_s=30.0)
+    free = ledger._free_in({0})
+    kept = ledger.lend(("greedy", "g"), {0}, free, 0.0)
+    for now in range(0, 300, 10):
+        assert ledger.renew(kept.id, float(now))
+        assert ledger.lend(("modest", "m"), {0}, free, float(now)) is None
+    lease = ledger.lend(("modest", "m"), {0}, free, 301.0)
+    assert lease.parts
+    assert not ledger.renew(kept.id, 301.0)
+
+
+def test_sensors_of_one_token_do_not_push_those_of_another_out_of_memory():
+    ledger = begun(WIDE, lease_s=30.0)
+    ledger.hear_of(("modest", "m"), {0}, 0.0)
+    for sensor in names(2000, "greedy"):
+        ledger.hear_of(sensor, {0}, 1.0)
+    assert ("modest", "m") in ledger.sensors
+    assert len(ledger.sensors) <= 1000

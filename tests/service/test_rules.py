@@ -528,11 +528,11 @@ COUNTING = """
 import gc, json, sys
 from bestchannel.service import server
 gc.disable()
-end_waiting = server.Service._end_waiting
+end_waiting = server.Leases.stop_waiting
 def count(self):
     print(json.dumps({"event": "garbage", "objects": gc.collect()}), file=sys.stderr)
     end_waiting(self)
-server.Service._end_waiting = count
+server.Leases.stop_waiting = count
 from bestchannel.cli import main
 main()
 """

@@ -131,12 +131,12 @@ def test_interrupted_pool_stores_what_it_had_begun(study, tmp_path, monkeypatch)
     assert 2 < stored < study.total
 
 
-def test_piece_ends_after_its_time_and_the_rest_follows(study, monkeypatch):
+def test_piece_ends_after_its_time_and_the_rest_follows(study, tmp_path, monkeypatch):
     monkeypatch.setattr("bestchannel.study.monte_carlo.PIECE_SECONDS", -1.0)
-    runs = study.runs(Piece(0, 3, 6))
-    assert [run.number for run in runs] == [3]
-    assert runner._rest(Piece(0, 3, 6), runs) == [Piece(0, 4, 6)]
-    assert runner._rest(Piece(0, 5, 6), runs) == []
+    assert [run.number for run in study.runs(Piece(0, 3, 6))] == [3]
+    with opened(tmp_path / "journal.db", study.spec) as journal:
+        conduct(study, journal, workers=1)
+        assert len(journal.runs()) == study.total
 
 
 def test_only_missing_runs_are_made(study, tmp_path):

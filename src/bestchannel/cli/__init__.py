@@ -10,7 +10,7 @@ import typer
 from bestchannel.cli import verbs
 from bestchannel.process import VERSION
 
-VERBS = {
+VERBS = {  # the first line of the help of every verb, which is a function in the module of its name
     "bound": "Show how many senses every policy needs on average to name the best of known channels.",
     "capacity": "Show the capacity of known channels, in bits per use, between two proved bounds.",
     "estimate": "Estimate capacities from counts of what was sent and received, with proved intervals, and judge"
@@ -28,10 +28,13 @@ VERBS = {
     "watch": "Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.",
     "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
 }
-"""The first line of the help of every verb, which is a function in the module of its name."""
 
-MODULES = {"report": "records", "verify": "records", "sense": "network", "serve": "network", "watch": "network"}
-"""The modules of other names."""
+MODULES = {  # of the verbs, where they have another name
+    **dict.fromkeys(("bound", "capacity", "plan"), "known_channels"),
+    **dict.fromkeys(("report", "verify"), "records"),
+    **dict.fromkeys(("reproduce", "study"), "studies"),
+    **dict.fromkeys(("sense", "serve", "watch"), "network"),
+}
 
 
 class Program(verbs.Verbs):

@@ -7,14 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.reading import Reading
-from bestchannel.cli.record_files import record_of, refuse_options_for_counts, sensed_counts
+from bestchannel.cli.asked import Asked
+from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
-from bestchannel.intervals.verdict import sentence, statements
+from bestchannel.intervals.verdict import sentence
 from bestchannel.promises import in_words, several
 
 
@@ -24,6 +26,7 @@ def estimate(
     delta: float = options.DELTA,
     epsilon: float | None = options.EPSILON,
     *,
+    asked: Asked,
     reading: Reading,
     no_checks: bool = options.NO_CHECKS,
     design: options.DesignChoice | None = options.DESIGN,
@@ -58,16 +61,23 @@ def estimate(
             checks=not no_checks,
             design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
+            question=asked.question,
             input_distribution=options.parse_distribution(input_distribution),
             progress=progress,
         )
     if json:
         terminal.note_warnings(_warnings(result))
-    terminal.answer(_as_json(result), lambda: _show(result), json=json, certified=result.verdict.decided)
+    terminal.answer(_as_json(result), lambda: _show(result), json=json, certified=result.decided)
 
 
 def _as_json(result: Estimate) -> dict[str, Any]:
     document = {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    findings = document.pop("findings") or {}
+    if document["question"] is None:
+        del document["question"]
+    else:
+        document["question"] = to_builtins(result.question)
+        document |= {key: found for key, found in findings.items() if found is not None and key != "order"}
     for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
         channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
     return document
@@ -82,8 +92,8 @@ def _show(result: Estimate) -> None:
     terminal.note_few(len(shown), len(channels))
     for reason in sorted({c.withheld for c in channels if c.withheld}):
         terminal.note(f"approximate intervals are withheld: {reason}")
-    terminal.say(*statements(result.verdict, len(channels), result.epsilon, result.delta))
-    if not result.verdict.decided and result.asymptotic_verdict is not None:
+    terminal.say(*result.said)
+    if result.question is None and not result.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")
     terminal.say(*_why_decided(result))
@@ -116,7 +126,7 @@ def _warnings(result: Estimate) -> Sequence[str]:
 
 def _why_decided(result: Estimate) -> Iterator[str]:
     """Why a best channel is named though its interval, or its rank, leaves others possible."""
-    if result.verdict.best is None or result.epsilon or len(result.channels) == 1:
+    if result.question or result.verdict.best is None or result.epsilon or len(result.channels) == 1:
         return
     best = result[result.verdict.best]
     if any(channel.upper >= best.lower for channel in result.channels if channel is not best):

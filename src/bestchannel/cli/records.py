@@ -11,8 +11,7 @@ from typing import Any
 
 from bestchannel import verification
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.reading import Reading
-from bestchannel.cli.record_files import printed_counts, printed_estimate, record_of, refuse_options_for_counts
+from bestchannel.cli.reading import Reading, printed_counts, printed_estimate, record_of, refuse_options_for_counts
 from bestchannel.counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError
@@ -24,8 +23,7 @@ from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
 from bestchannel.verification.verify import TRUSTED
 
-Drawn = tuple[str, dict[str, Any]]
-"""A page, and what it says in JSON."""
+Drawn = tuple[str, dict[str, Any]]  # a page, and what it says in JSON
 
 
 @verbs.verb("Example: bestchannel report RESULT.json -o report.html")

@@ -25,6 +25,7 @@ from bestchannel.runs.laboratory_files import (
     read_sheet,
     request_rows,
 )
+from bestchannel.runs.pieces import Rows, as_pieces
 from bestchannel.runs.results import FINDINGS, as_document
 
 MOST_NAMED = 12
@@ -52,9 +53,9 @@ def new(
     The file of alphabets is JSON, {"channels": {"link": {"inputs": ["0", "1"], "outputs": ["0", "1", "lost"]}}} or
     {"channels": {"link": [2, 3]}}, or CSV with lines channel,n_inputs,n_outputs.
     """
-    parties = read_alphabets(alphabets)
+    channels = read_alphabets(alphabets)
     wishes: dict[str, Any] = {"largest_request": largest_request, "title": title, "note": note}
-    with runs.begin(path, policy.made_for(parties, asked), parties, max_senses=max_senses, **wishes) as run:
+    with runs.begin(path, policy.made_for(channels, asked), channels, max_senses=max_senses, **wishes) as run:
         terminal.note(f"{path} is begun")
         _show_request(run, json)
 
@@ -72,7 +73,9 @@ def ask(
     """
     if csv and json:
         raise InputError("one of --csv and --json is required, not both")
-    _show_request(_viewed(path), json, csv)
+    with terminal.progress("reading the run"):
+        run = runs.view(path)
+    _show_request(run, json, csv)
 
 
 @verbs.verb("Example: bestchannel run tell lab.db answer.csv --request 1")
@@ -92,7 +95,7 @@ def tell(
     with _opened(path) as run:
         number = _answered(sheet, request, run)
         asked = run.request(number)
-        rows = answered_inputs(sheet, asked, run.settings.parties, whole=piece is None)
+        rows = answered_inputs(sheet, asked, run.settings.labels, whole=piece is None)
         with terminal.progress("choosing the next senses"):
             told = _told(run, asked, rows, piece)
         again = ", which it had been told before" if told.repeated else ""
@@ -114,7 +117,7 @@ def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST
         before = len(run.history.answers)
         if number not in run.history.requests:
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
-        rows = answered_inputs(sheet, run.history.requests[number], run.settings.parties)
+        rows = answered_inputs(sheet, run.history.requests[number], run.settings.labels)
         with terminal.progress("choosing the next senses"):
             run.amend(number, rows)
         void = max(before - number, 0)
@@ -126,7 +129,9 @@ def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST
 @verbs.verb("Example: bestchannel run status lab.db")
 def status(path: Path = RUN, json: bool = options.JSON) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
-    _show_status(_viewed(path), json)
+    with terminal.progress("reading the run"):
+        run = runs.view(path)
+    _show_status(run, json)
 
 
 @verbs.verb("Example: bestchannel run resume simulated.db --max-senses 1000000")
@@ -143,7 +148,13 @@ def resume(
     """
     with verbs.resumable(path):
         if not runs.answers_itself(path):
-            finish(_of_laboratory(path, max_senses), json)
+            if max_senses is None:
+                result = runs.read_run(path)
+            else:
+                with runs.open_run(path) as run:
+                    run.limit(max_senses)
+                    result = run.outcome()
+            finish(result, json)
             return
         with ExitStack() as until_then:
             with terminal.progress("bytes of the recording") as progress:
@@ -166,11 +177,6 @@ for _verb in (new, ask, tell, amend, status, resume):
     verbs.add_verb(run_verbs, _verb)
 
 
-def _viewed(path: Path) -> runs.Run:
-    with terminal.progress("reading the run"):
-        return runs.view(path)
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[runs.LaboratoryRun]:
     """The run, to be written to; reading it may take a while."""
@@ -180,49 +186,36 @@ def _opened(path: Path) -> Iterator[runs.LaboratoryRun]:
         yield run
 
 
-def _of_laboratory(path: Path, max_senses: int | None) -> Identification:
-    if max_senses is None:
-        return runs.read_run(path)
-    with runs.open_run(path) as run:
-        run.limit(max_senses)
-        return run.outcome()
-
-
 def _answered(sheet: AnswerSheet, named: int | None, run: runs.Run) -> int:
     """The number of the request that a file answers: as the file says, or as the command does."""
     if sheet.request is not None and named not in (None, sheet.request):
         raise InputError(f"{sheet.path}: the file answers request {sheet.request}; request {named} was named")
     number = named if sheet.request is None else sheet.request
     if number is None:
-        request = run.ask()
-        is_open = f"request {request.number} is open" if request else f"the run is {run.state}"
-        raise InputError(f"{sheet.path}: the file does not say which request it answers; {is_open}; give --request")
+        unsaid = "the file does not say which request it answers"
+        raise InputError(f"{sheet.path}: {unsaid}; {run.standing()}; give --request")
     return number
 
 
-def _told(
-    run: runs.LaboratoryRun, asked: Request, rows: dict[tuple[int, int], tuple[int, ...]], piece: str | None
-) -> runs.Told:
+def _told(run: runs.LaboratoryRun, asked: Request, rows: Rows, piece: str | None) -> runs.Told:
     """Tell a part of an answer, or all of it."""
-    number = asked.number
     if piece is not None:
-        named = [runs.AnswerPiece(f"{piece}: channel {c}, input {x}", c, x, counts) for (c, x), counts in rows.items()]
-        return run.tell_pieces(number, named)
+        return run.tell_pieces(asked.number, as_pieces(rows, f"{piece}: "))
     if sum(map(sum, rows.values())) < asked.total:
-        return run.tell_inputs(number, rows)
-    tables = {c: np.zeros(run.settings.parties[c].alphabet, dtype=np.int64) for c in asked.senses}
+        return run.tell_inputs(asked.number, rows)
+    tables = {c: np.zeros(run.settings.labels[c].alphabet, dtype=np.int64) for c in asked.senses}
     for (c, x), counts in rows.items():
         tables[c][x] = counts
-    return run.tell(number, tables)
+    return run.tell(asked.number, tables)
 
 
 def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
     request, missing = run.ask(), run.missing()
-    rows = request_rows(missing, run.settings.parties)
+    rows = request_rows(missing, run.settings.labels)
     if json:
         terminal.print_json({"request": None if request is None else request.number, "senses": rows})
     elif request is not None and csv:
-        print(blank_sheet(request.number, missing, run.settings.parties), end="")
+        print(blank_sheet(request.number, missing, run.settings.labels), end="")
     elif request is not None:
         terminal.say(f"request {request.number}: {_size(request, missing)}")
         cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
@@ -255,48 +248,37 @@ def _show_status(run: runs.Run, json: bool) -> None:
         **{key: record[key] for key in ("best", "candidates", "nearly_best", "cost", "channels", "policy")},
         **{key: record[key] for key in ("question", *FINDINGS) if key in record},
         "max_senses": run.history.max_senses,
-        "missing": request_rows(run.missing(), run.settings.parties),
+        "missing": request_rows(run.missing(), run.settings.labels),
         "title": run.settings.title,
     }
-    terminal.answer(document, lambda: _say_status(run, result, request, record["channels"]), json=json)
+    terminal.answer(document, lambda: _say_status(run, result, record["channels"]), json=json)
 
 
-def _say_status(
-    run: runs.Run, result: Identification, request: Request | None, channels: Sequence[Mapping[str, Any]]
-) -> None:
+def _say_status(run: runs.Run, result: Identification, channels: Sequence[Mapping[str, Any]]) -> None:
+    """Where the run stands: who is left and who is out, and every capacity between its proved ends."""
     if run.settings.title:
         terminal.say(run.settings.title)
     paid = "" if result.cost is None else f", which cost {amount(result.cost)},"
     senses, requests = several(run.history.senses, "sense"), several(len(run.history.answers), "request")
     terminal.say(f"{run.state} after {senses}{paid} in {requests} of {result.policy}")
     if result.audit.steps:
-        terminal.say(standing(result.audit.steps[-1].status, run.settings.parties))
+        terminal.say(standing(result.audit.steps[-1].status, run.settings.labels))
     if not result.decided:
         others = several(len(result.candidates) - MOST_NAMED, "other")
         names = ", ".join(str(key) for key in result.candidates[:MOST_NAMED])
         terminal.say(f"channels left: {names}" + (f" and {others}" if len(result.candidates) > MOST_NAMED else ""))
         if result.proved_so_far:
             terminal.say(result.proved_so_far)
-    if request is not None:
+    if (request := run.ask()) is not None:
         terminal.say(f"request {request.number} requires {_size(request, run.missing())}")
     if result.decided:
         terminal.say(result.question.answer(result))
     if result.audit.steps:
-        _show_channels(result, channels)
-
-
-def _show_channels(result: Identification, channels: Sequence[Mapping[str, Any]]) -> None:
-    """Who is left and who is out, and every capacity between its proved ends."""
-    left = {str(key) for key in result.candidates}
-    rows = [
-        (
-            channel["name"],
-            "" if channel["name"] in left else "ruled out",
-            f"{channel['senses']:,}",
-            "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}",
-        )
-        for channel in channels[:MOST_NAMED]
-    ]
-    terminal.show_table(("channel", "", "senses", "capacity, bits"), rows)
-    if len(channels) > MOST_NAMED:
-        terminal.say(f"and {several(len(channels) - MOST_NAMED, 'other')}, which --json has")
+        left, rows = {str(key) for key in result.candidates}, []
+        for channel in channels[:MOST_NAMED]:
+            ends = "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}"
+            out = "" if channel["name"] in left else "ruled out"
+            rows.append((channel["name"], out, f"{channel['senses']:,}", ends))
+        terminal.show_table(("channel", "", "senses", "capacity, bits"), rows)
+        if len(channels) > MOST_NAMED:
+            terminal.say(f"and {several(len(channels) - MOST_NAMED, 'other')}, which --json has")

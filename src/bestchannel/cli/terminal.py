@@ -21,27 +21,15 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130
-"""The exit codes of the design."""
-
-MOST_ROWS = 40
-"""A longer table shows half as many rows."""
-
+REFUSED, NOT_CERTIFIED, RESUMABLE, INTERRUPTED = 1, 3, 4, 130  # the exit codes of the design
+MOST_ROWS = 40  # a longer table shows half as many rows
 FOLDING = ("channel", "x", "policy", "from", "by input")
 """Columns to the left, whose content is folded on a narrow terminal."""
 
-MOST_WARNINGS = 6
-"""Warnings that are shown; JSON has all."""
-
-PLAIN_S = 5.0
-"""Seconds between two lines of progress without a terminal."""
-
-BAR_S = 1.0
-"""Seconds of work after which a terminal shows a bar."""
-
-ROWS_S = 0.1
-"""Seconds between two pictures of how things stand on a terminal."""
-
+MOST_WARNINGS = 6  # warnings that are shown; JSON has all
+PLAIN_S = 5.0  # seconds between two lines of progress without a terminal
+BAR_S = 1.0  # seconds of work after which a terminal shows a bar
+ROWS_S = 0.1  # seconds between two pictures of how things stand on a terminal
 P = ParamSpec("P")
 S = TypeVar("S")
 
@@ -218,14 +206,23 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
 
     Until it is called, and when all is done but the work goes on, the bar shows that, and for how long.
     """
-    console = live_console()
+    console, started = live_console(), time.monotonic()
     if console is None:
-        yield _plain_progress(label)
+        before: int | None = None
+        line = now_and_then(PLAIN_S, lambda done, total, left: note(f"{label}: {done:,} of {total:,}{left()}"))
+
+        def show(done: int, total: int) -> None:
+            nonlocal started, before
+            if before is None:
+                started, before = time.monotonic(), done
+            begun = done - before
+            line(done, total, lambda: _left(time.monotonic() - started, begun, total - done))
+
+        yield show
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
-    started = time.monotonic()
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None, visible=False, count="")
         shown = threading.Timer(after, bar.update, [task], {"visible": True})
@@ -240,18 +237,6 @@ def progress(label: str, *, after: float = BAR_S) -> Iterator[Callable[[int, int
             )
         finally:
             shown.cancel()
-
-
-def _plain_progress(label: str) -> Callable[[int, int], None]:
-    begin: tuple[float, int] | None = None
-    line = now_and_then(PLAIN_S, lambda done, total, left: note(f"{label}: {done:,} of {total:,}{left()}"))
-
-    def show(done: int, total: int) -> None:
-        nonlocal begin
-        started, before = begin = begin or (time.monotonic(), done)
-        line(done, total, lambda: _left(time.monotonic() - started, done - before, total - done))
-
-    return show
 
 
 def _left(seconds: float, done: int, to_do: int) -> str:

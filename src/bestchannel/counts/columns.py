@@ -10,16 +10,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bestchannel.counts.labelled_counts import Cells, Columns, Combinations, find_columns, is_missing, label_of
-from bestchannel.counts.soft_outputs import looks_measured
+from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of, looks_measured
 from bestchannel.errors import CountsFoundError, InputError
 
+Cells = Callable[[int], Sequence[object]]
+"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
+
+SHOWN = 2**14  # how many rows show what the columns of a table are
+_COUNTED = (
+    "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
+    " events occurrence occurrences times tally total totals len length size"
+)
+_COUNT_WORDS = frozenset(_COUNTED.split())  # what a column of counts may be called
 _KNOWN = {
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
     " transmitted cause gold reference written",
@@ -27,18 +35,12 @@ _KNOWN = {
     " observation destination dst decoded effect answer read spikes called",
     "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
     " classifier model user node station port neuron participant person patient electrode detector unit",
-    "count": "count counts n number freq frequency times occurrences total trials senses shots hits",
+    "count": f"{_COUNTED} trials senses",
     "p": "p prob probability probabilities w",
 }
 """Words that people use for each role."""
 
 _ROLE_OF = {word: role for role, words in _KNOWN.items() for word in words.split()}
-
-_SPELLED = (
-    "count counts cnt n nr num number nobs observations freq freqs frequency frequencies weight weights shots hits"
-    " events occurrence occurrences times tally total totals len length size"
-)
-_COUNT_WORDS = frozenset(_SPELLED.split())  # what a column of counts may be called
 _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""
@@ -95,7 +97,7 @@ def option(columns: Mapping[str, str], python: str = " in Python") -> str:
     return f"--columns {quoted} (columns={dict(columns)}{python})"
 
 
-def way_out(header: Sequence[str], value: str = "count") -> str:
+def _way_out(header: Sequence[str], value: str = "count") -> str:
     """How to say which column is which."""
     proposed = proposal(header, value=value)
     if proposed is not None:
@@ -120,13 +122,77 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
         f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {_way_out(header, value)}"
     )
+
+
+def log_columns(
+    header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
+) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts.
+
+    `are_all` says that there are no rows but those of `cells`.
+    """
+    found = named_columns(header, columns)
+    assert isinstance(columns, Mapping | None)  # others are refused there
+    if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
+        further = count_column(header, found, seen, cells, columns)
+        found |= {} if further is None else {"count": further}
+    if len(found) < len(header) and "channel" not in found and "channel" not in (columns or ()):
+        _refuse_channel_column(header, found, cells, columns, are_all)
+    return found
+
+
+def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where x, y and, if there, channel, count and time are by name; probabilities are sent to `capacity`.
+
+    Points of the plane may have their second coordinate in a column that `columns` says is y2.
+    """
+    plane = ("y2",) if columns and "y2" in columns else ()
+    found = _find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
+    missing = [role for role in ("x", "y") if role not in found]
+    if missing:
+        raise InputError(unknown_columns(header, missing, "count"))
+    if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
+        raise InputError(
+            "there is a column p and none called count, so these look like probabilities, and an estimate requires"
+            " counts; use `bestchannel capacity`, or, if p is a number of senses, --columns count=p"
+        )
+    return found
+
+
+def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Where the header has the column of each role, for the roles that it has.
+
+    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
+    """
+    if not isinstance(columns, Mapping | None):
+        raise InputError(
+            f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
+            f" columns says which is which: {_way_out(header)}"
+        )
+    renamed = columns or {}
+    for role in renamed:
+        if role not in roles:
+            raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
+    titles = [title.strip().casefold() for title in header]
+    found: dict[str, int] = {}
+    for role in roles:
+        called = renamed.get(role, role)
+        if role in renamed and not called.strip():
+            continue
+        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
+        if len(matches) > 1:
+            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
+        if role in renamed and not matches:
+            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
+        found.update((role, i) for i in matches)
+    return found
 
 
 def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
-    found = find_columns(header, ("channel", "x", "y", "p"), columns)
+    found = _find_columns(header, ("channel", "x", "y", "p"), columns)
     missing = [role for role in ("x", "y", "p") if role not in found]
     if missing == ["p"]:
         counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
@@ -159,7 +225,7 @@ def count_column(
     if once and len(named) == 1 and is_count_word(header[named[0]]) and not _is_running(numbers[named[0]]):
         return named[0]
     if not named and not once:  # or with a further column that may name channels
-        apart = [i for i in others if _tells_apart(_texts(cells(i)), rows)]
+        apart = [i for i in others if _tells_apart(list(map(_label, cells(i))), rows)]
         whole, once = [i for i in whole if i not in apart], bool(apart)
     if not named and (not whole or not once or _outputs_look_measured(labels, seen)):
         return None
@@ -172,7 +238,7 @@ def count_column(
     )
 
 
-def refuse_channel_column(
+def _refuse_channel_column(
     header: Sequence[str],
     found: Mapping[str, int],
     cells: Cells,
@@ -193,7 +259,7 @@ def refuse_channel_column(
         by_name = role_of(title) == "channel" and (len(set(texts)) > 1 or not are_all)
         one_name = len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels)
         none = {**(columns or {}), "channel": ""}
-        if by_name or (repeated and _tells_apart(texts, rows)):
+        if by_name or (repeated and None not in labels and _tells_apart(labels, rows)):
             raise InputError(
                 f"the column {_short(title)!r} may name channels; write"
                 f" {option({**(columns or {}), 'channel': _short(title)})} if it does, or {option(none, '')} if all"
@@ -211,9 +277,15 @@ def _texts(cells: Sequence[object]) -> list[str]:
     return [str(cell).strip() for cell in cells]
 
 
-def _tells_apart(labels: Sequence[str], rows: Sequence[Any]) -> bool:
-    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts."""
-    return 2 * len(set(labels)) <= len(labels) == len(rows) == len({*zip(labels, rows, strict=True)})
+def _tells_apart(labels: Sequence[str | None], rows: Sequence[Any]) -> bool:
+    """Whether labels that come again make different rows of all, as the names of channels do in a table of counts.
+
+    One that is missing may be any of the others.
+    """
+    known = [pair for pair in zip(labels, rows, strict=False) if pair[0] is not None]
+    names = {label for label, _ in known}
+    enough = len(labels) == len(rows) and max(Counter(rows).values(), default=0) <= len(names)
+    return enough and 2 * len(names) <= len(labels) and len(set(known)) == len(known)
 
 
 def _short(title: str) -> str:
@@ -244,19 +316,18 @@ def _is_whole(values: Sequence[float | None]) -> bool:
 
 def _outputs_look_measured(columns: Mapping[str, Sequence[str]], seen: Combinations) -> bool:
     """Whether the outputs of every channel look measured, so that rows come once and are refused for that anyway."""
-    if not seen.judges_numbers:
-        return False
     outputs: dict[str, Counter[str]] = defaultdict(Counter)
     for channel, y in zip(columns.get("channel", [""] * len(columns["y"])), columns["y"], strict=True):
         outputs[channel][y] += 1
-    return all(looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
+    every = (looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
+    return seen.judges_numbers and all(every)
 
 
 def _says_count(title: str) -> bool:
     """Whether a title says that something is counted, as `n`, `n_shots`, `Number of hits`."""
     words = set(re.findall(r"[a-z]+", title.casefold()))
-    weak = bool(words & _COUNT_WORDS) and words <= _COUNT_WORDS | _BESIDE
-    return is_count_word(title) or bool(words & _STRONG) or weak
+    weak = not words.isdisjoint(_COUNT_WORDS) and words <= _COUNT_WORDS | _BESIDE
+    return is_count_word(title) or not words.isdisjoint(_STRONG) or weak
 
 
 def is_count_word(title: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts import json_format, mat_format, matrix_text, npz_format, table_files, text_log
+from bestchannel.counts import array_files, json_format, matrix_text, table_files, text_log
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -37,50 +37,39 @@ from bestchannel.process import Progress
 class Format:
     """What files of one format can hold, and how it is read and written; None where they cannot.
 
-    `log(source, hints, seen, progress)` gives the rows of a log, or None for a file of matrices, which
-    `matrices(source, hints)` reads. `long(source, hints)` reads channels where these may be rows channel, x, y, p.
-    `render(channels)` is what such a file holds.
+    `log` gives the rows of a log, or None for a file of `matrices`; `long` reads channels where these may be rows
+    channel, x, y, p; `render` is what such a file holds.
     """
 
-    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
-    matrices: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
+    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None
+    matrices: Callable[[OpenFile, Hints], list[NamedMatrix]]
     long: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
 
 
 _TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
-_JSON_LINES = Format(json_format.read_lines, None, json_format.read_long_lines)
-_ARROW = Format(table_files.read_log, None, table_files.read_long)
-
+_JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read_long)
+_ARROW = Format(table_files.read_log, table_files.read_long, table_files.read_long)
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
-    ".tsv": _TEXT,
-    ".txt": _TEXT,
-    ".dat": _TEXT,
+    **dict.fromkeys((".tsv", ".txt", ".dat"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
-    ".npz": Format(npz_format.read_log, npz_format.read_matrices, None, npz_format.render),
-    ".npy": Format(None, npz_format.read_array),
-    ".mat": Format(mat_format.read_log, mat_format.read_matrices),
-    ".json": Format(json_format.read_log, json_format.read_matrices, json_format.read_long, json_format.render),
-    ".jsonl": _JSON_LINES,
-    ".ndjson": _JSON_LINES,
-    ".arrow": _ARROW,
-    ".feather": _ARROW,
-    ".ipc": _ARROW,
+    ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.render),
+    ".npy": Format(None, array_files.read_array),
+    ".mat": Format(array_files.read_log, array_files.read_variables),
+    ".json": replace(_JSON, render=json_format.render),
+    **dict.fromkeys(json_format.LINES, _JSON),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
     ".xlsx": Format(
         table_files.read_log_of_sheet, table_files.read_matrices_of_sheets, table_files.read_long_of_sheets
     ),
 }
 """Every format by the ending of its files."""
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # A file, a folder, or several of them
-_PRINTED = re.compile(rb"(?:\w+\.)?(?:array\()?\[\s*\[")
-"""How a text begins that is an array of two or more dimensions as NumPy prints it."""
-
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # a file, a folder, or several of them
+_PRINTED = re.compile(r"(?:\w+\.)?(?:array\()?\[\s*\[", re.ASCII)  # how an array begins that NumPy has printed
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
-
-_SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
-"""How one sheet of a workbook is named."""
+_SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)  # how one sheet of a workbook is named
 
 
 def read_channels(
@@ -92,16 +81,14 @@ def read_channels(
     form: str | None = None,
     channel_axis: str | None = None,
 ) -> dict[str, Channel]:
-    """The channels of a file by name, in the order of the file, with its labels.
+    """The channels of a file by name, in the order of the file, with its labels; errors are those of `read_counts`.
 
     Parameters
     ----------
-    path, form, channel_axis
+    path, transpose, form, channel_axis
         As in `read_counts`.
     normalize
         Divide each row by its sum instead of refusing a sum other than 1.
-    transpose
-        That the columns of the matrices, or y of rows, are the inputs.
     columns
         What the columns of a long form are called, as {"channel": "link", "x": "sent", "y": "got", "p": "probability"};
         of a text without a header, what they are, as ["x", "y", "p"].
@@ -133,8 +120,8 @@ def read_channels(
             with _naming(file, len(files) > 1), _opened(file, hints) as (source, format, told):
                 if format.long is None and columns is not None:
                     raise InputError(_no_columns(source))
-                matrices = (format.long or _matrices_of(format))(source, told)
-                found += [_upright(matrix, transpose).channel(normalize=normalize) for matrix in matrices]
+                matrices = (format.long or format.matrices)(source, told)
+                found += [matrix.upright(transpose).channel(normalize=normalize) for matrix in matrices]
         return by_name(found)
 
 
@@ -219,10 +206,8 @@ def read_counts(
     ------
     InputError
         Where the file holds no counts; the message names the file, the line and the value.
-    MissingFileError
-        Where there is no such file; a `FileNotFoundError` too.
-    MissingExtraError
-        Where a .parquet file is read without pyarrow.
+    MissingFileError, MissingExtraError
+        Where there is no such file (a `FileNotFoundError` too), or where it is read by a package that is not there.
 
     Examples
     --------
@@ -242,7 +227,7 @@ def read_counts(
     with contents.named():
         rows = contents.rows()
         counted = counted_in_order(seen, rows) if order else seen.counted(rows)
-        counted += [_upright(matrix, transpose).counts(seen.declared) for matrix in contents.matrices]
+        counted += [matrix.upright(transpose).counts(seen.declared) for matrix in contents.matrices]
         if not counted and contents.has_log:
             raise InputError("there must be lines after the header; there is none")
         return by_name(counted)
@@ -276,9 +261,7 @@ def read_trials(
 
     Raises
     ------
-    InputError
-        Where the file is no log of trials; the message names the file, the line and the value.
-    MissingFileError, MissingExtraError
+    InputError, MissingFileError, MissingExtraError
         As in `read_counts`.
 
     Examples
@@ -356,9 +339,10 @@ class _Contents:
                 self.has_log = True
                 yield from log
                 return
-            found = _matrices_of(format)(source, hints)
+            found = format.matrices(source, hints)
             if no_matrices:
-                whole = (not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found)
+                with np.errstate(invalid="ignore"):  # infinite ones are not whole either
+                    whole = [not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found]
                 raise InputError(no_matrices if all(whole) else NOT_TRIALS)
             self.matrices += found
 
@@ -398,7 +382,8 @@ def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format, Hints]
         path, hints = Path(named[1]), replace(hints, sheet=named[2])
     with opened(path) as source:
         format = _format_of(source.ending)
-        printed = format.log is text_log.read_log and _PRINTED.match(text_log.start_of_content(source))
+        is_text = format.log is text_log.read_log
+        printed = is_text and _PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)).lstrip())
         yield source, FORMATS[".json"] if printed else format, hints
 
 
@@ -418,14 +403,5 @@ def _format_of(ending: str) -> Format:
     return FORMATS[ending]
 
 
-def _matrices_of(format: Format) -> Callable[[OpenFile, Hints], list[NamedMatrix]]:
-    assert format.matrices is not None  # what is always a log is never asked for matrices
-    return format.matrices
-
-
 def _no_columns(source: OpenFile) -> str:
     return f"columns belongs to rows with names above them; this is a {source.ending} file"
-
-
-def _upright(matrix: NamedMatrix, transpose: bool) -> NamedMatrix:
-    return matrix.transposed() if transpose else matrix

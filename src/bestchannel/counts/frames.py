@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
+from bestchannel.counts.columns import SHOWN, log_columns
 from bestchannel.counts.labelled_counts import (
-    SHOWN,
     Columns,
     Combinations,
     Hints,
@@ -25,7 +25,6 @@ from bestchannel.counts.labelled_counts import (
     by_name,
     declared_outputs,
     label_of,
-    log_columns,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
 from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_numbered_rows
@@ -83,7 +82,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
             "counts must say what was sent; these say only what was received, as counts of one circuit do, and are to"
             " be given as {sent: {received: n}}"
         )
-    if counts and all(_is_column(value) for value in counts.values()):
+    if counts and all(map(_is_column, counts.values())):
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
@@ -146,9 +145,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
-    log = log_of_vectors({"x": x, "y": y}, seen, name, None)
-    assert log is not None
-    (content,) = seen.counted(log)
+    (content,) = seen.counted(log_of_vectors({"x": x, "y": y}, seen, name, None) or ())
     return content
 
 
@@ -218,10 +215,6 @@ def _names(frame: Any) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def _titles(frame: Any) -> list[str]:
-    return [_title(name) for name in _names(frame)]
-
-
 def _title(name: object) -> str:
     """What a row or a column is called; one that is called by a missing value is called nothing."""
     return "" if name is None else label_of(name) or str(name)
@@ -259,7 +252,7 @@ def _with_index(frame: Any) -> Any:
 
 def _is_log(frame: Any, table: Any) -> bool:
     """Whether there are rows below the columns of the table, which is the frame with its index."""
-    titles, index = _titles(table), getattr(frame, "index", None)
+    titles, index = list(map(_title, _names(table))), getattr(frame, "index", None)
     if index is not None and sorted(map(_title, index)) == sorted(map(_title, frame.columns)):
         return False  # a matrix with the same labels on both sides
     if len(titles) > len(_names(frame)) and frame.index.names == [None]:
@@ -269,28 +262,28 @@ def _is_log(frame: Any, table: Any) -> bool:
 
 def _texts(table: Any, most: int) -> list[list[str]]:
     """The first rows as they would be written."""
-    columns = [[_title(value) for value in _array(table, name)[:most].tolist()] for name in _names(table)]
+    columns = [map(_title, _array(table, name)[:most].tolist()) for name in _names(table)]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _of_two_keys(frame: Any, hints: Hints) -> list[NamedMatrix]:
     """Confusion matrices below or beside each other, as pandas' `crosstab` makes them of two keys, channel first."""
-    side = "index" if _levels(frame, "index") > 1 else "columns"
-    if _levels(frame, "index") + _levels(frame, "columns") != 3:
+    rows, columns = _levels(frame, "index"), _levels(frame, "columns")
+    if rows + columns != 3:
         raise InputError(
             "a frame of confusion matrices must have two keys on one side, channel and x or channel and y; it has"
-            f" {_levels(frame, 'index')} and {_levels(frame, 'columns')} (call its reset_index() for rows)"
+            f" {rows} and {columns} (call its reset_index() for rows)"
         )
-    names = list(dict.fromkeys(getattr(frame, side).get_level_values(0)))
-    parts = (frame.xs(name, axis=side, level=0) for name in names)
-    return [_labelled_matrix(_title(name), part, hints) for name, part in zip(names, parts, strict=True)]
+    side = "index" if rows > 1 else "columns"
+    names = dict.fromkeys(getattr(frame, side).get_level_values(0))
+    return [_labelled_matrix(_title(name), frame.xs(name, axis=side, level=0), hints) for name in names]
 
 
 def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
     """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
     names = _names(table)
     cells = lambda i: _array(table, names[i])[:SHOWN].tolist()  # noqa: E731
-    found = log_columns(_titles(table), columns, seen, cells, are_all=len(table) <= SHOWN)
+    found = log_columns(list(map(_title, names)), columns, seen, cells, are_all=len(table) <= SHOWN)
     arrays = {role: _array(table, names[i]) for role, i in found.items()}
     if not len(arrays["x"]):
         raise InputError("the frame must have rows; it has none")
@@ -301,19 +294,19 @@ def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
 def _categories(column: Any) -> list[str]:
     """The labels that a column may have, where its type says it: a Categorical, an Enum or a dictionary."""
     kind: Any = getattr(column, "dtype", None)
+    declared: list[object] = []
     if hasattr(column, "unify_dictionaries") and hasattr(column.type, "index_type"):
         chunks = column.unify_dictionaries().chunks
-        found = chunks[0].dictionary.to_pylist() if chunks else []
+        declared = chunks[0].dictionary.to_pylist() if chunks else []
     elif hasattr(kind, "ordered") or type(kind).__name__ == "Enum":
-        found = list(kind.categories)
-    else:
-        return []
-    return [label for label in map(label_of, found) if label is not None]
+        declared = list(kind.categories)
+    return [label for label in map(label_of, declared) if label is not None]
 
 
 def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A confusion matrix: outputs above it, inputs beside it as its index or in its first column."""
-    index, names, titles = getattr(frame, "index", None), _names(frame), _titles(frame)
+    index, names = getattr(frame, "index", None), _names(frame)
+    titles = list(map(_title, names))
     if not names or not len(frame):
         raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {names}')
     if index is not None and (index.name is not None or list(index) != list(range(len(index)))):
@@ -328,22 +321,18 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     are_labels = all(isinstance(value, str) for value in beside) and len(set(beside)) == len(beside)
     if columns and are_labels and all(column.dtype.kind in "iuf" for column in columns):
         return _undoubted(
-            NamedMatrix(name, np.column_stack(columns), beside, titles[1:], titles=(titles[0], "")), hints
+            NamedMatrix(name, np.column_stack(columns), beside, titles[1:], False, (titles[0], "")), hints
         )
-    rows = [titles, *_texts(frame, len(frame))]
-    return bare_matrix(Table(rows, list(range(len(rows))), False, None), name, hints, counts=True, titled=True)
+    texts = [titles, *_texts(frame, len(frame))]
+    return bare_matrix(Table(texts, list(range(len(texts))), False, None), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A frame of counts with the inputs as its index."""
-    matrix = NamedMatrix(
-        name,
-        np.column_stack([_array(frame, title) for title in _names(frame)]),
-        [_title(label) for label in frame.index],
-        _titles(frame),
-        titles=(_title(frame.index.name), _title(frame.columns.name)),
-    )
-    return _undoubted(matrix, hints)
+    names = _names(frame)
+    rows, titles = np.column_stack([_array(frame, title) for title in names]), (frame.index.name, frame.columns.name)
+    inputs, outputs, (beside, above) = (list(map(_title, labels)) for labels in (frame.index, names, titles))
+    return _undoubted(NamedMatrix(name, rows, inputs, outputs, titles=(beside, above)), hints)
 
 
 def _undoubted(matrix: NamedMatrix, hints: Hints) -> NamedMatrix:
@@ -362,9 +351,9 @@ def _of_labelled_array(array: Any, declared: Labels, hints: Hints) -> list[Label
     if "channel" not in array.dims:
         return [_of_value(str(getattr(array, "name", None) or UNNAMED), array, declared, hints)]
     array = _reordered(array, ("channel", "x", "y"))
-    x, y = _coordinate(array, "x"), _coordinate(array, "y")
+    sides = _coordinate(array, "x"), _coordinate(array, "y")
     names = _coordinate(array, "channel") or [str(j) for j in range(len(array.values))]
-    return [NamedMatrix(name, rows, x, y).counts(declared) for name, rows in zip(names, array.values, strict=True)]
+    return [NamedMatrix(name, rows, *sides).counts(declared) for name, rows in zip(names, array.values, strict=True)]
 
 
 def _reordered(array: Any, dims: tuple[str, ...]) -> Any:

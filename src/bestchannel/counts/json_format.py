@@ -19,17 +19,10 @@ from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
 from bestchannel.counts import named_matrix
-from bestchannel.counts.columns import probability_columns
-from bestchannel.counts.labelled_counts import SHOWN, Combinations, Hints, RowBlock, log_columns, named_columns
-from bestchannel.counts.long_table import (
-    LongTable,
-    Place,
-    block_of_arrays,
-    column,
-    constant,
-    place_from,
-    refuse_not_finite,
-)
+from bestchannel.counts.columns import SHOWN, log_columns, named_columns, probability_columns
+from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock
+from bestchannel.counts.long_table import Place, block_of_arrays, column, place_from, refuse_not_finite
+from bestchannel.counts.long_table import matrices as long_matrices
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
 from bestchannel.counts.text_log import without_comments
 from bestchannel.disk import OpenFile, decoded
@@ -37,6 +30,7 @@ from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
 from bestchannel.process import Progress
 
+LINES = (".jsonl", ".ndjson")  # what files with one record per line are called by
 ROWS = 2**16  # records read at a time
 _BLOCK = _LONGEST = 2**20  # bytes read at a time, and the longest line
 _SHORT = 2**8  # bytes of a line that is worth remembering: most logs have few different ones
@@ -47,41 +41,37 @@ _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 Record = Mapping[str, Any]
 
 
-def read_lines(source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
-    """The rows of a file with one record per line."""
-    return _log_of_records(_lines(source, progress), seen, source.name, hints)
-
-
-def read_long_lines(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The channels of a file with one record channel, x, y, p per line."""
-    return _long_of_records(list(_lines(source, None)), source.name, hints)
-
-
 def read_log(
     source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
-    """The rows of a list of records, or of one record per line; None for any other document."""
-    document = source.parsed(_document)
-    if _are_records(document):
-        return _log_of_records(iter(document), seen, source.name, hints)
-    if hints.columns is not None:
-        raise InputError("columns belongs to records with the keys x and y; the file holds none")
-    return None
+    """The rows of records; None for any other document."""
+    records = _records(source, hints, progress)
+    return None if records is None else _log_of_records(records, seen, source.name, hints)
 
 
 def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a JSON file: matrices by name, or records channel, x, y, p."""
-    document = source.parsed(_document)
-    if _are_records(document):
-        return _long_of_records(document, source.name, hints)
-    if hints.columns is not None:
-        raise InputError("columns belongs to rows with names above them, as records; the file holds none")
-    return _matrices(document, source.name, hints, counts=False)
+    records = _records(source, hints, None)
+    if records is None:
+        return _matrices(source.parsed(_document), source.name, hints, counts=False)
+    return _long_of_records(list(records), source.name, hints)
 
 
 def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The counts of a JSON file that has no records."""
     return _matrices(source.parsed(_document), source.name, hints, counts=True)
+
+
+def _records(source: OpenFile, hints: Hints, progress: Progress | None) -> Iterator[Record] | None:
+    """The records of a list of objects, or of one object per line; None for any other document."""
+    if source.ending in LINES:
+        return _lines(source, progress)
+    document = source.parsed(_document)
+    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
+        return iter(document)
+    if hints.columns is not None:
+        raise InputError("columns belongs to rows with names above them, as records; the file holds none")
+    return None
 
 
 def _document(data: bytes) -> Any:
@@ -125,11 +115,6 @@ def _printed(text: str, error: InputError) -> Any:
     return open_lists[0][0]
 
 
-def _are_records(document: object) -> bool:
-    """Whether the document is a list of objects."""
-    return isinstance(document, list) and bool(document) and all(isinstance(row, dict) for row in document)
-
-
 def _log_of_records(records: Iterator[Record], seen: Combinations, name: str, hints: Hints) -> Iterator[RowBlock]:
     """The rows of records with the keys x and y, and perhaps channel and count."""
     first, done = list(islice(records, ROWS)), 0
@@ -160,27 +145,27 @@ def _long_of_records(records: Sequence[Record], name: str, hints: Hints) -> list
     header, place = _keys(records), partial(place_from, 0)
     names = {role: header[i] for role, i in probability_columns(header, hints.columns).items()}
     found = _arrays(records, names, place)
-    sides = {role: column(array, role, place) for role, array in found.items() if role != "p"}
-    values = found["p"].astype(np.float64)
+    values = found.pop("p").astype(np.float64)
     refuse_not_finite(values, lambda i: f"{place(i)}, p")
-    channel = sides.get("channel", constant(name, len(values)))
-    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(hints.transpose))
+    sides = {role: column(array, role, place) for role, array in found.items()}
+    return long_matrices(sides, values, name, place, transpose=hints.transpose)
 
 
 def _arrays(records: Sequence[Record], names: Mapping[str, str], place: Place) -> dict[str, NDArray[Any]]:
     """The values of each role, numbers as numbers."""
-    found = {}
+    found: dict[str, NDArray[Any]] = {}
     for role, name in names.items():
         values: list[Any] = [record.get(name) for record in records]
-        is_number = role in ("count", "p")
-        for i, value in enumerate(values if is_number else ()):
+        if role not in ("count", "p"):
+            found[role] = np.fromiter(values, object, len(values))
+            continue
+        for i, value in enumerate(values):
             if type(value) not in (int, float):
                 raise InputError(f"{place(i)}, {name} must be a number; it is {reprlib.repr(value)}")
             if abs(value) >= 2**63:
                 raise InputError(f"{place(i)}, {role} must be at most 2^53; it is {reprlib.repr(value)}")
         whole = role == "count" and all(value % 1 == 0 for value in values)  # as integers none is rounded
-        kind: Any = np.int64 if whole else np.float64 if is_number else object
-        found[role] = np.fromiter(map(int, values) if whole else values, kind, len(values))
+        found[role] = np.array(list(map(int, values)), np.int64) if whole else np.array(values, np.float64)
     return found
 
 
@@ -221,7 +206,13 @@ def _matrices(document: Any, name: str, hints: Hints, *, counts: bool) -> list[N
     if isinstance(document, list) and document:
         if None in document:  # as mthree saved calibrations once
             return named_matrix.mthree_matrices(document, None, counts=counts)
-        return _of_lists(document, name, hints, counts)
+        first = document[0]
+        if isinstance(first, list) and first and isinstance(first[0], list):
+            return [_labelled(str(k), rows) for k, rows in enumerate(document)]
+        matrix = _labelled(name, document)
+        if counts and len({len(row) if isinstance(row, list) else 0 for row in document}) == 1:
+            refuse_trials(np.array(document), hints)
+        return [matrix]
     content = document if isinstance(document, dict) else {}
     if isinstance(content.get("cals"), list):
         return named_matrix.mthree_matrices(content["cals"], content.get("shots"), counts=counts)
@@ -251,17 +242,6 @@ def _matrices(document: Any, name: str, hints: Hints, *, counts: bool) -> list[N
     return found
 
 
-def _of_lists(document: list[Any], name: str, hints: Hints, counts: bool) -> list[NamedMatrix]:
-    """One matrix, or a list of them, called 0, 1, 2, ..."""
-    first = document[0]
-    if isinstance(first, list) and first and isinstance(first[0], list):
-        return [_labelled(str(k), rows) for k, rows in enumerate(document)]
-    matrix = _labelled(name, document)
-    if counts and len({len(row) if isinstance(row, list) else 0 for row in document}) == 1:
-        refuse_trials(np.array(document), hints)
-    return [matrix]
-
-
 def _labelled(name: str, content: Any) -> NamedMatrix:
     if named_matrix.is_nested(content):
         return named_matrix.matrix_of(name, content)
@@ -276,16 +256,11 @@ def _labelled(name: str, content: Any) -> NamedMatrix:
                 raise InputError(
                     f'row x={x}, column y={y} of channel "{name}" must be a number; it is {reprlib.repr(cell)}'
                 )
-    inputs, outputs = (_labels(name, side, content.get(side)) for side in ("inputs", "outputs"))
-    return NamedMatrix(name, content["rows"], inputs, outputs)
-
-
-def _labels(name: str, side: str, labels: object) -> list[str] | None:
-    if labels is None:
-        return None
-    if not isinstance(labels, list) or not {str, int}.issuperset(map(type, labels)):
-        raise InputError(f'{side} of channel "{name}" must be a list of texts; it is {reprlib.repr(labels)}')
-    return [str(label) for label in labels]
+    inputs, outputs = content.get("inputs"), content.get("outputs")
+    for side, labels in (("inputs", inputs), ("outputs", outputs)):
+        if labels is not None and not (isinstance(labels, list) and {str, int}.issuperset(map(type, labels))):
+            raise InputError(f'{side} of channel "{name}" must be a list of texts; it is {reprlib.repr(labels)}')
+    return NamedMatrix(name, content["rows"], inputs and list(map(str, inputs)), outputs and list(map(str, outputs)))
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -295,9 +270,5 @@ def render(channels: Mapping[str, Channel]) -> bytes:
         sides = {"inputs": labels_or_none(channel.inputs), "outputs": labels_or_none(channel.outputs)}
         labels = {side: labels for side, labels in sides.items() if labels is not None}
         content = {"rows": channel.W.tolist(), **labels} if labels else channel.W.tolist()
-        lines.append(f"  {_dumped(name)}: {_dumped(content)}")
+        lines.append("  " + json.dumps({name: content}, ensure_ascii=False, allow_nan=False)[1:-1])
     return ('{"channels": {\n' + ",\n".join(lines) + "\n}}\n").encode()
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)

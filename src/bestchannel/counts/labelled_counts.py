@@ -1,7 +1,8 @@
 """Counts with their labels, from rows that say channel, x, y and perhaps a count, as they come.
 
 A reader finds the columns by their roles, numbers the (channel, x, y) of every row by `Combinations`, and
-hands on blocks of such numbers; what is counted in the end are these.
+hands on blocks of such numbers; what is counted in the end are these. Labels may be numbers that were measured, of
+which counts say nothing: these are told from others.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
 from bestchannel.channels import Channel
-from bestchannel.counts import soft_outputs
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,17 +33,27 @@ Columns = Mapping[str, str] | Sequence[str] | None
 """What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
 sequence names the columns of rows without a header."""
 
-Cells = Callable[[int], Sequence[object]]
-"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
-
-SHOWN = 2**14  # how many rows show what the columns of a table are
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_FEWEST = 10  # fewer different outputs are labels, whatever they look like
+_MOST_CLASSES = 1000  # so many different whole numbers may be the names of classes
+_MANY_LEVELS = 100  # more different whole numbers may be the names of classes, or what a converter measured
+_ONCE = 0.1
+"""Where a larger share of the senses has an output that came once, the alphabet is not known from them.
+
+That share is the Good–Turing estimate of the probability that the next output is a new one [Goo53]. As no more outputs
+come once than there are, a channel with ten senses per output is never above it.
+"""
+
+_REAL = r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = re.compile(rf"(?:{_REAL}|[+-]?(?:inf|infinity))", re.IGNORECASE)
+_COMPLEX = re.compile(rf"\(?({_REAL}(?=\s*[+-]))?\s*([+-]?)\s*({_REAL.removeprefix('[+-]?')})\s*[ijIJ]\)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+(?:[.,]0*)?")
+_WITH_UNIT = re.compile(rf"(?=[^.,]*[.,]){_REAL}\s*[^\W\d_%]{{1,4}}%?")
 
 
 @dataclass(frozen=True)
@@ -120,14 +130,6 @@ class RowBlock:
     combinations: NDArray[Any]
     counts: NDArray[Any] | None
     times: NDArray[Any] | None = None
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The labels of a channel in order of first appearance; the keys of a dictionary keep it."""
-
-    inputs: dict[str, None] = field(default_factory=dict)
-    outputs: dict[str, None] = field(default_factory=dict)
 
 
 def label_of(value: object) -> str | None:
@@ -207,7 +209,7 @@ class Combinations:
         self.judges_numbers = self.declared is None and not numbers_are_labels
         self.transpose = transpose
         self._numbers_are_labels = numbers_are_labels
-        self._channels: dict[str, _Seen] = {}
+        self._channels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # inputs and outputs as they came
         self._numbers: dict[tuple[str, str, str], int] = {}
         self._spellings = {role: Spellings(role, self.declared or ()) for role in ("channel", "x", "y")}
         self._expected: dict[str, None] = {}
@@ -238,8 +240,8 @@ class Combinations:
                 " is one of these columns a measured value, a time or a running number? Measured outputs are cut into"
                 " bins, --bins 8 (bins=8)"
             )
-        seen = self._channels.setdefault(channel, _Seen())
-        seen.inputs[x] = seen.outputs[y] = None
+        inputs, outputs = self._channels.setdefault(channel, ({}, {}))
+        inputs[x] = outputs[y] = None
         self._numbers[labels] = number
         return number
 
@@ -257,7 +259,7 @@ class Combinations:
     @property
     def inferred_outputs(self) -> bool:
         """Whether the outputs are those that happened to be seen; one that was not shows that they were declared."""
-        seen = {y for channel in self._channels.values() for y in channel.outputs}
+        seen = {y for _, outputs in self._channels.values() for y in outputs}
         return self.declared is None and self._expected.keys() <= seen
 
     def refuse_measured(self, labels: ChannelLabels, totals: Callable[[int], NDArray[Any]]) -> None:
@@ -267,31 +269,27 @@ class Combinations:
         """
         if self._numbers_are_labels:
             return
-        if len(labels.inputs) >= soft_outputs.FEWEST:
-            soft_outputs.refuse_measured_inputs(labels.key, labels.inputs, totals(0))
-        if self.inferred_outputs and len(labels.outputs) >= soft_outputs.FEWEST:
-            soft_outputs.refuse_measured(labels.key, labels.outputs, totals(1))
+        if len(labels.inputs) >= _FEWEST:
+            refuse_measured_inputs(labels.key, labels.inputs, totals(0))
+        if self.inferred_outputs and len(labels.outputs) >= _FEWEST:
+            refuse_measured(labels.key, labels.outputs, totals(1))
 
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
         return [
-            ChannelLabels(
-                name, tuple(alphabet(seen.inputs)), self.declared or tuple(alphabet(self._expected | seen.outputs))
-            )
-            for name, seen in self._channels.items()
+            ChannelLabels(name, tuple(alphabet(inputs)), self.declared or tuple(alphabet(self._expected | outputs)))
+            for name, (inputs, outputs) in self._channels.items()
         ]
 
     def positions(self) -> tuple[Integers, Integers, Integers]:
         """The position of each combination's channel, of its x and of its y in the alphabets."""
-        every = self.labels()
-        number = {labels.key: j for j, labels in enumerate(every)}
-        x_of, y_of = (
-            [{letter: i for i, letter in enumerate(side)} for side in sides]
-            for sides in ([labels.inputs for labels in every], [labels.outputs for labels in every])
-        )
-        rows = ((number[name], x, y) for name, x, y in self._numbers)
-        places = np.array([(j, x_of[j][x], y_of[j][y]) for j, x, y in rows], np.int64)
-        return places[:, 0], places[:, 1], places[:, 2]
+        places = {}
+        for j, labels in enumerate(self.labels()):
+            x_of, y_of = ({letter: i for i, letter in enumerate(side)} for side in (labels.inputs, labels.outputs))
+            places[labels.key] = j, x_of, y_of
+        rows = ((*places[name], x, y) for name, x, y in self._numbers)
+        j, x, y = np.array([(j, x_of[x], y_of[y]) for j, x_of, y_of, x, y in rows], np.int64).T
+        return j, x, y
 
     def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
         """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
@@ -307,14 +305,12 @@ class Combinations:
 
     def _tables(self, totals: Floats) -> list[LabelledCounts]:
         channel, x, y = self.positions()
-        order = np.argsort(channel, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(channel))[:-1])
-        return [
-            self._table(labels, x[own], y[own], totals[own]) for labels, own in zip(self.labels(), members, strict=True)
-        ]
+        members = np.split(np.argsort(channel, kind="stable"), np.cumsum(np.bincount(channel))[:-1])
+        alphabets = zip(self.labels(), members, strict=True)
+        return [self._table(labels, x[own], y[own], totals[own]) for labels, own in alphabets]
 
     def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
-        shape = len(labels.inputs), len(labels.outputs)
+        shape = labels.alphabet
         self.refuse_measured(labels, lambda side: np.bincount((x, y)[side], totals, minlength=shape[side]))
         refuse_too_many_cells(labels.key, shape)
         counts = np.zeros(shape)
@@ -338,9 +334,9 @@ def alphabet(labels: Iterable[str]) -> list[str]:
 def declared_outputs(outputs: Sequence[str]) -> tuple[str, ...]:
     """The outputs that were declared, which are different labels."""
     labels = tuple(outputs)
-    wrong = next((label for label in labels if not isinstance(label, str)), None)
-    if wrong is not None:
-        raise InputError(f"the declared outputs must be texts; one is {wrong!r}")
+    for label in labels:
+        if not isinstance(label, str):
+            raise InputError(f"the declared outputs must be texts; one is {label!r}")
     if not labels or len(set(labels)) < len(labels):
         raise InputError(f"the declared outputs must be different labels, at least one; they are {', '.join(labels)}")
     return labels
@@ -390,73 +386,72 @@ def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
         )
 
 
-def log_columns(
-    header: Sequence[str], columns: Columns, seen: Combinations, cells: Cells, *, are_all: bool
-) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are; `cells` may tell that a further column has the counts.
+def measured(label: str) -> tuple[float, ...] | None:
+    """The number that a label spells, or the two of a complex number such as 0.3-1.2j; None for any other label.
 
-    `are_all` says that there are no rows but those of `cells`.
+    >>> measured("-0.5"), measured("0,25"), measured("1.5-2j"), measured("lost")
+    ((-0.5,), (0.25,), (1.5, -2.0), None)
     """
-    found = named_columns(header, columns)
-    assert isinstance(columns, Mapping | None)  # others are refused there
-    if len(found) == len(header):
-        return found
-    from bestchannel.counts import columns as meaning  # deferred: most rows have no further column
-
-    if "count" not in found and "count" not in (columns or ()):
-        further = meaning.count_column(header, found, seen, cells, columns)
-        found |= {} if further is None else {"count": further}
-    if "channel" not in found and "channel" not in (columns or ()):
-        meaning.refuse_channel_column(header, found, cells, columns, are_all)
-    return found
+    text = label.strip()
+    if _NUMBER.fullmatch(text):
+        return (float(text.replace(",", ".")),)
+    point = _COMPLEX.fullmatch(text)
+    if point is None:
+        return None
+    real, sign, imaginary = ((part or "").replace(",", ".") for part in point.groups())
+    return float(real or 0), float(sign + imaginary)  # Python writes 2j where the real part is 0
 
 
-def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where x, y and, if there, channel, count and time are by name; probabilities are sent to `capacity`.
+def point(first: str, second: str) -> str:
+    """The complex number with these parts, as a label.
 
-    Points of the plane may have their second coordinate in a column that `columns` says is y2.
+    >>> point("0.5", "-2"), point("0.5", "2")
+    ('0.5-2j', '0.5+2j')
     """
-    plane = ("y2",) if columns and "y2" in columns else ()
-    found = find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
-    missing = [role for role in ("x", "y") if role not in found]
-    if missing:
-        from bestchannel.counts.columns import unknown_columns
+    second = second.strip()
+    return f"{first.strip()}{'' if second.startswith(('+', '-')) else '+'}{second}j"
 
-        raise InputError(unknown_columns(header, missing, "count"))
-    if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
+
+def looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
+    """Whether labels are numbers of which too many came once."""
+    return len(labels) >= _FEWEST and bool((totals == 1).sum() > _ONCE * totals.sum()) and _are_measured(labels)
+
+
+def _are_measured(labels: Sequence[str]) -> bool:
+    """Whether all labels are numbers, not all of them whole unless there are very many."""
+    if all(map(_WHOLE.fullmatch, labels)):
+        return len(labels) > _MOST_CLASSES
+    return all(measured(label) is not None or _WITH_UNIT.fullmatch(label) for label in labels)
+
+
+def refuse_measured_inputs(channel: object, inputs: Sequence[str], totals: NDArray[Any]) -> None:
+    """Refuse inputs that are numbers of which too many were sent once: totals[x] senses sent inputs[x]."""
+    if looks_measured(inputs, totals):
         raise InputError(
-            "there is a column p and none called count, so these look like probabilities, and an estimate requires"
-            " counts; use `bestchannel capacity`, or, if p is a number of senses, --columns count=p"
+            f'the inputs of channel "{channel}" look like measured values: {int(totals.sum()):,} senses have'
+            f" {len(inputs):,} different numbers, and an input is a symbol that is sent again and again; if x and y are"
+            ' exchanged, say --transpose (transpose=True); if they are labels, --bins none (bins="none")'
         )
-    return found
 
 
-def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Where the header has the column of each role, for the roles that it has.
+def refuse_measured(channel: object, outputs: Sequence[str], totals: NDArray[Any]) -> None:
+    """Refuse outputs that are numbers of which too many came once: totals[y] senses gave outputs[y]."""
+    if not looks_measured(outputs, totals):
+        return
+    senses, once = int(totals.sum()), int((totals == 1).sum())
+    raise InputError(
+        f'the outputs of channel "{channel}" look like measured values: {senses:,} senses have {len(outputs):,}'
+        f" different numbers, of which {once:,} came once, so that counts say nothing; cut them into bins, --bins 8"
+        " (bins=8, bc.quantise), or with edges, --bins=-1,0,1 (bins=[-1, 0, 1]); if they are labels, say --bins none"
+        ' (bins="none")'
+    )
 
-    A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
-    """
-    if not isinstance(columns, Mapping | None):
-        from bestchannel.counts.columns import way_out
 
-        raise InputError(
-            f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
-            f" columns says which is which: {way_out(header)}"
-        )
-    renamed = columns or {}
-    for role in renamed:
-        if role not in roles:
-            raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
-    titles = [title.strip().casefold() for title in header]
-    found: dict[str, int] = {}
-    for role in roles:
-        called = renamed.get(role, role)
-        if role in renamed and not called.strip():
-            continue
-        matches = [i for i, title in enumerate(titles) if title == called.strip().casefold()]
-        if len(matches) > 1:
-            raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
-        if role in renamed and not matches:
-            raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
-        found.update((role, i) for i in matches)
-    return found
+def hint_about_bins(channel: str, outputs: Sequence[str]) -> str | None:
+    """What is said of outputs that are labels, and may as well be measured: whole numbers of very many kinds."""
+    if len(outputs) <= _MANY_LEVELS or not all(map(_WHOLE.fullmatch, outputs)):
+        return None
+    return (
+        f'channel "{channel}" has {len(outputs):,} different whole numbers as outputs; if they were measured, as by a'
+        " converter, --bins 8 (bins=8) puts them into bins, which proves more with the same senses"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,25 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
-from bestchannel.counts.columns import say_roles, unknown_columns
+from bestchannel.counts.columns import SHOWN, log_columns, named_columns, say_roles, unknown_columns
 from bestchannel.counts.labelled_counts import (
-    SHOWN,
     Columns,
     Combinations,
     RowBlock,
     alphabet,
     label_of,
-    log_columns,
-    named_columns,
+    point,
     refuse_too_many_cells,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.soft_outputs import point
 from bestchannel.errors import InputError
 
 ROWS = 2**20  # rows of vectors numbered at a time
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?Z?")
-
 _DENSE = 2**22  # up to so many possible values a table of all of them is quicker than sorting
 _LONG = 32  # numbers in a vector from which on it is no row of a channel with one input, whatever it is called
 Place = Callable[[int], str]  # how row i is called in a refusal
@@ -56,7 +52,7 @@ def coded(texts: Sequence[str]) -> Column:
     return Column(list(index), np.fromiter(map(index.__getitem__, texts), np.int64, len(texts)))
 
 
-def points(first: Column, second: Column) -> Column:
+def _points(first: Column, second: Column) -> Column:
     """Points of the plane, one coordinate in each column."""
     pairs = zip(first.codes.tolist(), second.codes.tolist(), strict=True)
     return coded([point(first.labels[a], second.labels[b]) for a, b in pairs])
@@ -72,7 +68,15 @@ def column(values: NDArray[Any], role: str, place: Place) -> Column:
     objects = (values.astype(str) if values.dtype.kind in "bmM" else values).tolist()
     if bool in set(map(type, objects)):  # as keys True is 1
         objects = [str(value) if isinstance(value, bool) else value for value in objects]
-    return _column_of_objects(objects, role, place)
+    try:
+        found = coded(objects)
+        labels = [label for label in map(label_of, found.labels) if label is not None]
+        if len(labels) == len(found.labels):
+            return Column(labels, found.codes)
+    except TypeError:
+        pass  # something without a hash, which is no label
+    row = next(i for i, value in enumerate(objects) if label_of(value) is None)
+    raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(objects[row])}")
 
 
 def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
@@ -86,19 +90,7 @@ def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
     return [least + i for i in np.flatnonzero(present).tolist()], (np.cumsum(present) - 1)[shifted]
 
 
-def _column_of_objects(values: list[Any], role: str, place: Place) -> Column:
-    try:
-        distinct = coded(values)
-        labels = [label for label in map(label_of, distinct.labels) if label is not None]
-        if len(labels) == len(distinct.labels):
-            return Column(labels, distinct.codes)
-    except TypeError:
-        pass  # something without a hash, which is no label
-    row = next(i for i, value in enumerate(values) if label_of(value) is None)
-    raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(values[row])}")
-
-
-def whole_counts(values: NDArray[Any], place: Place) -> Floats:
+def _whole_counts(values: NDArray[Any], place: Place) -> Floats:
     """The counts, whole numbers from 0 to 2^53, which doubles hold exactly."""
     if values.dtype.kind not in "iuf":
         raise InputError(f"count must be numbers; they have dtype {values.dtype}")
@@ -126,12 +118,9 @@ def block_of_columns(
     place: Place,
 ) -> RowBlock:
     """The rows with these labels by role, each with its count and its time, if there are any."""
-    y = labels["y"]
-    if "y2" in labels:
-        pairs = zip(y.codes.tolist(), labels["y2"].codes.tolist(), strict=True)
-        y = coded([point(y.labels[a], labels["y2"].labels[b]) for a, b in pairs])
+    y = _points(labels["y"], labels["y2"]) if "y2" in labels else labels["y"]
     sides = {"channel": labels["channel"], "x": labels["x"], "y": y}
-    return RowBlock(_numbers(seen, sides, place), None if counts is None else whole_counts(counts, place), times)
+    return RowBlock(_numbers(seen, sides, place), None if counts is None else _whole_counts(counts, place), times)
 
 
 def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
@@ -220,48 +209,34 @@ def place_from(start: int, i: int) -> str:
     return f"row {start + i + 1}"
 
 
-@dataclass(frozen=True)
-class LongTable:
-    """Rows column by column; `place(i)` says where row i stands in its file."""
+def matrices(
+    sides: Mapping[str, Column], values: Floats, name: str, place: Place, *, transpose: bool
+) -> list[NamedMatrix]:
+    """One matrix per channel, in order of first appearance; cells without a row are 0. Row i stands at `place(i)`.
 
-    channel: Column
-    x: Column
-    y: Column
-    values: Floats
-    place: Place
-
-    def matrices(self, transpose: bool) -> Iterator[NamedMatrix]:
-        """One matrix per channel, in order of first appearance; cells without a row are 0.
-
-        Each channel has its own alphabets: the labels of its rows in order of first
-        appearance, or in numeric order if all are integers. With `transpose`, y is what was sent.
-        """
-        order = np.argsort(self.channel.codes, kind="stable")
-        ends = np.cumsum(np.bincount(self.channel.codes))
-        for name, members in zip(self.channel.labels, np.split(order, ends[:-1]), strict=True):
-            matrix = self._matrix(name, members)
-            yield replace(matrix, inputs=matrix.outputs, outputs=matrix.inputs) if transpose else matrix
-
-    def _matrix(self, name: str, members: Integers) -> NamedMatrix:
-        (inputs, x), (outputs, y) = _own_letters(self.x, members), _own_letters(self.y, members)
-        shape = len(inputs), len(outputs)
-        refuse_too_many_cells(name, shape)
+    Each channel has its own alphabets: the labels of its rows in order of first appearance, or in numeric order if all
+    are integers. Rows that name no channel are of the channel `name`; with `transpose`, y is what was sent.
+    """
+    channel, found = sides.get("channel", constant(name, len(values))), []
+    ends = np.cumsum(np.bincount(channel.codes))
+    parts = np.split(np.argsort(channel.codes, kind="stable"), ends[:-1])
+    for own, members in zip(channel.labels, parts, strict=True):
+        (inputs, x), (outputs, y) = (_own_letters(sides[role], members) for role in ("x", "y"))
+        refuse_too_many_cells(own, (len(inputs), len(outputs)))
         cells = x * len(outputs) + y
-        self._refuse_repeated(cells, name, members)
-        values = np.zeros(shape[0] * shape[1])
-        values[cells] = self.values[members]
-        return NamedMatrix(name, values.reshape(shape), inputs, outputs)
-
-    def _refuse_repeated(self, cells: Integers, name: str, members: Integers) -> None:
         order = np.argsort(cells, kind="stable")
         repeats = np.flatnonzero(np.diff(cells[order]) == 0)
         if len(repeats):
             first, second = (int(members[order[repeats[0] + i]]) for i in (0, 1))
-            x, y = (side.labels[side.codes[first]] for side in (self.x, self.y))
+            letters = (side.labels[side.codes[first]] for side in (sides["x"], sides["y"]))
             raise InputError(
-                f'x={x}, y={y} of channel "{name}" must have one value;'
-                f" it has one in {self.place(first)} and another in {self.place(second)}"
+                f'x={next(letters)}, y={next(letters)} of channel "{own}" must have one value;'
+                f" it has one in {place(first)} and another in {place(second)}"
             )
+        rows = np.zeros((len(inputs), len(outputs)))
+        rows[x, y] = values[members]
+        found.append(NamedMatrix(own, rows, *((outputs, inputs) if transpose else (inputs, outputs))))
+    return found
 
 
 def _own_letters(side: Column, members: Integers) -> tuple[list[str], Integers]:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts import text_log
+from bestchannel.counts import long_table, text_log
 from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
 from bestchannel.counts.columns import unknown_columns as unknown
 from bestchannel.counts.labelled_counts import Hints
-from bestchannel.counts.long_table import LongTable, Place, coded, constant, refuse_not_finite
+from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
@@ -31,6 +31,7 @@ _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
 _BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
+_CELLS, _MOST_COLUMNS = 4, 6  # cells of the least table of counts, and columns of rows that may be taken for a matrix
 _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
@@ -39,7 +40,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
 _SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
-
 Cells = Sequence[str]
 
 
@@ -64,9 +64,8 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     place: Place = lambda i: f"line {table.lines[i + 1]}"  # noqa: E731
     p = found["p"]
     values = table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"')
-    sides = {role: coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
-    channel = sides.get("channel", constant(source.name, len(rows)))
-    return list(LongTable(channel, sides["x"], sides["y"], values, place).matrices(hints.transpose))
+    sides = {role: long_table.coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
+    return long_table.matrices(sides, values, source.name, place, transpose=hints.transpose)
 
 
 def _is_long(table: Table) -> bool:
@@ -101,7 +100,7 @@ def _quoted(text: str) -> str:
 
 
 def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool]) -> str | None:
-    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be text_log.either.
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either.
 
     `fits(cells)` says whether the cells can be a row of a matrix.
     """
@@ -136,11 +135,11 @@ def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
     """Whether inputs, or outputs where no column is called x, come again and again, as in a log."""
     titles = [title.strip().casefold() for title in header]
     letters = next((titles.index(role) for role in ("x", "y") if role in titles), None)
-    return letters is not None and 2 * len({row[letters].strip() for row in rows}) <= len(rows)
+    return letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
 
 
 def refuse_either(header: Cells, columns: dict[str, str]) -> None:
-    """Say that the first line can be read in two ways, and how to write text_log.either."""
+    """Say that the first line can be read in two ways, and how to say which."""
     raise InputError(
         f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
         f" {option(columns)} for rows, or --form matrix (form='matrix')"
@@ -159,7 +158,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:
         _refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
-    start = 1 if titled or _starts_with_labels(table) else 0
+    start = 1 if titled or _starts_with_labels(table, hints) else 0
     above = table.rows[0] if start else None
     if hints.form is None:
         _refuse_other_columns(table, above, counts)
@@ -180,7 +179,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
             refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
     if hints.form is None:
         _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
-        _refuse_doubt(rows, above, beside, counts)
+        _refuse_doubt(table, rows, above, beside, counts, hints)
     if above is not None:
         above = above[len(above) - rows.shape[1] :]
     labels = [*(above or ()), *(beside or ())]
@@ -224,7 +223,9 @@ def _refuse_other_columns(table: Table, above: Cells | None, counts: bool) -> No
         raise InputError(unknown(above, missing, "count" if counts else "p"))
 
 
-def _refuse_doubt(rows: Floats, above: Cells | None, beside: Cells | None, counts: bool) -> None:
+def _refuse_doubt(
+    table: Table, rows: Floats, above: Cells | None, beside: Cells | None, counts: bool, hints: Hints
+) -> None:
     """Refuse what may be a log, or labels where numbers are."""
     first, whole = rows[0], not np.any(rows % 1)
     if above is None and np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and not whole:
@@ -232,16 +233,26 @@ def _refuse_doubt(rows: Floats, above: Cells | None, beside: Cells | None, count
             f"the first line looks like labels ({_listed(first)}), and a line of labels must have text in it; give it a"
             " blank first cell above a column of input labels, or leave it out"
         )
-    if counts and beside is not None and above is None and (_rises(first) or role_of(beside[0]) == "x"):
-        raise InputError(_labels_or_counts("line", first))
-    if counts and beside is None:
-        _refuse_rows_in_doubt(above, rows)
-        if above is None:
-            for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
-                if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
-                    raise InputError(_labels_or_counts(side, line))
-        elif _may_be_labels(rows) or (rows.shape[1] > 1 and role_of(above[0]) in ("x", "y")):
-            raise InputError(_labels_or_counts("column", rows[:, 0], proposal(above)))
+    # whole numbers are counts, which `normalize` would divide, unless they are the probabilities 0 and 1
+    if not counts and not (whole and np.any(rows.sum(axis=0 if hints.transpose else 1) != 1)):
+        return
+    if beside is not None:
+        if above is None and (_rises(first) or role_of(beside[0]) in _BESIDE):
+            raise InputError(_labels_or_counts("line", first))
+        return
+    _refuse_rows_in_doubt(above, rows)
+    if above is None:
+        for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
+            if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
+                raise InputError(_labels_or_counts(side, line))
+        return
+    # a title above labels, or an output beside others that are called by numbers
+    odd_one = table.number(above[0]) is None and None not in map(table.number, above[1:])
+    n_rows, width, column = *rows.shape, rows[:, 0]
+    numbered = _is_numbered(column) or (width == n_rows + 1 and _rises(column))  # or rises beside a square matrix
+    if width > 1 and (numbered or odd_one or role_of(above[0]) in ("x", "y")):
+        labels = _has_corner(table, above, [row[0] for row in table.rows[1:]], len(above), Hints(form="matrix"))
+        raise InputError(_labels_or_counts("column", column, proposal(above), "labels" if labels else "counts"))
 
 
 def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
@@ -250,21 +261,23 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
     trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
-    # counts are last, or under names anywhere, and the other columns are the labels of cells
-    places = [-1, *range(width if header else 0)] if whole and few and width > 2 else []
-    counted = [k for k in places if _are_pairs(np.delete(cells, k, axis=1))]
+    labels = None  # of cells: under names they may be anywhere, otherwise they are before the counts
+    if whole and 2 < width <= _MOST_COLUMNS and n_rows >= _CELLS:
+        places = range(width if header else width - 1)
+        some = (p for size in (2, 3) if size < width for p in combinations(places, size))
+        labels = next((p for p in some if _are_pairs(cells[:, p])), None)
     # every line but its last cell, which has fractions in some, comes again and again
     is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
     measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
     measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
     known = header is not None and whole and say_roles(header)
-    if known or (whole and (counted or trials)) or (header is None and measured):
-        columns = proposal(header)
-        if columns is None and header and counted:
-            labels = [title.strip() for title in header]
-            count = labels.pop(counted[0])
-            columns = dict(zip(("channel", "x", "y")[-len(labels) :], labels, strict=True)) | {"count": count}
-        way = option(columns) if columns else unnamed(width, counted=bool(counted))
+    if known or (whole and (labels or trials)) or (header is None and measured):
+        columns = proposal(header, strict=labels is not None)
+        if columns is None and header and labels:
+            columns = dict(zip(("channel", "x", "y")[-len(labels) :], (header[i].strip() for i in labels), strict=True))
+            further = [header[i].strip() for i in range(width) if i not in labels]
+            columns |= {"count": further[0]} if len(further) == 1 else {}
+        way = option(columns) if columns else unnamed(width, counted=labels is not None)
         raise InputError(
             f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
             " rows, or --form matrix (form='matrix')"
@@ -313,13 +326,6 @@ def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
         )
 
 
-def _may_be_labels(rows: Floats) -> bool:
-    """Whether the first column numbers the rows, or rises beside a square matrix."""
-    first = rows[:, 0]
-    square = rows.shape[1] == len(rows) + 1
-    return min(rows.shape) > 1 and (_is_numbered(first) or (square and _rises(first)))
-
-
 def _is_numbered(line: Floats) -> bool:
     return len(line) > 1 and any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
 
@@ -328,11 +334,19 @@ def _rises(line: Floats) -> bool:
     return len(line) > 1 and bool(np.all(np.diff(line) > 0))
 
 
-def _labels_or_counts(side: str, line: Floats, columns: Mapping[str, str] | None = None) -> str:
+def _labels_or_counts(
+    side: str, line: Floats, columns: Mapping[str, str] | None = None, in_matrix: str = "counts"
+) -> str:
+    """What is said of a line or column that may be either; in a matrix by `form` it is `in_matrix`."""
     rows = f"{option(columns)} for rows, " if columns else ""
+    other = "leave the cell above labels blank (pandas: set_index)"
+    if in_matrix == "labels":
+        other = "put input labels under a blank cell before counts (pandas: as the index)"
+    elif side == "line":
+        other = "begin with a blank cell above and beside labels"
     return (
         f"the first {side} ({_listed(line)}) may be labels or counts; write {rows}--form matrix (form='matrix') for"
-        " counts, or begin with a blank cell above and beside labels"
+        f" {in_matrix}, or {other}"
     )
 
 
@@ -340,15 +354,15 @@ def _listed(line: Floats) -> str:
     return ", ".join(f"{label:g}" for label in line[:5])
 
 
-def _starts_with_labels(table: Table) -> bool:
+def _starts_with_labels(table: Table, hints: Hints) -> bool:
     first, *others = table.rows
     if not others:
         return False
-    if len(first) > 1 and _is_corner(first):
+    numbers = [table.number(cell) for cell in first]
+    if len(first) > 1 and (_is_corner(first) or _is_titled(table, first, first[1:], [row[0] for row in others], hints)):
         return True
     if "" in first or _has_fractions(table, first):
         return False
-    numbers = [table.number(cell) for cell in first]
     if None in (numbers[1:] or numbers):
         return True
     # text above numbers, as in `sent,0,1` above `0,0.9,0.1`
@@ -358,9 +372,31 @@ def _starts_with_labels(table: Table) -> bool:
 def _is_corner(line: Sequence[str]) -> bool:
     """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
     cells = [cell.strip().casefold() for cell in line]
-    if cells[0] in _CORNERS:
-        return not (cells[0] == "x" and "y" in cells)
-    return role_of(cells[0]) in _BESIDE and all(as_number(cell, False) is not None for cell in cells[1:])
+    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
+
+
+def _is_titled(table: Table, line: Cells, labels: Cells, others: Cells, hints: Hints) -> bool:
+    """Whether the line begins with a title as `sent`, goes on with numbers, and `labels` are such and not counts.
+
+    Whole numbers may be counts, unless they number the letters or are the `others` too, or `form` says that the title
+    is one.
+    """
+    if not _is_title(line) or None in map(table.number, line[1:]):
+        return False
+    return hints.form is not None or (len(line) > 2 and _are_labels(table, labels, others))
+
+
+def _is_title(line: Cells) -> bool:
+    """Whether the first cell says what labels are, as `sent` or `true label`, and is no label itself, as `tx0`."""
+    alike = {role_of(line[0])} == {*map(role_of, line[1:])}  # as tx0, tx1
+    return role_of(line[0]) in _BESIDE and not alike and not re.search(r"\d", line[0])
+
+
+def _are_labels(table: Table, cells: Cells, others: Cells) -> bool:
+    """Whether cells are no counts, or number letters, or are the labels of the other side too."""
+    counts = [n for n in map(table.number, cells) if n is not None and n >= 0 and n % 1 == 0]
+    alike = sorted(map(str.strip, cells)) == sorted(map(str.strip, others))
+    return len(counts) < len(cells) or alike or _is_numbered(np.array(counts))
 
 
 def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
@@ -368,15 +404,14 @@ def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
 
 
 def _has_corner(table: Table, above: Cells | None, column: Sequence[str], width: int, hints: Hints) -> bool:
+    """Whether what stands above the first column says that it is labels."""
     if above is None:
         return False
-    if len(above) < width or _is_corner(above):
+    if len(above) < width or _is_corner(above) or _is_titled(table, above, column, above[1:], hints):
         return True
-    is_matrix = hints.form is not None or proposal(above, strict=True) is None
-    if width > 2 and role_of(above[0]) in _BESIDE and is_matrix:
-        return len(set(column)) == len(column) and not _has_fractions(table, column)
-    only_text = table.number(above[0]) is None and None not in map(table.number, above[1:])
-    return only_text and not _has_fractions(table, column)
+    if hints.form is None and (proposal(above, strict=True) or not _are_labels(table, column, above[1:])):
+        return False
+    return width > 2 and _is_title(above) and len(set(column)) == len(column) and not _has_fractions(table, column)
 
 
 def _is_labels(table: Table, column: Sequence[str], rest: Floats, transpose: bool) -> bool:
@@ -449,28 +484,20 @@ def read_table(data: bytes) -> Table:
     text = text_log.without_comments(decoded(data))
     delimiter = text_log.delimiter_of(text)
     refuse_too_many_fields(text, delimiter, "\r", "\n")
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    blank: list[int] = []
-    for row, line in text_log.split_rows(text, delimiter):
-        if any(map(str.strip, row)):
-            rows.append(row)
-            lines.append(line)
-        else:
-            blank.append(line)
-    widths = {len(row) for row in rows if not text_log.is_comment(row, -1)}
-    kept = [i for i, row in enumerate(rows) if len(row) in widths]
-    rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+    every = [(row, line, any(map(str.strip, row))) for row, line in text_log.split_rows(text, delimiter)]
+    widths = {len(row) for row, _, filled in every if filled and not text_log.is_comment(row, -1)}
+    rows = [row for row, _, filled in every if filled and len(row) in widths]
+    lines = [line for row, line, filled in every if filled and len(row) in widths]
     if not rows:
         raise InputError("the file holds no lines but blank ones")
-    _refuse_grouped(cell for row in rows for cell in row)
-    gap = next((line for line in blank if lines[0] < line < lines[-1]), None)
+    _refuse_grouped(rows)
+    gap = next((line for _, line, filled in every if not filled and lines[0] < line < lines[-1]), None)
     return Table(rows, lines, delimiter == ";", gap)
 
 
-def _refuse_grouped(cells: Iterable[str]) -> None:
+def _refuse_grouped(rows: Sequence[Cells]) -> None:
     """Refuse a number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
-    signed = [cell for cell in cells if _SIGNED.fullmatch(cell)]
+    signed = [cell for row in rows for cell in row if _SIGNED.fullmatch(cell)]
     shown = {sign for cell in signed if not text_log.GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
     for cell in signed:
         if text_log.GROUPED.fullmatch(cell) and shown.isdisjoint(cell):

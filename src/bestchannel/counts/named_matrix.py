@@ -16,13 +16,18 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, count_table, numeric_array
 from bestchannel.channels import Channel
-from bestchannel.counts.labelled_counts import Hints, LabelledCounts, alphabet, refuse_labels, undeclared
-from bestchannel.counts.soft_outputs import refuse_measured
+from bestchannel.counts.labelled_counts import (
+    Hints,
+    LabelledCounts,
+    alphabet,
+    refuse_labels,
+    refuse_measured,
+    undeclared,
+)
 from bestchannel.errors import InputError
 from bestchannel.promises import several
 
 _Array = NDArray[Any]
-
 _TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
 """What sums beside counts are called; All is pandas' word."""
 
@@ -60,12 +65,18 @@ class NamedMatrix:
     doubtful: bool = False
 
     def __post_init__(self) -> None:
-        refuse_long_side(self.name, *_sides(self.rows))
+        sides: tuple[int, ...] = ()
+        if isinstance(self.rows, np.ndarray):
+            sides = self.rows.shape
+        elif isinstance(self.rows, list | tuple):
+            sides = len(self.rows), *(len(row) for row in self.rows[:1] if isinstance(row, list | tuple))
+        refuse_long_side(self.name, *sides)
 
-    def transposed(self) -> NamedMatrix:
-        """The rows as columns; the labels are those of the inputs and outputs already."""
-        rows = np.transpose(numeric_array(self.rows, f'channel "{self.name}"'))
-        return replace(self, rows=rows)
+    def upright(self, transpose: bool) -> NamedMatrix:
+        """The matrix, its rows as columns if so; the labels are those of the inputs and outputs already."""
+        if not transpose:
+            return self
+        return replace(self, rows=np.transpose(numeric_array(self.rows, f'channel "{self.name}"')))
 
     def channel(self, *, normalize: bool) -> Channel:
         """The channel whose rows these are."""
@@ -123,15 +134,6 @@ def refuse_long_side(name: str, *sides: int) -> None:
         raise InputError(
             f'channel "{name}" must have at most {MOST_SIDE:,} inputs, and as many outputs; it has {max(sides):,}'
         )
-
-
-def _sides(rows: object) -> tuple[int, ...]:
-    """How many rows there are, and how long the first of them is."""
-    if isinstance(rows, np.ndarray):
-        return rows.shape
-    if not isinstance(rows, list | tuple):
-        return ()
-    return len(rows), *(len(row) for row in rows[:1] if isinstance(row, list | tuple))
 
 
 def _labels(
@@ -281,7 +283,7 @@ def _are_numbers(row: object) -> bool:
 
 def mthree_matrices(cals: Sequence[object], shots: object, *, counts: bool) -> list[NamedMatrix]:
     """The read-outs of a calibration that mthree saved, one per qubit: cals[q][got][sent], None where there is none."""
-    found = {f"q{q}": _upright(cal, f"the calibration of qubit {q}") for q, cal in enumerate(cals) if cal is not None}
+    found = {f"q{q}": _calibrated(cal, q) for q, cal in enumerate(cals) if cal is not None}
     if not found:
         raise InputError("a calibration must have a qubit; it has none")
     if not counts:
@@ -290,14 +292,16 @@ def mthree_matrices(cals: Sequence[object], shots: object, *, counts: bool) -> l
     return [NamedMatrix(name, np.rint(n * rows).astype(np.int64)) for name, rows in found.items()]
 
 
-def _upright(cal: object, where: str) -> Any:
+def _calibrated(cal: object, qubit: int) -> Any:
     """Rows that sum to 1 as doubles: what was measured divided into 32 bits, and the rest is its complement."""
     try:
         A = np.array(cal, dtype=np.float64)
     except (TypeError, ValueError):
         A = np.zeros(0)
     if A.shape != (2, 2) or not np.all((A >= 0) & (A <= 1)) or np.abs(A.sum(axis=0) - 1).max() > _SINGLE:
-        raise InputError(f"{where} must be a 2×2 matrix whose columns sum to 1; it is {reprlib.repr(cal)}")
+        raise InputError(
+            f"the calibration of qubit {qubit} must be a 2×2 matrix whose columns sum to 1; it is {reprlib.repr(cal)}"
+        )
     stay = np.diag(A)
     return np.array([[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]])
 

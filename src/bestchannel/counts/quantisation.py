@@ -23,8 +23,14 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, refuse_masked
 from bestchannel.counts.frames import is_frame, log_of_frame
-from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, RowBlock, alphabet
-from bestchannel.counts.soft_outputs import measured, refuse_measured_inputs
+from bestchannel.counts.labelled_counts import (
+    ChannelLabels,
+    Combinations,
+    RowBlock,
+    alphabet,
+    measured,
+    refuse_measured_inputs,
+)
 from bestchannel.counts.trials import Trials, in_time
 from bestchannel.errors import InputError
 
@@ -32,7 +38,6 @@ Bins = int | Sequence[float] | Literal["none"] | None
 """How many bins, or their edges; "none" where numbers are labels, None where it is not said."""
 
 MOST_BINS = 1024
-
 NOT_SENSES = (
     "these are counts, and bins are made from measured outputs with one row per sense; leave bins (--bins) out, or give"
     " the trials"
@@ -40,13 +45,11 @@ NOT_SENSES = (
 
 SET_ASIDE = 100  # how many senses of every input choose the edges, unless another number, or a share, is given
 LOWER_BOUND = "for binned outputs, whose capacity is a lower bound of that of the measured ones"
-
 SHARED = "provided that no output decided how many senses to take"
 """What a guarantee about bins adds; the second where a share of the senses is set aside, not a number."""
 
 CELLS = 64  # quantiles at which an axis may be cut, at least four for each bin
 SHRINKAGE = 10.0
-
 ANGLES = 16  # directions of the axes that are tried in the plane, spread over a quarter turn
 DIGITS = 4  # significant digits, relative to the spread of the outputs, to which edges are rounded
 _KIND = {1: "real", 2: "complex"}
@@ -105,8 +108,8 @@ def quantise(log: object, bins: int | Sequence[float], *, set_aside: float = SET
     ----------
     log
         A mapping from names to pairs (x, y), x being the inputs sent and y what was measured, in their order: real
-        numbers, or points of the plane as complex numbers or of shape (n, 2). Or a data frame (pandas, polars, pyarrow)
-        with the columns x, y and perhaps channel.
+        numbers, or points of the plane as complex numbers or of shape (n, 2). Or a data frame with the columns x, y and
+        perhaps channel.
     bins
         How many bins every channel gets, with edges of its own that keep as much as they can of what the output says
         about the input. Or the edges, for all channels: bin i is edges[i-1] <= y < edges[i], one is below the first,
@@ -259,7 +262,13 @@ _Binned = tuple[ChannelLabels, tuple[NDArray[Any], ...], NDArray[Any], Binning]
 
 def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: float) -> _Binned:
     """The labels of the channel, the bins of each input in their order, the inputs in their order, and its bins."""
-    _refuse_no_number(channel)
+    plane = channel.values.shape[1] == 2
+    bad = np.flatnonzero((~np.isfinite(channel.values) if plane else np.isnan(channel.values)).any(axis=1))
+    if len(bad):
+        point = ", ".join(f"{value:g}" for value in channel.values[bad[0]])
+        raise InputError(
+            f'sense {bad[0] + 1} of channel "{channel.name}" must have an output that is a number; it has {point}'
+        )
     refuse_measured_inputs(channel.name, channel.inputs, np.bincount(channel.x))
     if edges:
         used = np.ones(len(channel.x), np.bool_)
@@ -272,16 +281,6 @@ def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: flo
     symbols = y.astype(np.min_scalar_type(len(labels.outputs) - 1))
     by_input = tuple(symbols[x == i] for i in range(len(channel.inputs)))
     return labels, by_input, x.astype(np.min_scalar_type(len(channel.inputs) - 1)), binning
-
-
-def _refuse_no_number(channel: _MeasuredChannel) -> None:
-    plane = channel.values.shape[1] == 2
-    bad = np.flatnonzero((~np.isfinite(channel.values) if plane else np.isnan(channel.values)).any(axis=1))
-    if len(bad):
-        point = ", ".join(f"{value:g}" for value in channel.values[bad[0]])
-        raise InputError(
-            f'sense {bad[0] + 1} of channel "{channel.name}" must have an output that is a number; it has {point}'
-        )
 
 
 def _first(channel: _MeasuredChannel, n_bins: int, set_aside: float) -> NDArray[np.bool_]:
@@ -314,9 +313,8 @@ def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *
             f" edges from; all are {', '.join(f'{value:g}' for value in values[0])}; give the edges, as"
             f" --bins={values[0][0]:.6g}, with the comma (bins=[{values[0][0]:.6g}])"
         )
-    if values.shape[1] == 1:
-        return Binning((edges_of_line(values[:, 0], x, n_bins),), None, count, by_share)
-    edges, axes = edges_of_plane(values, x, n_bins)
+    line = values.shape[1] == 1
+    edges, axes = ((edges_of_line(values[:, 0], x, n_bins),), None) if line else _edges_of_plane(values, x, n_bins)
     return Binning(edges, axes, count, by_share)
 
 
@@ -345,7 +343,7 @@ def edges_of_line(values: Floats, inputs: Integers, n_bins: int) -> Edges:
     return _cuts(values, inputs, n_bins)[-1]
 
 
-def edges_of_plane(points: Floats, inputs: Integers, n_bins: int) -> tuple[tuple[Edges, ...], Axes]:
+def _edges_of_plane(points: Floats, inputs: Integers, n_bins: int) -> tuple[tuple[Edges, ...], Axes]:
     """Edges along two axes, of at most n_bins cells in all, and the axes as rows; points has the shape (n, 2).
 
     The axes are at right angles once the noise is as strong in all directions.

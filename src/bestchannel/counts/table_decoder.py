@@ -41,12 +41,10 @@ def main() -> None:
     """Decode one file after the other, until there is no more to do."""
     while (request := _received()) is not None:
         _import_for(request["kind"])
-        if not FORKS:
-            _serve(request)
-            return
-        child = os.fork()
+        child = os.fork() if FORKS else 0
         if not child:
-            _serve(request)
+            if refusal := _refusal(request):  # said once the memory that the file took is free again
+                _send(refusal)
             os._exit(0)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code:
@@ -69,12 +67,6 @@ def _import_for(kind: str) -> None:
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
-
-
-def _serve(request: dict[str, Any]) -> None:
-    """Decode one file; what cannot be decoded is said once the memory that it took is free again."""
-    if refusal := _refusal(request):
-        _send(refusal)
 
 
 def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
@@ -275,27 +267,24 @@ def _times(batch: Any, name: str) -> Any:
 
 
 def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | float | None], Any]:
-    """The labels of a column, and which of them each row has; some may come twice, or in no row."""
+    """The labels of a column, and which of them each row has; some may come twice, or in no row.
+
+    Numbers are left as they are, so that they become the labels that they are elsewhere.
+    """
     if types.is_string_view(values.type):
         values = values.cast("string")
     try:
         encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
-        _refuse_labels(encoded.dictionary, name, limits)
-        labels = _values(encoded.dictionary)
+        labels = encoded.dictionary
+        _refuse_labels(labels, name, limits)
+        numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+        texts = labels if any(is_kind(labels.type) for is_kind in numbers) else labels.cast("string")
+        found = texts.to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         raise _NotReadError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
-    return labels, encoded.indices.cast("int32")
-
-
-def _values(labels: Any) -> list[str | float | None]:
-    """Texts, dates as texts, and numbers as they are, so that they become the labels that they are elsewhere."""
     if types.is_decimal(labels.type):
-        return [
-            value if value is None else int(value) if value % 1 == 0 else str(value) for value in labels.to_pylist()
-        ]
-    if not any(is_kind(labels.type) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
-        labels = labels.cast("string")
-    return list(labels.to_pylist())
+        found = [value if value is None else int(value) if value % 1 == 0 else str(value) for value in found]
+    return found, encoded.indices.cast("int32")
 
 
 def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
@@ -332,7 +321,8 @@ def _text(sheet: Any, most_cells: int) -> str:
     """The sheet as text, without empty columns at its right, which it may have after formatting."""
     rows, width, cells = [], 0, 0
     for values in sheet.iter_rows(values_only=True):
-        row = [_cell(value) for value in values]
+        # as Python writes it; a whole number without a point
+        row = ["" if v is None else str(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values]
         cells += len(row)
         if cells > most_cells:
             raise _NotReadError(f"a sheet must have at most {most_cells:,} cells; it has more")
@@ -341,13 +331,6 @@ def _text(sheet: Any, most_cells: int) -> str:
     buffer = io.StringIO(newline="")
     csv.writer(buffer, lineterminator="\n").writerows(row[:width] for row in rows)
     return buffer.getvalue()
-
-
-def _cell(value: Any) -> str:
-    """The value as Python writes it; a whole number without a point."""
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _received() -> Any:

@@ -21,25 +21,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
 from bestchannel.counts import long_table, matrix_text, table_decoder, text_log
-from bestchannel.counts.columns import probability_columns
-from bestchannel.counts.labelled_counts import (
-    LONGEST,
-    MOST_CELLS,
-    MOST_SEEN,
-    SHOWN,
-    Combinations,
-    Hints,
-    RowBlock,
-    label_of,
-    log_columns,
-)
+from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
+from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
 from bestchannel.counts.long_table import Column, constant
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
@@ -54,7 +44,6 @@ _MOST_ROWS, _ROWS_PER_BYTE = 2**27, 64
 """The most rows of a table: a run of equal values takes no room in a file, but its rows take time."""
 
 _LENGTH = struct.Struct("<I")
-
 _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 
@@ -75,8 +64,7 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
         for role in pieces[0].labels
         if (sides := [rows.labels[role] for rows in pieces])
     }
-    channel = labels.get("channel", constant(source.name, len(values)))
-    return list(long_table.LongTable(channel, labels["x"], labels["y"], values, place).matrices(hints.transpose))
+    return long_table.matrices(labels, values, source.name, place, transpose=hints.transpose)
 
 
 def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -186,8 +174,8 @@ def read_long_of_sheets(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
 
 def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
     """The sheets that have content, as texts, or the one that is meant; the only one is called as the file."""
-    every = {title: text.encode() for title, text in source.once(_decoded_sheets).items()}
-    sheets = {title: text for title, text in every.items() if text.strip(b",\r\n ")}
+    every = source.once(_decoded_sheets)
+    sheets = {title: text.encode() for title, text in every.items() if text.strip(",\r\n ")}
     if hints.sheet is not None:
         if hints.sheet not in sheets:
             raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(sheets)}')
@@ -204,8 +192,7 @@ def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
 def _decoded_sheets(source: OpenFile) -> dict[str, str]:
     """The sheets of a workbook as the texts that they would be saved as, by title."""
     with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
-        sheets: dict[str, str] = decoder.received()["sheets"]
-        return sheets
+        return dict(decoder.received()["sheets"])
 
 
 @contextmanager
@@ -256,8 +243,7 @@ class _Table:
         if self.names.count(self.names[i]) > 1 or not self._plain[i]:
             return []
         self._decoder.send({"shown": self.names[i], "most": SHOWN})
-        cells: list[Any] = self._decoder.received()["cells"]
-        return cells
+        return list(self._decoder.received()["cells"])
 
     def rows(self, columns: Mapping[str, int], number: str) -> Iterator[_Rows]:
         """The rows of the columns of each role, some at a time; `number` is the role that has numbers."""
@@ -280,14 +266,9 @@ class _Table:
                 labels[role] = _column(texts, codes, self.names[i])
                 if self._types[i].startswith("dictionary"):
                     declared[role] = list(filter(None, texts))
-            yield _Rows(
-                labels,
-                declared,
-                arrays[len(sides)] if number in columns else None,
-                arrays[-1] if message["timed"] else None,
-                message["rows"],
-                message["share"],
-            )
+            numbers = arrays[len(sides)] if number in columns else None
+            times = arrays[-1] if message["timed"] else None
+            yield _Rows(labels, declared, numbers, times, message["rows"], message["share"])
         if not done:
             raise InputError("the table must have rows; it has none")
 
@@ -330,9 +311,7 @@ class _Decoder:
         program = [sys.executable, "-P", table_decoder.__file__]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         self._process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=nothing)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
+        self._to, self._from = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
         self._waits_for = "file"
 
     def leave(self) -> bool:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
-from bestchannel.counts.labelled_counts import SHOWN, Combinations, Hints, RowBlock, log_columns, named_columns
+from bestchannel.counts.columns import SHOWN, log_columns, named_columns
+from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
 from bestchannel.counts.long_table import times_of
-from bestchannel.counts.soft_outputs import point
 from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
@@ -38,16 +38,12 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
 _PAIR_COMMENTS = ("//", "#", "%")
 _DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
-
 MOST_INPUTS = 64
 """A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
 
 _ROLES = frozenset(["channel", "x", "y", "count"])
-
-_LEADING = re.compile(r"(?:[ \t]*(?:[#%][^\r\n]*)?(?:\r\n|\r|\n))+")
-
+_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
 _NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-
 GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
 _SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
@@ -65,18 +61,14 @@ def read_log(
     return _StreamedText(source, form, seen, line).blocks(progress)
 
 
-def start_of_content(source: OpenFile) -> bytes:
-    """The first bytes after comments and blank lines."""
-    return _shown_text(source.head(HEAD)).lstrip()[:64].encode()
-
-
-def _shown_text(head: bytes) -> str:
+def shown_text(head: bytes) -> str:
+    """What begins a file, without the comments at its top."""
     return without_comments(head.removeprefix(_BOM).decode(errors="replace"))
 
 
 def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
-    text = _shown_text(head)
+    text = shown_text(head)
     if not text.strip():
         raise InputError("the file is empty")
     if "\0" in text and "\n" not in text:
@@ -93,7 +85,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     if not isinstance(hints.columns, Mapping | None):
         if is_long_header(header):
             raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
-        return _Delimited(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
+        return RowForm(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
     if hints.columns is None and hints.form is None:
         below = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
         if not is_log(header, below, decimal_comma=delimiter == ";"):
@@ -106,7 +98,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     n_lines = text.count("\n") + text.count("\r") - text.count("\r\n")
     are_all = len(head) < HEAD and n_lines < SHOWN - 1
     found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
-    return _Delimited(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
+    return RowForm(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
 
 
 def _is_pairs(text: str) -> bool:
@@ -126,68 +118,11 @@ def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
 
 
 class RowForm:
-    """How the rows of a text log are split and understood.
+    """How the rows of a text log are split and understood: fields under a header that names the columns.
 
-    `delimiter` and `quote` are empty where a row is one field. `key` numbers the columns that
-    make the labels, `count` and `time` those with counts and times, if there are such; a row has `width` fields.
+    `delimiter` and `quote` are empty where a row is one field. `key` numbers the columns that make the labels, `count`
+    and `time` those with counts and times, if there are such; a row has `width` fields.
     """
-
-    delimiter = quote = ""
-    width = 1
-    key: Sequence[int] = (0,)
-    count: int | None = None
-    time: int | None = None
-
-    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
-        """The rows of the text that are not blank, each with its line; the text starts at `line`."""
-        raise NotImplementedError
-
-    def unquoted(self, field: str, line: int) -> str:
-        """What a field says, as it is spelled in the file."""
-        return field
-
-    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
-        """Channel, x and y of the row, or None for a comment; only the columns of `key` are looked at."""
-        raise NotImplementedError
-
-    def count_of(self, row: Sequence[str], place: str) -> int:
-        """How often the row counts, a whole number from 0 on; 1 where there is no column for it."""
-        return 1
-
-    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
-        """The times that the fields of the column for them say, if there is one and all say one."""
-        texts = [self.unquoted(field.strip(), 1).strip().replace(",", ".") for field in fields]
-        return times_of(np.array(texts)) if self.time is not None and texts else None
-
-
-class _Pairs(RowForm):
-    """One trial per line, `(input, output)`, as leakiEst's observation files have it [CKN13]; // and # begin comments.
-
-    The comma that divides is the first outside inner brackets, so `((1, 2), a)` has the input `(1, 2)`.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
-        for number, content in enumerate(io.StringIO(text, newline=""), line):
-            if content.strip():
-                yield [content.rstrip("\r\n")], number
-
-    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
-        text = row[0].strip()
-        if text.startswith(_PAIR_COMMENTS):
-            return None
-        depth = 0
-        for i, sign in enumerate(text):
-            depth += (sign in "([{") - (sign in ")]}")
-            if sign == "," and depth == 1 and text.startswith("(") and text.endswith(")"):
-                return self._name, text[1:i], text[i + 1 : -1]
-        raise InputError(f"{place} must be a trial (input, output); it is {reprlib.repr(text)}")
-
-
-class _Delimited(RowForm):
-    """Fields under a header that names the columns."""
 
     quote = '"'
 
@@ -198,6 +133,7 @@ class _Delimited(RowForm):
         self.key = sorted(place for role, place in found.items() if role not in ("count", "time"))
 
     def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
+        """The rows of the text that are not blank, each with its line; the text starts at `line`."""
         for row, number in split_rows(text, self.delimiter, line):
             if any(map(str.strip, row)) and not is_comment(row, self.width):
                 if len(row) != self.width:
@@ -208,9 +144,11 @@ class _Delimited(RowForm):
                 yield row, number
 
     def unquoted(self, field: str, line: int) -> str:
-        return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith(self.quote) else field
+        """What a field says, as it is spelled in the file."""
+        return next(split_rows(field, self.delimiter, line))[0][0] if field.startswith('"') and self.quote else field
 
-    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str]:
+    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
+        """Channel, x and y of the row, or None for a comment; only the columns of `key` are looked at."""
         if all(row[i].strip() == self._header[i].strip() for i in self.key):
             raise InputError(f"{place} must be a row; it is the header once more (remove it)")
         said = {role: row[i] for role, i in self._found.items()}
@@ -218,6 +156,7 @@ class _Delimited(RowForm):
         return said.get("channel", self._name), said["x"], y
 
     def count_of(self, row: Sequence[str], place: str) -> int:
+        """How often the row counts, a whole number from 0 on; 1 where there is no column for it."""
         if self.count is None:
             return 1
         field, place = row[self.count].strip(), f"{place}, count"
@@ -240,6 +179,38 @@ class _Delimited(RowForm):
         if count > MOST_SENSES:
             raise InputError(f"{place} must be at most 2^53; it is {reprlib.repr(count)}")
         return count
+
+    def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
+        """The times that the fields of the column for them say, if all say one."""
+        texts = [self.unquoted(field.strip(), 1).strip().replace(",", ".") for field in fields]
+        return times_of(np.array(texts)) if texts else None
+
+
+class _Pairs(RowForm):
+    """One trial per line, `(input, output)`, as leakiEst's observation files have it [CKN13]; // and # begin comments.
+
+    The comma that divides is the first outside inner brackets, so `((1, 2), a)` has the input `(1, 2)`.
+    """
+
+    quote = ""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(["(x, y)"], {"pair": 0}, "", name)
+
+    def rows(self, text: str, line: int) -> Iterator[tuple[list[str], int]]:
+        lines = enumerate(io.StringIO(text, newline=""), line)
+        return (([content.rstrip("\r\n")], number) for number, content in lines if content.strip())
+
+    def labels(self, row: Sequence[str], place: str) -> tuple[str, str, str] | None:
+        text = row[0].strip()
+        if text.startswith(_PAIR_COMMENTS):
+            return None
+        depth = 0
+        for i, sign in enumerate(text):
+            depth += (sign in "([{") - (sign in ")]}")
+            if sign == "," and depth == 1 and text.startswith("(") and text.endswith(")"):
+                return self._name, text[1:i], text[i + 1 : -1]
+        raise InputError(f"{place} must be a trial (input, output); it is {reprlib.repr(text)}")
 
 
 class Scan:
@@ -374,22 +345,21 @@ class _StreamedText:
 
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
-        new = range(len(self._meaning), self._scan.n_keys)
-        most = self._seen.most_spelled
-        if self._scan.n_keys > most or self._scan.n_bytes > _SPELLING * most:
+        n_keys, n_bytes, most = self._scan.n_keys, self._scan.n_bytes, self._seen.most_spelled
+        if n_keys > most or n_bytes > _SPELLING * most:
             raise InputError(
-                f"line {self._scan.line} comes after {self._scan.n_keys:,} spellings of labels, which take"
-                f" {self._scan.n_bytes:,} bytes; are these columns labels?"
+                f"line {self._scan.line} comes after {n_keys:,} spellings of labels, which take {n_bytes:,} bytes; are"
+                " these columns labels?"
             )
+        new = []
+        for code in range(len(self._meaning), n_keys):
+            spelled, line = self._scan.key(code)
+            row = [""] * self._form.width
+            for column, field in zip(self._form.key, spelled, strict=True):
+                row[column] = self._form.unquoted(_decoded(field, line), line)
+            new.append(self._number(row, line))
         if new:
-            self._meaning = np.append(self._meaning, np.array([self._number_of_key(code) for code in new], np.int32))
-
-    def _number_of_key(self, code: int) -> int:
-        spelled, line = self._scan.key(code)
-        row = [""] * self._form.width
-        for column, field in zip(self._form.key, spelled, strict=True):
-            row[column] = self._form.unquoted(_decoded(field, line), line)
-        return self._number(row, line)
+            self._meaning = np.append(self._meaning, np.array(new, np.int32))
 
     def _number(self, row: list[str], line: int) -> int:
         labels = self._form.labels(row, f"line {line}")
@@ -424,26 +394,22 @@ def _end_of_row(text: NDArray[np.uint8], start: int, final: bool, delimiter: str
     ends = [match.end() for match in _LINE_END.finditer(text.data, start)]
     if text[-1] != _LF:
         ends.append(len(text))
-    # where spaces divide, no line end is between quotes
-    n_lines = 1 if delimiter in ("", " ") else _lines_of_row(text, [start, *ends], delimiter)
+    n_lines: int | None = 1  # where spaces divide, no line end is between quotes
+    if delimiter not in ("", " "):
+        # quotes and delimiters are ASCII, so that another encoding finds them too
+        lines = (text[a:b].tobytes().decode("latin-1") for a, b in pairwise([start, *ends]))
+        reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+        try:
+            next(reader)
+            n_lines = reader.line_num
+        except csv.Error:
+            # either the text ended, or the row cannot be split, which is said with its line when it is read
+            n_lines = None if reader.line_num == len(ends) else reader.line_num
     if n_lines is None:
         return len(text) if final else None
     end = ends[n_lines - 1]
     # a carriage return at the end of the text may be the first half of a line end
     return end if final or end < len(text) or text[-1] == _LF else None
-
-
-def _lines_of_row(text: NDArray[np.uint8], ends: list[int], delimiter: str) -> int | None:
-    """How many lines make the first row, as the module csv sees it; None if it does not end in the text."""
-    # quotes and delimiters are ASCII, so that another encoding finds them too
-    lines = (text[a:b].tobytes().decode("latin-1") for a, b in pairwise(ends))
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    try:
-        next(reader)
-    except csv.Error:
-        # either the text ended, or the row cannot be split, which is said with its line when it is read
-        return None if reader.line_num == len(ends) - 1 else reader.line_num
-    return reader.line_num
 
 
 def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
@@ -460,15 +426,14 @@ def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decim
         return True  # nothing but rows, which is most logs
     from bestchannel.counts.matrix_text import reading, refuse_either  # deferred: of what may be two things
 
-    kind = reading(header, some, partial(_are_whole, decimal_comma))
+    def are_whole(cells: Sequence[str]) -> bool:
+        numbers = [as_number(cell, decimal_comma) for cell in cells]
+        return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
+
+    kind = reading(header, some, are_whole)
     if kind is None:
         refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
     return kind == "rows"
-
-
-def _are_whole(decimal_comma: bool, cells: Sequence[str]) -> bool:
-    numbers = [as_number(cell, decimal_comma) for cell in cells]
-    return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
 
 
 def is_long_header(header: Sequence[str]) -> bool:

@@ -44,10 +44,11 @@ from bestchannel.intervals.verdict import (
     judge,
     leading,
     proved_order,
-    sentence,
+    statements,
 )
 from bestchannel.process import Progress
-from bestchannel.promises import conditional, confidence, criterion, in_words, several
+from bestchannel.promises import conditional, confidence, criterion, in_words, several, wrong_at_most
+from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Order, Top, question_of
 
 FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
 
@@ -133,6 +134,10 @@ class Estimate(Shown):
         Which channels are proved to be better than which, all at once; None unless it was asked for.
     input_distribution
         The P at which I(P;W) is estimated and compared in place of the capacity; None for capacities.
+    question
+        What else was asked than for the best, or None.
+    findings
+        What the counts prove of that: `answers`, `top`, `order` and `pairs`, or `brackets`.
 
     Examples
     --------
@@ -156,6 +161,8 @@ class Estimate(Shown):
     shuffles: int | None
     order: ProvedOrder | None
     input_distribution: tuple[float, ...] | None = None
+    question: AnyQuestion | None = None
+    findings: Findings | None = None
 
     @property
     def best(self) -> str | None:
@@ -164,8 +171,25 @@ class Estimate(Shown):
 
     @property
     def decided(self) -> bool:
-        """Whether the counts prove which channel is the best."""
-        return self.verdict.decided
+        """Whether the counts prove which channel is the best, or answer what else was asked."""
+        return self.verdict.decided if self.findings is None else self.findings.decided
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The channels that may be the best."""
+        return self.verdict.candidates
+
+    @property
+    def nearly_best(self) -> NearlyBest:
+        """The channel of largest estimate, and within how many bits of the best it is proved to be."""
+        return NearlyBest(self.verdict.leader, self.verdict.within_bits)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The answer to what was asked, or what is open, in a few sentences."""
+        if self.question is None:
+            return statements(self.verdict, len(self.channels), self.epsilon, self.delta)
+        return (f"proved ({wrong_at_most(self.delta)}): {self.question.answer(self)}",)
 
     @property
     def quantity(self) -> str:
@@ -219,7 +243,7 @@ class Estimate(Shown):
     def __str__(self) -> str:
         heads = ["channel", "senses", self.quantity, "lower", "upper"]
         rows = [[c.name, f"{c.senses:,}", *(f"{v:.4f}" for v in (c.capacity, c.lower, c.upper))] for c in self.channels]
-        words = on_one_line(sentence(self.verdict, len(self.channels), self.epsilon, self.delta))
+        words = on_one_line("; ".join(self.said))
         warnings = "".join(f"warning: {on_one_line(text)}\n" for text in (self.checks.warnings if self.checks else ()))
         promise = in_words(self.guarantee, between="\n")
         return f"{text_table(heads, rows)}\n{words}\n{warnings}{promise}"
@@ -239,6 +263,7 @@ def estimate(
     form: str | None = None,
     design: str = FIXED,
     rank: bool = False,
+    question: AnyQuestion | Mapping[str, Any] | None = None,
     input_distribution: Sequence[float] | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
@@ -280,6 +305,9 @@ def estimate(
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
+    question
+        What is asked in place of the best: `Above(level)`, `Top(m)`, `Order()`, `Within(width)`, or its JSON; the
+        answer is in `findings`.
     input_distribution
         P, the probability of each input in the order of the counts' rows: estimates, intervals, verdict and order are
         then those of I(P;W) in place of the capacity. All channels must have as many inputs.
@@ -309,6 +337,10 @@ def estimate(
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
     epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
+    asked = None if question is None else question_of(question, epsilon)
+    if isinstance(asked, Best):
+        epsilon, asked = number_in(asked.epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False), None
+    rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
     if received is not None:
@@ -317,6 +349,8 @@ def estimate(
     P = _fixed_input(input_distribution, tables)
     used = {name: content.counts if P is None else content.counts[P > 0.0] for name, content in tables.items()}
     at = None if P is None else P[P > 0.0] / P.sum()  # I(P; W) depends on these inputs alone
+    if asked is not None:
+        asked.refuse_unless_possible(len(tables))
     recorded = RecordedSet.of(used, P=at) if design == FIXED else None
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
@@ -334,6 +368,7 @@ def estimate(
     order = proved_order(proved, recorded, delta) if rank else None
     if rank:
         part_done()
+    ends = {channel.name: (channel.lower, channel.upper) for channel in channels}
     return Estimate(
         delta=delta,
         epsilon=epsilon,
@@ -347,6 +382,8 @@ def estimate(
         shuffles=None if recorded is None else recorded.shuffles,
         order=order,
         input_distribution=None if P is None else tuple(P.tolist()),
+        question=asked,
+        findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
     )
 
 

@@ -16,17 +16,12 @@
 
 enum { EXTRA_ANSWERS = 16, MOST_ROUNDS = 20, HALVINGS = 50 };
 static const double MODEL_TOLERANCE = 2e-4, ROW_TOLERANCE = 2e-4;
-/* A box is left when bound and model are this close, relative to the target, or the model is below the target and the
-   bound this close to it, relative to what is missing. */
-static const double CLOSED = 1e-3, HOPELESS = 0.25;
-static const double LEAST_OUTPUT = 1e-12;
-/* Of the sum of all weights and s max_y log 1/Q_y: more than the rounding errors of a bound add up to. */
-static const double ROUNDING = 64.0 * 0x1p-52;
-/* Where a range of P_x is cut: this far from the mixture's P_x to the farther end, so that one side keeps the mixture
-   well inside and the other one is easily proved. */
-static const double NEAR_CUT = 0.25;
+static const double CLOSED = 1e-3;     /* how close, relative to the target, bound and model are when a box is left; */
+static const double HOPELESS = 0.25;   /* or, relative to what is missing, where the model is below the target */
+static const double ROUNDING = 64.0 * 0x1p-52;  /* of all weights and s max_y log 1/Q_y: more than a bound is rounded */
+static const double NEAR_CUT = 0.25;  /* from the mixture's P_x to the farther end of a cut range: that half is easy */
 static const double LETTERS_OVER_INPUTS = 10.0;  /* how much more rows must give away to be cut: inputs tell more */
-static const double NARROW = 1e-12;              /* ranges of this width are not cut any more */
+static const double LEAST_OUTPUT = 1e-12, NARROW = 1e-12;  /* ranges so narrow are not cut any more */
 
 /* An open box: its ranges P [low or high, x], followed by v [low or high, x, y]; where its bound was reached; and where to
    cut it: P[*low] = P[*high] = *cut in its halves, or nowhere for *high = 0. */
@@ -160,18 +155,14 @@ static void note_answer(const Work *work, const Box *box, Size j) {
    can choose between them. */
 static Size add_answer(const Work *work, const Box *box, Size count, Size *newest) {
     Size n = work->rival.n, full = count == work->answers.most;
-    *newest = 0;
-    if (count == 0) {
-        FOR(x, n) {
-            fill_inputs(work, box->P, box->P + n, x);
-            note_answer(work, box, x);
-            work->answers.share[x] = 1.0 / (double)n;
-        }
-        return n;
+    *newest = count == 0 ? 0 : full ? lowest(work->answers.share, count) : count;
+    if (count > 0) note_answer(work, box, *newest);
+    for (Size x = 0; count == 0 && x < n; x++) {
+        fill_inputs(work, box->P, box->P + n, x);
+        note_answer(work, box, x);
+        work->answers.share[x] = 1.0 / (double)n;
     }
-    *newest = full ? lowest(work->answers.share, count) : count;
-    note_answer(work, box, *newest);
-    return full ? count : count + 1;
+    return count == 0 ? n : full ? count : count + 1;
 }
 
 /* The mixture's input, and its rows weighted by how much each answer uses them. */
@@ -269,29 +260,12 @@ static double disputed_letter(const Work *work, const Box *box, Size count, Size
     return most > 0.0 ? total : 0.0;
 }
 
-/* Decide where a box is to be cut: where its bound gives away most. */
-static void plan_cut(const Work *work, const Box *box, Size count, double tol) {
-    Size n = work->rival.n, cells = n * work->rival.m, i;
-    *box->high = 0.0;
-    double rows = disputed_letter(work, box, count, &i), inputs = plan_input_cut(work, box, tol);
-    if (rows > LETTERS_OVER_INPUTS * inputs) {
-        *box->low = (double)(2 * n + i), *box->high = (double)(2 * n + cells + i);
-        *box->cut = between(work->v[i], box->v[i], box->v[cells + i], 0.1);
-    }
-}
-
 /* Cut box i as planned; the upper part becomes box j. */
 static void split(const Work *work, Size i, Size j) {
     Box box = box_at(work, i), other = box_at(work, j);
     copy(box.P, other.P, box_size(work->rival.n, work->rival.m));
     *other.bound = *box.bound;
     box.P[(Size)*box.high] = other.P[(Size)*box.low] = *box.cut;
-}
-
-/* Tighten the ranges of a box; whether nothing is left. */
-static int is_empty(const Box *box, Size n, Size m) {
-    FOR(x, n) if (!tighten_ranges(box->v + x * m, box->v + (n + x) * m, m)) return 1;
-    return !tighten_ranges(box->P, box->P + n, n);
 }
 
 /* The end (0 or 1) of [0, 1], moved towards p past q that cost p log(p/q) + (1-p) log((1-p)/(1-q)) > budget. */
@@ -320,10 +294,13 @@ static void start(const Work *work, double s, const double *Q, double target) {
     copy(Q, box.Q, m);
 }
 
-/* Bound a box and, if it stays open, plan its cut; whether the alarm went off. */
+/* Bound a box and, if it stays open, plan its cut where the bound gives away most; whether the alarm went off. */
 static int visit(const Work *work, Size i, double target, int alarm) {
+    Size n = work->rival.n, m = work->rival.m;
     Box box = box_at(work, i);
-    if (is_empty(&box, work->rival.n, work->rival.m)) {
+    int empty = 0;
+    FOR(x, n) empty |= !empty && !tighten_ranges(box.v + x * m, box.v + (n + x) * m, m);
+    if (empty || !tighten_ranges(box.P, box.P + n, n)) {
         *box.bound = BC_INFINITY;
         return 0;
     }
@@ -331,6 +308,11 @@ static int visit(const Work *work, Size i, double target, int alarm) {
     Size count = bound_box(work, &box, target, tol);
     if (*box.bound >= target) return 0;
     if (alarm && true_cost(work) < target) return 1;
-    plan_cut(work, &box, count, tol);
+    *box.high = 0.0;
+    double rows = disputed_letter(work, &box, count, &i), inputs = plan_input_cut(work, &box, tol);
+    if (rows > LETTERS_OVER_INPUTS * inputs) {
+        *box.low = (double)(2 * n + i), *box.high = (double)(2 * n + n * m + i);
+        *box.cut = between(work->v[i], box.v[i], box.v[n * m + i], 0.1);
+    }
     return 0;
 }

@@ -58,7 +58,7 @@ ROOM(rival_choices, (Size n, Size m), choice_room(&space, n, m))
    places [c] of those with W [., x, y], P and D [., x]; it has the senses N [c, x], is behind by gaps [c], cautiously,
    and `worst` [c] is where the inputs are at which most was lost so far, or null. Its weight is at most `largest` for
    each sense of its least sensed input. With n = 0 it has the value 0 by its alphabet, and there is nothing to bet on but
-   the leader. ε is what the leader gains for each unit of weight.
+   the leader. ε is what the leader gains for each unit of weight: with n_b = 0, its value, which is known.
 
    Fills numbers [c, 3]: the weight s, what the bets should win, and the variance v_b of the leader's value at which bets
    on it bring s C_b - s² v_b/2; tilts [c, x] and Q [c, y]; pays and V [c, x, y], price [c] and ν [c, x] of the leader. */

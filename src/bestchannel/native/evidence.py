@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers
+from bestchannel.arrays import Floats
 from bestchannel.native.library import Kernel, floats
 
 _leader_bets = Kernel(
@@ -20,17 +20,11 @@ _leader_bets = Kernel(
 _tilts = Kernel(
     "rival_tilts", "c n m fixed W[cnm] P[cn] N[cn] weights[c] most. >tilts[cn] >Q[cm] room(nm)", positive="nm"
 )
-_choices = Kernel(
-    "rival_choices",
-    "c k n m W[cnm] P[cn] N[cn] gaps[c] weights[ck] growths[ck] worst[cn] known[c]i8 largest. most."
-    " >sizes[c]i8 >tilts[cn] >Q[cm] room(nm)",
-    positive="nmk",
-)
 _wagers = Kernel(
     "wagers",
     "c a b W_b[ab] P_b[a] D_b[a] N_b[a] n m W[knm] P[kn] D[kn] places[c]i8 N[cn] gaps[c] worst[c]i8 epsilon. largest."
     " input. tilt. >numbers[c3] >tilts[cn] >Q[cm] >pays[cab] >V[cab] >price[c] >nu[ca] room(abnm)",
-    positive="abc",
+    positive="c",
 )
 _climbs = Kernel(
     "rival_climbs",
@@ -45,13 +39,6 @@ _bounded = Kernel(
     ctypes.c_double,
     positive="gnmb",
 )
-_row = Kernel(
-    "rival_row",
-    "e m a[m] N[e] tau[e] logQ[em] s. logR[m] logw[m] tolerance. room(em)",
-    ctypes.c_double,
-    positive="m",
-)
-_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nem]", positive="nm")
 
 
 class Cover(NamedTuple):
@@ -82,18 +69,6 @@ def tilts(
     return omega, Q
 
 
-def choices(
-    W: Floats, P: Floats, senses: Floats, gaps: Floats, weights: Floats, growths: Floats, worst: Floats,
-    known: Integers, largest: float, most: float,
-) -> tuple[Integers, Floats, Floats]:  # fmt: skip
-    """Which of its weights [c, i] is best for every rival c, with ω [c, x] and Q [c, y]; `growths` [c, i] are reduced.
-
-    W is [c, x, y]; P, the senses and `worst` are [c, x]; gaps and `known`, which says whether `worst` is, are [c].
-    """
-    sizes, omega, Q = _choices(W, P, senses, gaps, weights, growths, worst, known, largest, most)
-    return sizes, omega, Q
-
-
 class Wagers(NamedTuple):
     """Bets against rivals [c] of one size, and on the leader with each."""
 
@@ -113,12 +88,14 @@ def wagers(
 ) -> Wagers:  # fmt: skip
     """The bets against every rival c that should win most, of the weights tried; see `wagers` in evidence.c.
 
-    The leader has rows [x, y], inputs, deviations and senses [x]. Rival c is number places[c] of those `alike`, with
-    rows [., x, y], inputs and deviations [., x]; it has senses N [c, x]. `worst` [c] is the address of inputs, or 0.
+    The leader has rows [x, y], inputs, deviations and senses [x], or none where its value is known. Rival c is number
+    places[c] of those `alike`, with rows [., x, y], inputs and deviations [., x]; it has senses N [c, x]. `worst` [c]
+    is the address of inputs, or 0.
     """
     all_of_size, n, m = alike[0].shape
-    if min(n, m) < 1 and max(n, m) > 0:
-        raise ValueError(f"the kernel requires sizes of at least 1, or none at all; it was given {n} and {m}")
+    for size in (leader[0].shape, (n, m)):
+        if min(size) < 1 and max(size) > 0:
+            raise ValueError(f"the kernel requires sizes of at least 1, or none at all; it was given {size}")
     if n and not 0 <= min(places, default=0) <= max(places, default=0) < all_of_size:
         raise ValueError(f"places must be among {all_of_size} channels; they are {places}")
     at, behind, lost = np.array(places, dtype=np.int64), np.array(gaps, dtype=float), np.array(worst, dtype=np.int64)
@@ -190,18 +167,3 @@ def bounded(
     bound, used, cuts, log_R, log_w = _bounded(*given, **sizes)
     number = int(used[0])
     return float(bound), Cover(cuts[1:number], log_R[:number], log_w[:number])
-
-
-def row_bound(
-    a: Floats, N: Floats, tau: Floats, logQ: Floats, s: float, logR: Floats, logw: Floats, tolerance: float
-) -> float:
-    """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
-    return float(_row(a, N, tau, logQ, s, logR, logw, tolerance))
-
-
-def merged(groups: int, n: int, m: int, history: Floats) -> tuple[Floats, Floats, Floats]:
-    """Senses [x, e], tilts [x, e] and log Q [x, e, y] of the few epochs to which the requests are merged."""
-    if groups < 1:
-        raise ValueError(f"requests must be merged to at least 1 group; they are to {groups}")
-    senses, tilts, logQ = _epochs(history, n=n, m=m, h=2 * n + m, e=min(len(history), 2 * groups))
-    return senses, tilts, logQ

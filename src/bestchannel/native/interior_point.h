@@ -1,27 +1,23 @@
 /* One step of the interior point for the capacity of a channel, in LANES channels of one size at a time.
- *
- * The problem is max_P I(P; W) over the simplex. With D_x = D(W_x || PW) its optimality conditions, relaxed by mu > 0,
- * are
- *
- *     D_x - C + s_x = 0,    p_x s_x = mu,    sum_x p_x = 1,    p, s > 0,
- *
- * and at mu = 0 they say D_x <= C with equality on the support of P. A Newton step solves
- *
- *     (K + diag(s/p)) dp + dC 1 = D - C 1 + mu/p,    1' dp = 0,
- *     K = U diag(1/q) U',    U = W - 1 q',    q = PW,
- *
- * one factorisation of an n x n matrix, with Mehrotra's predictor and corrector [Meh92] on it. U rather than W keeps K
- * accurate when the rows are nearly equal.
- *
- * Three choices make it hold where the textbook step fails. K p = 0, so K alone would leave the system as singular as
- * mu is small: since 1' dp = 0, adding theta 11' to K changes nothing but its condition. mu is never aimed below what
- * the tolerance needs. And the second-order term of D is dropped where the predictor would halve some q_y.
- *
- * Arrays are laid out with the lane last, so that every innermost loop is the same arithmetic on neighbouring channels
- * and becomes vector instructions. The file is included once for each kind of lanes, whose name is part of the names:
- * PART(step). `capacity/device.cu` includes it for one lane a thread, in float32 and in float64, with words of its own for
- * what a processor and a device do in different ways; those for a processor are here.
- */
+
+   The problem is max_P I(P; W) over the simplex. With D_x = D(W_x || PW) its optimality conditions, relaxed by mu > 0,
+
+       D_x - C + s_x = 0,    p_x s_x = mu,    sum_x p_x = 1,    p, s > 0,
+
+   say at mu = 0 that D_x <= C with equality on the support of P. A Newton step, by Mehrotra's predictor and corrector
+   [Meh92] on one factorisation of an n x n matrix, solves
+
+       (K + diag(s/p)) dp + dC 1 = D - C 1 + mu/p,    1' dp = 0,    K = U diag(1/q) U',    U = W - 1 q',    q = PW.
+
+   U rather than W keeps K accurate when the rows are nearly equal. Three choices make it hold where the textbook step
+   fails. K p = 0, so K alone would leave the system as singular as mu is small: since 1' dp = 0, adding theta 11' to K
+   changes nothing but its condition. mu is never aimed below what the tolerance needs. And the second-order term of D is
+   dropped where the predictor would halve some q_y.
+
+   The lane is the last index of every array, so that innermost loops are the same arithmetic on neighbouring channels and
+   become vector instructions. The file is included once for each kind of lanes, whose name is part of the names:
+   PART(step). `capacity/device.cu` includes it for one lane a thread, in float32 and in float64, with words of its own for
+   what a processor and a device do in different ways; those for a processor are here. */
 #ifndef BC_INTERIOR_POINT_H
 #define BC_INTERIOR_POINT_H
 

@@ -1,10 +1,8 @@
-/* What every file of kernels begins with: how a function is exported, how it is called in each variant, sizes, the
- * order of numbers, and their work space.
- *
- * The same source is compiled once for every width of vectors, with VARIANT = _baseline, _avx2 or _avx512, and the
- * loader takes the functions of the widest that the processor has. All variants give the same bits: contraction is
- * off, sums keep their order, and no function of the C library is called but sqrt, fabs and floor, which are exact.
- */
+/* What every file of kernels begins with: how a function is exported, sizes, loops over numbers, and work space.
+
+   The same source is compiled once for every width of vectors, with VARIANT = _baseline, _avx2 or _avx512, and the loader
+   takes the functions of the widest that the processor has. All variants give the same bits: contraction is off, sums
+   keep their order, and of the C library's mathematics sqrt, fabs and floor are called, which are exact. */
 #pragma once
 
 #include "mathematics.h"
@@ -85,6 +83,16 @@ static inline double sum_by_halves(const double *a, Size count) {
     }
     for (; i < count; i++) total += a[i];
     return total;
+}
+
+/* old = new, and how far that was. */
+static inline double move(double *restrict old, const double *restrict new, Size count) {
+    double change = 0.0;
+    FOR(i, count) {
+        change = larger(change, fabs(new[i] - old[i]));
+        old[i] = new[i];
+    }
+    return change;
 }
 
 /* Q = PW, for rows W [x, y]. */

@@ -1,22 +1,21 @@
 /* The interior point in LANES lanes, which take the next channel when theirs is done: included for each number. */
 #include "interior_point.h"
 
-/* Lanes in the caller's space, holding the useless channel, which no step disturbs. What a channel brings is first. */
-static PART(Lanes) PART(laid_out)(Space *space, Size n, Size m) {
-    PART(Lanes) at;
+/* Lay lanes out in the caller's space: all of their arrays, or the first BROUGHT, which a channel brings. */
+static void PART(lay_out)(Space *space, PART(Lanes) *at, Size n, Size m, Size arrays) {
     const struct { double **array; Size rows; } parts[] = {
-        {&at.W, n * m}, {&at.U, n * m}, {&at.p, n}, {&at.s, n}, {&at.D, n}, {&at.neg_entropy, n}, {&at.q, m}, {&at.r, m},
-        {&at.low, 1}, {&at.high, 1}, {&at.A, n * n}, {&at.v, n}, {&at.dp, n}, {&at.ds, n}, {&at.aim, n}, {&at.weight, n},
-        {&at.log_q, m}, {&at.dq, m}, {&at.goal, 1}, {&at.mu, 1}, {&at.step_p, 1}, {&at.step_s, 1}, {&at.some, 1},
-        {&at.more, 1}};
-    FOR(i, (Size)(sizeof parts / sizeof parts[0])) *parts[i].array = take(space, parts[i].rows * LANES);
-    if (!space->at) return at;
-    FOR(i, space->used) space->at[i] = 0.0;
-    FOR(i, n * m * LANES) at.W[i] = 1.0 / m;
-    FOR(i, n * LANES) at.p[i] = 1.0 / n, at.s[i] = 1.0;
-    FOR(i, m * LANES) at.q[i] = 1.0 / m, at.r[i] = m;
-    FOR(i, LANES) at.goal[i] = 1.0;
-    return at;
+        {&at->W, n * m}, {&at->U, n * m}, {&at->p, n}, {&at->s, n}, {&at->D, n}, {&at->neg_entropy, n}, {&at->q, m},
+        {&at->r, m}, {&at->low, 1}, {&at->high, 1}, {&at->A, n * n}, {&at->v, n}, {&at->dp, n}, {&at->ds, n},
+        {&at->aim, n}, {&at->weight, n}, {&at->log_q, m}, {&at->dq, m}, {&at->goal, 1}, {&at->mu, 1}, {&at->step_p, 1},
+        {&at->step_s, 1}, {&at->some, 1}, {&at->more, 1}};
+    FOR(i, arrays) *parts[i].array = take(space, parts[i].rows * LANES);
+}
+
+/* Lanes, and those where channels wait for one, with the same scratch. */
+static void PART(lay_out_both)(Space *space, PART(Lanes) *at, PART(Lanes) *staged, Size n, Size m) {
+    PART(lay_out)(space, at, n, m, ARRAYS);
+    *staged = *at;
+    PART(lay_out)(space, staged, n, m, BROUGHT);
 }
 
 /* A block of `count` channels block[c, x, y] at the uniform input, with their rows summing to 1, and which are refused;
@@ -58,12 +57,15 @@ static void PART(answer)(const Task *task, Size channel, const PART(Lanes) *at, 
 static void PART(solve_all)(const Task *task, Size first, Size last, double *space, const int n, const int m,
                             const int precise) {
     Space room = {space, 0};
-    PART(Lanes) at = PART(laid_out)(&room, n, m);
-    Space more = {space + room.used, 0};
-    PART(Lanes) staged = PART(laid_out)(&more, n, m);
+    PART(Lanes) at, staged;
+    PART(lay_out_both)(&room, &at, &staged, n, m);
     Size owner[LANES], queue = first, staged_first = first, staged_last = first, brought = 2 * n * m + 4 * n + 2 * m + 2;
     int iterations[LANES] = {0};
-    EACH_LANE owner[l] = -1;
+    EACH_LANE owner[l] = -1, at.goal[l] = 1.0;
+    FOR(i, brought * LANES) at.W[i] = 0.0;  /* idle lanes hold the useless channel, which no step disturbs */
+    FOR(i, n * m * LANES) at.W[i] = 1.0 / m;
+    FOR(i, n * LANES) at.p[i] = 1.0 / n, at.s[i] = 1.0;
+    FOR(i, m * LANES) at.q[i] = 1.0 / m, at.r[i] = m;
     for (;;) {
         int busy = 0;
         for (int l = 0; l < LANES; l++) {

@@ -39,15 +39,13 @@ static double slope_at(const Leader *b, const double *V, double t) {
 
 /* Move V towards the target to about where sum_x N_x D(W_x‖V_x) + s I(P; V), which is convex, is least. */
 static void move_to_target(const Leader *b, double *restrict V) {
-    double low = 0.0, high = 1.0, t = 1.0, slope_low = slope_at(b, V, 0.0), slope_high = slope_at(b, V, SHORT_OF_END);
-    if (slope_high > 0.0) {
-        high = SHORT_OF_END;
-        FOR(i, LINE_SEARCHES) {
-            t = low + (high - low) * smaller(larger(slope_low / (slope_low - slope_high), 0.1), 0.9);
-            double slope = slope_at(b, V, t);
-            if (slope > 0.0) high = t, slope_high = slope;
-            else low = t, slope_low = slope;
-        }
+    double slope_low = slope_at(b, V, 0.0), slope_high = slope_at(b, V, SHORT_OF_END);
+    double low = 0.0, high = SHORT_OF_END, t = 1.0;
+    for (int i = 0; i < LINE_SEARCHES && slope_high > 0.0; i++) {
+        t = low + (high - low) * smaller(larger(slope_low / (slope_low - slope_high), 0.1), 0.9);
+        double slope = slope_at(b, V, t);
+        if (slope > 0.0) high = t, slope_high = slope;
+        else low = t, slope_low = slope;
     }
     FOR(i, b->n * b->m) V[i] = (1.0 - t) * V[i] + t * b->target[i];
 }

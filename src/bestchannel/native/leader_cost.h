@@ -18,8 +18,8 @@ typedef struct {
 typedef struct { double *P, *Q, *log_Q, *h, *tilt, *weights, *v; } StepRoom;  /* [x], and [y] */
 
 static StepRoom step_room(Space *space, Size n, Size m) {
-    return (StepRoom){take(space, n), take(space, m), take(space, m), take(space, m), take(space, m), take(space, m),
-                      take(space, m)};
+    double *P = take(space, n), *Q = take(space, 6 * m);
+    return (StepRoom){P, Q, Q + m, Q + 2 * m, Q + 3 * m, Q + 4 * m, Q + 5 * m};
 }
 
 /* The leader at every price of a grid: φ(s), and where it is reached. */
@@ -47,7 +47,7 @@ static void outputs_of(Size n, Size m, const double *v, const double *P, const S
 
 /* One step P ← P exp(rate D(v_x‖Pv)), and how far it went. */
 static double improve_input(Size n, Size m, const double *v, double *P, const StepRoom *room) {
-    double total = 0.0, change = 0.0, *new = room->P;
+    double total = 0.0, *new = room->P;
     outputs_of(n, m, v, P, room);
     FOR(x, n) {
         double D = 0.0;
@@ -58,12 +58,8 @@ static double improve_input(Size n, Size m, const double *v, double *P, const St
         new[x] = P[x] * bc_exp(INPUT_RATE * smaller(D, 100.0));
         total += new[x];
     }
-    FOR(x, n) {
-        double moved = larger(new[x] / total, LEAST_INPUT);
-        change = larger(change, fabs(moved - P[x]));
-        P[x] = moved;
-    }
-    return change;
+    FOR(x, n) new[x] = larger(new[x] / total, LEAST_INPUT);
+    return move(P, new, n);
 }
 
 /* A value with its slope. */
@@ -121,16 +117,6 @@ static double leader_bound(const Side *side, double s, const double *u, const do
         bound += tilted_row(m, side->a + x * m, side->w[x], room->tilt, room->v);
     }
     return bound;
-}
-
-/* old = new, and how far that was. */
-static double move(double *old, const double *new, Size count) {
-    double change = 0.0;
-    FOR(i, count) {
-        change = larger(change, fabs(new[i] - old[i]));
-        old[i] = new[i];
-    }
-    return change;
 }
 
 /* The i with x between values[i] and values[i + 1] of a monotone list; the first or last where x is outside. */

@@ -23,7 +23,6 @@ _leader_curve = Kernel(
     "n m k a[nm] w[n] s[k] >phi[k] >capacity[k] >u[knm] >P[kn] rows[nm] inputs[n] most tol. room(nm)",
     positive="nm",
 )
-_phi_at = Kernel("phi_at", "n m k a[nm] w[n] s[k] u[knm] P[kn] price. room(nm)", ctypes.c_double)
 _certify = Kernel(
     "certify",
     "a b k a_b[ab] w_b[a] prices[k] phi[k] capacity[k] u[kab] P_b[ka] n m a_a[nm] w[n] base. s. Q[m] target. alarm"
@@ -37,9 +36,6 @@ _pair_search = Kernel(
     ctypes.c_double,
     positive="abnm",
 )
-_tilted_row = Kernel("tilted_row", "m a[m] w. h[m] v[m]", ctypes.c_double)
-_divergence_sum_row = Kernel("divergence_sum_row", "m a[m] w. t. log_Q[m] v[m]")
-_difference_row = Kernel("difference_row", "m a[m] w. t. log_Q[m] low[m] high[m] v[m] tol. room(m)", ctypes.c_double)
 
 
 class Side(NamedTuple):
@@ -79,10 +75,6 @@ class Curve:
         prices, rows, inputs = (np.array(each, dtype=np.float64) for each in (s, u, P))
         return cls(side, prices, *_leader_curve(side.a, side.w, prices, rows, inputs, most, tol))
 
-    def phi_at(self, s: float) -> float:
-        """A lower bound of φ at any price."""
-        return float(_phi_at(self.side.a, self.side.w, self.s, self.u, self.P, s))
-
 
 class Certificate(NamedTuple):
     """How a search ended, a proved lower bound of min(Z, target), and rows and inputs that seem to cost less."""
@@ -108,20 +100,3 @@ def search_pair(
 ) -> float:
     """Move the leader's rows u with their input and the rival's v with theirs to a local solution; the price there."""
     return float(_pair_search(*leader[:2], *rival[:2], s, u, P_u, v, P_v, most, tol))
-
-
-def tilted_row(a: Floats, w: float, h: Floats, v: Floats) -> float:
-    """Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum."""
-    return float(_tilted_row(a, w, h, v))
-
-
-def divergence_sum_row(a: Floats, w: float, t: float, log_Q: Floats, v: Floats) -> None:
-    """Fill v with argmin w D(W‖v) + t D(v‖Q)."""
-    _divergence_sum_row(a, w, t, log_Q, v)
-
-
-def divergence_difference_row(
-    a: Floats, w: float, t: float, log_Q: Floats, low: Floats, high: Floats, v: Floats, tol: float
-) -> float:
-    """A lower bound of min w D(W‖v) - t D(v‖Q) over low ≤ v ≤ high, without base; fills v with a law near it."""
-    return float(_difference_row(a, w, t, log_Q, low, high, v, tol))

@@ -1,11 +1,9 @@
 /* Logarithm and exponential, written once, so that every machine computes the same bits.
- *
- * Each is free of branches and calls, so that a loop over it becomes vector instructions; + - * / alone are used,
- * which IEEE 754 rounds in one way only. An error is stated in units in the last place (ulp) of the true value, where
- * 1/2 is the least possible; tests/native/test_mathematics.py compares with 200 digits.
- */
-#ifndef BC_MATHEMATICS_H
-#define BC_MATHEMATICS_H
+
+   Each is free of branches and calls, so that a loop over it becomes vector instructions; + - * / alone are used, which
+   IEEE 754 rounds in one way only. An error is stated in units in the last place (ulp) of the true value, where 1/2 is the
+   least possible; tests/native/test_mathematics.py compares with 200 digits. */
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -51,10 +49,8 @@ BC_INLINE double bc_artanh_series(double z) {
     return 1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * (1.0 / 11 + z * tail))));
 }
 
-/* log x for a normal x > 0, to 2 ulp: what the interior points take.
- *
- * x = 2^k m with m in [sqrt(1/2), sqrt 2); log m = 2 artanh(t), t = (m-1)/(m+1), |t| < 0.1716.
- */
+/* log x for a normal x > 0, to 2 ulp: what the interior points take. x = 2^k m with m in [sqrt(1/2), sqrt 2), and
+   log m = 2 artanh(t), t = (m-1)/(m+1), |t| < 0.1716. */
 BC_INLINE double bc_quick_log(double x) {
     uint64_t bits = bc_bits(x), exponent = bc_exponent(bits);
     double k = bc_from_integer(exponent), m = bc_from_bits(bits - (exponent << 52));
@@ -62,10 +58,8 @@ BC_INLINE double bc_quick_log(double x) {
     return k * BC_LOG2_HIGH + (2.0 * t + (2.0 * t * z * series + k * BC_LOG2_LOW));
 }
 
-/* k log 2 + log(1 + f + g) for sqrt(1/2) <= 1 + f < sqrt 2 and |g| <= 2^-53, to 0.6 ulp.
- *
- * t = f/(2+f) in two parts: the remainder f - t (2+f) is exact by Dekker's product [Dek71].
- */
+/* k log 2 + log(1 + f + g) for sqrt(1/2) <= 1 + f < sqrt 2 and |g| <= 2^-53, to 0.6 ulp: t = f/(2+f) in two parts, as the
+   remainder f - t (2+f) is exact by Dekker's product [Dek71]. */
 BC_INLINE double bc_log_of_parts(double k, double f, double g) {
     double d = 2.0 + f, below = (2.0 - d) + f, inverse = 1.0 / d, t = f * inverse;
     double a = t * 134217729.0, t_high = a - (a - t), t_low = t - t_high;
@@ -102,10 +96,8 @@ BC_INLINE double bc_log1p(double x) {
     return x == -1.0 ? -BC_INFINITY : value;
 }
 
-/* exp x to 0.6 ulp where it is normal, and to 1 ulp below 2.3e-308.
- *
- * x = k log 2 + r with |r| <= 0.347; exp r = 1 + r + r^2/2 + r^3 (1/6 + ...), the first three in two parts.
- */
+/* exp x to 0.6 ulp where it is normal, and to 1 ulp below 2.3e-308: x = k log 2 + r with |r| <= 0.347, and
+   exp r = 1 + r + r^2/2 + r^3 (1/6 + ...), the first three in two parts. */
 BC_INLINE double bc_exp(double x) {
     double inside = bc_min(bc_max(x, -746.0), 710.0);
     double shifted = inside * 1.44269504088896340736 + 6755399441055744.0, k = shifted - 6755399441055744.0;
@@ -126,10 +118,8 @@ BC_INLINE double bc_exp(double x) {
     return x == x ? value : x;
 }
 
-/* psi(u) = (1+u) log(1+u) - u >= 0 without cancellation for u near 0; 1 for u <= -1.
- *
- * D(W || Q) = sum_y Q psi((W-Q)/Q). Within |u| <= 0.02 it is sum_{k=2}^{10} (-u)^k / (k (k-1)).
- */
+/* psi(u) = (1+u) log(1+u) - u >= 0 without cancellation for u near 0; 1 for u <= -1. D(W || Q) = sum_y Q psi((W-Q)/Q).
+   Within |u| <= 0.02 it is sum_{k=2}^{10} (-u)^k / (k (k-1)). */
 BC_INLINE double bc_psi(double u) {
     double total = 1.0 / 30 - u * (1.0 / 42 - u * (1.0 / 56 - u * (1.0 / 72 - u * (1.0 / 90))));
     total = 1.0 / 2 - u * (1.0 / 6 - u * (1.0 / 12 - u * (1.0 / 20 - u * total)));
@@ -137,5 +127,3 @@ BC_INLINE double bc_psi(double u) {
     double value = fabs(u) > 0.02 ? far : u * u * total;
     return u <= -1.0 ? 1.0 : value;
 }
-
-#endif

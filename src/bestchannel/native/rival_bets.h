@@ -47,19 +47,15 @@ static void log_outputs(const Push *push, const double *P, double *restrict logQ
 /* A step of Blahut and Arimoto [Bla72, Ari72]: P_x times exp of its divergence, scaled; how far it went. */
 static double towards_capacity(const Push *push) {
     Size n = push->n, m = push->m;
-    double total = 0.0, change = 0.0, *restrict P = push->pushed, *restrict term = push->row.slope;
+    double total = 0.0, *new = push->factors, *restrict term = push->row.slope;
     FOR(x, n) {
         const double *logw = push->logw + x * m;
         FOR(y, m) term[y] = quick_exp(logw[y]) * (logw[y] - push->logQ[y]);
-        push->factors[x] = quick_exp(sum(term, m));
-        total += P[x] * push->factors[x];
+        new[x] = push->pushed[x] * quick_exp(sum(term, m));
+        total += new[x];
     }
-    FOR(x, n) {
-        double new = P[x] * push->factors[x] / total;
-        change = larger(change, fabs(new - P[x]));
-        P[x] = new;
-    }
-    return change;
+    FOR(x, n) new[x] /= total;
+    return move(push->pushed, new, n);
 }
 
 /* Move the rows and inputs to the saddle point (W', P') for the weight s. */

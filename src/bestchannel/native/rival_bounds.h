@@ -131,12 +131,10 @@ static Size cut_of(const Losses *losses, Box box, double *where) {
         copy(box.logw + (n + x) * m, losses->logw, m);
         double chord = losses->at_ends[x] + (middle - low) / width * (losses->at_ends[n + x] - losses->at_ends[x]);
         double gap = chord - row_loss(losses, x, middle, box.logR, losses->logw);
-        if (gap > most) {
-            widest = x, most = gap;
-            if (middle != P) *where = middle;
-            else if (middle - low > high - middle) *where = low + CUT * (middle - low);
-            else *where = high - CUT * (high - middle);
-        }
+        if (!(gap > most)) continue;
+        widest = x, most = gap;
+        if (middle != P) *where = middle;
+        else *where = middle - low > high - middle ? low + CUT * (middle - low) : high - CUT * (high - middle);
     }
     return widest;
 }

@@ -100,11 +100,10 @@ static double row_loss(const Losses *losses, Size x, double p, const double *log
     return row_bound(&row, logw, TOLERANCE) - p * losses->charged[x];
 }
 
-/* du_x/dp at the row w = parts[x] but for the part -S sum_y w_y log R_y of R, after `row_loss`. */
-static double rise_of(const Losses *losses, Size x, double p, const double *logw) {
+/* du_x/dp at the row w, but for the part -S sum_y w_y log R_y of R, after `row_loss`. */
+static double rise_of(const Losses *losses, Size x, double p, const double *w, const double *logw) {
     Size m = losses->m, epochs = losses->epochs;
     double rise = -losses->charged[x];
-    const double *w = losses->parts + x * m;
     FOR(y, m) rise += (losses->counts[x * m + y] + losses->weight * w[y]) * logw[y];
     for (Size e = 0; e < epochs && p > 0.0; e++) {
         double mean = 0.0;
@@ -175,10 +174,8 @@ static double output_entropy(const Losses *losses, const double *P) {
     FOR(y, m) R[y] = larger(R[y], 1e-300);
     double total = sum(R, m);
     FOR(y, m) logR[y] = quick_log(R[y] / total);
-    FOR(y, m) {
-        value -= R[y] * logR[y];
-        R[y] /= total;
-    }
+    FOR(y, m) value -= R[y] * logR[y];
+    FOR(y, m) R[y] /= total;
     return value;
 }
 
@@ -192,7 +189,7 @@ static double balance(const Losses *losses, double *P) {
     double value = -BC_INFINITY, step = 2.0, weight = losses->weight, *restrict new = losses->P;
     fit(losses, P);
     FOR(i, BALANCINGS) {
-        double before = value, change = 0.0, top = -BC_INFINITY;
+        double before = value, top = -BC_INFINITY;
         value = output_entropy(losses, P) * weight;
         FOR(x, n) value += (P[x] - losses->ends[x]) * losses->rises[x];
         step = value >= before ? step * BOLDER : larger(1.0, 0.5 * step);
@@ -204,11 +201,7 @@ static double balance(const Losses *losses, double *P) {
         }
         FOR(x, n) new[x] = larger(P[x], 1e-9) * quick_exp(larger(step * (losses->slopes[x] - top) / weight, -5.0));
         fit(losses, new);
-        FOR(x, n) {
-            change = larger(change, fabs(new[x] - P[x]));
-            P[x] = new[x];
-        }
-        if (change < BALANCED) break;
+        if (move(P, new, n) < BALANCED) break;
     }
     return value;
 }
@@ -226,12 +219,9 @@ static double climb(const Losses *losses, double *P, double *logW, double *logR,
             value += row_loss(losses, x, P[x], logR, logw);
             copy(losses->row.reach, losses->reached + x * m, m);
             FOR(y, m) parts[y] = quick_exp(logw[y]);
-            losses->rises[x] = rise_of(losses, x, P[x], logw);
+            losses->rises[x] = rise_of(losses, x, P[x], parts, logw);
         }
-        if (value < lowest) {
-            lowest = value;
-            copy(logR, losses->logR, m);
-        }
+        if (value < lowest) lowest = value, copy(logR, losses->logR, m);
         if (fabs(value - before) < settled) break;
         before = value;
         if (largest > 0.0 && i < MOVES) {

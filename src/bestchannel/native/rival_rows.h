@@ -32,16 +32,6 @@ static Row row_room(Space *space, Size epochs, Size m) {
                  .weights = take(space, epochs), .slope = take(space, m), .bend = take(space, m), .reach = take(space, m)};
 }
 
-/* A row from earlier counts may have next to nothing where something was counted since: begin with a little. */
-static void lift_letters(const Row *row, double *logw) {
-    double total = row->s;
-    FOR(y, row->m) total += row->a[y];
-    FOR(e, row->epochs) total += row->N[e];
-    FOR(y, row->m)
-        if (logw[y] < LOG_OF_A_TENTH)
-            logw[y] = larger(logw[y], quick_log(0.1 * row->a[y] / total + FIRST_PROBABILITY));
-}
-
 /* λ = sum_y w_y f'_y; fills powers, z, weights and reach = w, which is scaled to sum to 1. */
 static double normalised(const Row *row, double *restrict logw) {
     Size m = row->m;
@@ -176,11 +166,11 @@ static double last_of(const Row *row, Size y, double multiplier, int falling, do
     return low;
 }
 
-/* A lower bound of ψ on (0, v]. */
-static double left_end(const Row *row, Size y, double logv, double multiplier) {
-    double value = -quick_exp(logv) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
+/* A lower bound of ψ on (0, v] for the least v. */
+static double left_end(const Row *row, Size y, double multiplier) {
+    double value = -quick_exp(LEAST_LOG) * (fabs(multiplier) + row->s * (1.0 + fabs(row->logR[y])));
     FOR(e, row->epochs)
-        value -= row->weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y] + (1.0 - row->tau[e]) * logv);
+        value -= row->weights[e] * quick_exp(row->tau[e] * row->logQ[e * row->m + y] + (1.0 - row->tau[e]) * LEAST_LOG);
     return value;
 }
 
@@ -190,7 +180,7 @@ static double least_of_letter(const Row *row, Size y, double multiplier, double 
     double high = 0.0, end = one.bending >= 0.0 ? 0.0 : last_of(row, y, multiplier, 0, 0.0, &high);
     double value = start.value, at = LEAST_LOG;
     if (start.bending < 0.0 || start.slope > 0.0) {
-        value = smaller(value, left_end(row, y, LEAST_LOG, multiplier));
+        value = smaller(value, left_end(row, y, multiplier));
     } else {
         Letter last = letter(row, y, end, multiplier);
         value = last.value, at = high = end;
@@ -211,8 +201,12 @@ static double least_of_letter(const Row *row, Size y, double multiplier, double 
    least: the derivative of the bound in log R_y is -s reach_y. */
 static double row_bound(const Row *row, double *restrict logw, double tolerance) {
     Size m = row->m;
-    double multiplier, s = row->s, *slopes = row->slope, *bends = row->bend;
-    lift_letters(row, logw);
+    double multiplier, s = row->s, *slopes = row->slope, *bends = row->bend, senses = s;
+    FOR(y, m) senses += row->a[y];
+    FOR(e, row->epochs) senses += row->N[e];
+    FOR(y, m)  /* a row from earlier counts may have next to nothing where something was counted since */
+        if (logw[y] < LOG_OF_A_TENTH)
+            logw[y] = larger(logw[y], quick_log(0.1 * row->a[y] / senses + FIRST_PROBABILITY));
     FOR(i, ROW_STEPS) {
         double allowed = 0.0, moved = 0.0, total = 0.0, largest = 0.0;
         multiplier = normalised(row, logw);

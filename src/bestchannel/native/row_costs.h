@@ -51,12 +51,9 @@ static double tilted_row(Size m, const double *a, double w, const double *h, dou
     }
     double value = w - nu + least;
     FOR(y, m) {
-        if (a[y] > 0.0) {
-            value += a[y] * bc_log((nu + (h[y] - least)) / w);
-        } else if (nu == 0.0 && h[y] == least && total < 1.0) {  /* a letter that W excludes takes what is left */
-            v[y] = 1.0 - total;
-            total = 1.0;
-        }
+        if (a[y] > 0.0) value += a[y] * bc_log((nu + (h[y] - least)) / w);
+        else if (nu == 0.0 && h[y] == least && total < 1.0)  /* a letter that W excludes takes what is left */
+            v[y] = 1.0 - total, total = 1.0;
     }
     return value;
 }
@@ -253,10 +250,7 @@ static double difference_row(Size m, const double *a, double w, double t, const 
             if (!tighten_ranges(part_low, part_high, m)) continue;
             bounds[j] = larger(above, dual_bound(m, a, w, t, log_Q, part_low, part_high, part_law, parts->other));
             double cost = difference_cost(m, a, t, log_Q, part_law);
-            if (cost < reached) {
-                reached = cost;
-                copy(part_law, v, m);
-            }
+            if (cost < reached) reached = cost, copy(part_law, v, m);
         }
     }
     return bounds[lowest(bounds, count)];

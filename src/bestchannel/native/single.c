@@ -75,10 +75,9 @@ typedef struct {
 static Single laid_out(Space *space, Size n, Size m) {
     Size width = (n + PARTS - 1) / PARTS * PARTS, columns = (m + BLOCK - 1) / BLOCK * BLOCK;
     Single at = {.n = n, .m = m, .width = width, .columns = columns};
-    double **of_inputs[] = {&at.p, &at.s, &at.D, &at.pivots, &at.weight, &at.v, &at.dp, &at.ds, &at.aim, &at.ahead};
-    double **of_outputs[] = {&at.q, &at.log_q, &at.dq};
-    FOR(i, 10) *of_inputs[i] = take(space, n);
-    FOR(i, 3) *of_outputs[i] = take(space, m);
+    double **vectors[] = {&at.p, &at.s, &at.D, &at.pivots, &at.weight, &at.v, &at.dp, &at.ds, &at.aim, &at.ahead, &at.q,
+                          &at.log_q, &at.dq};
+    FOR(i, 13) *vectors[i] = take(space, i < 10 ? n : m);
     at.by_output = take(space, n * m), at.U = take(space, columns * width), at.A = take(space, width * width);
     at.F = take(space, BLOCK * n), at.starts = take(space, m + 1);
     at.inputs = at.U, at.entries = at.U ? at.U + columns * width / 2 : 0;

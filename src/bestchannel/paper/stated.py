@@ -19,8 +19,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.published import CANDIDATES, CURVES, Algorithm, Fig1Row, Fig2Row
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
 from bestchannel.process import Progress
-from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import Instance, random_binary_channels
+from bestchannel.sensing.simulator import Instance, Simulator, random_binary_channels
 
 SETTINGS = tuple(CANDIDATES)
 """The four settings of Figure 1 as (k, smallest gap in nats)."""

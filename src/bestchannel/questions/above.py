@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.promises import confidence, criterion, exact
-from bestchannel.questions.question import Question, Standpoint
-from bestchannel.questions.wording import MOST_BITS, listed
+from bestchannel.promises import confidence, criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Above(Question, frozen=True, tag="above"):
@@ -36,6 +36,15 @@ class Above(Question, frozen=True, tag="above"):
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.level, "the level (of capacity, in bits)", low=0.0, high=MOST_BITS, low_open=False)
         number_in(self.tolerance, "the tolerance (in bits)", low=0.0, high=MOST_BITS, low_open=False)
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        answers = {name: self._side(*ends) for name, ends in intervals.items()}
+        return Findings(all(answers.values()), answers=answers)
+
+    def _side(self, lower: float, upper: float) -> str | None:
+        if lower > self.level - self.tolerance:
+            return "above"
+        return "below" if upper < self.level + self.tolerance or upper == self.level else None
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         low, high = exact(self.level - self.tolerance), exact(self.level + self.tolerance)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from bestchannel.arrays import Floats
-from bestchannel.promises import confidence, criterion, several
-from bestchannel.questions.question import Question, Standpoint
-from bestchannel.questions.wording import listed
+from bestchannel.promises import confidence, criterion, listed, several
+from bestchannel.questions.question import Findings, Question, Standpoint
 
 
 class Order(Question, frozen=True, tag="order"):
@@ -21,6 +22,12 @@ class Order(Question, frozen=True, tag="order"):
     >>> bc.identify(sensor, policy).findings.order
     ('good', 'fair', 'bad')
     """
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        k, worse = len(intervals), Counter(better for better, _ in pairs)
+        decided = len(pairs) == k * (k - 1) // 2
+        order = tuple(sorted(intervals, key=lambda name: -worse[name])) if decided else None
+        return Findings(decided, order=order, pairs=tuple(pairs))
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         what = "capacities" if P is None else criterion(P)

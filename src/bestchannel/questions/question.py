@@ -6,13 +6,16 @@ Policies, results, records, studies and `verify` hold a question and leave to it
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
 from bestchannel.arrays import Floats
+
+MOST_BITS = 1e6
+"""No level or width may be larger."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,8 @@ class Standpoint(Protocol):
 class Question(Struct, frozen=True, tag_field="kind"):
     """What is asked; a record holds it under `question`, with its `kind`."""
 
-    @property
-    def accuracy(self) -> float:
-        """Epsilon, where it is for the best; another question has a tolerance or a width of its own."""
-        return 0.0
+    epsilon: ClassVar[float] = 0.0
+    """Within how many bits of the best a channel may be, where that is asked for."""
 
     def refuse_unless_possible(self, channels: int) -> None:
         """Refuse what cannot be asked of so many channels.
@@ -101,6 +102,29 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> import bestchannel as bc
         >>> bc.Top(3).refuse_unless_possible(5)
         """
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        """What recorded counts prove.
+
+        Parameters
+        ----------
+        intervals
+            The ends of every capacity in bits, which hold all at once.
+        pairs
+            Of channels, the first of which is proved to be better, all at once.
+
+        Returns
+        -------
+        Findings
+            What follows for this question.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Above(0.5).proved_by({"a": (0.6, 0.7), "b": (0.4, 0.8)}, []).answers
+        {'a': 'above', 'b': None}
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:

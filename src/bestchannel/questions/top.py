@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from bestchannel.arrays import Floats
 from bestchannel.errors import InputError
-from bestchannel.promises import confidence, criterion, several
-from bestchannel.questions.question import Question, Standpoint
-from bestchannel.questions.wording import listed
+from bestchannel.promises import confidence, criterion, listed, several
+from bestchannel.questions.question import Findings, Question, Standpoint
 
 
 class Top(Question, frozen=True, tag="top"):
@@ -33,6 +34,12 @@ class Top(Question, frozen=True, tag="top"):
     def refuse_unless_possible(self, channels: int) -> None:
         if not 1 <= self.m <= channels:
             raise InputError(f"the best m are asked for, with m from 1 to {channels}, the channels; m is {self.m}")
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        worse, better = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+        top = tuple(name for name in intervals if worse[name] >= len(intervals) - self.m)
+        out = tuple(name for name in intervals if better[name] >= self.m)
+        return Findings(len(top) == self.m, top=top, out=out)
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         which = f"the best {self.m}" if P is None else f"the {self.m} with the largest {criterion(P)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.promises import confidence, criterion, exact
-from bestchannel.questions.question import Question, Standpoint
-from bestchannel.questions.wording import MOST_BITS, listed
+from bestchannel.promises import confidence, criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Within(Question, frozen=True, tag="within"):
@@ -35,6 +35,10 @@ class Within(Question, frozen=True, tag="within"):
 
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.width, "the width (of every interval, in bits)", low=0.0, high=MOST_BITS)
+
+    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+        narrow = (high - low <= self.width * (low if self.relative else 1.0) for low, high in intervals.values())
+        return Findings(all(narrow), brackets=dict(intervals))
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         return f"every {criterion(P)} is within its interval with probability at least {confidence(delta)} [{proof}]"

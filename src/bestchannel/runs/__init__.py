@@ -3,7 +3,7 @@
 from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, reopened, resume
 from bestchannel.runs.pieces import AnswerPiece
 from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, answers_itself, begin, open_run, read_run, view
-from bestchannel.runs.sources import Replay, Simulation
+from bestchannel.runs.settings import Replay, Simulation
 from bestchannel.runs.sqlite_file import NotWrittenError
 from bestchannel.runs.store import InUseError
 

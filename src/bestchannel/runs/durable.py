@@ -21,13 +21,12 @@ from bestchannel.policies import ChannelLabels, Identification, Policy, Request,
 from bestchannel.policies.identify import Watch
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.process import Progress
-from bestchannel.runs import sources, store
-from bestchannel.runs.history import History, asked_record, limit_record, told_record
-from bestchannel.runs.settings import RECORDED, Settings
+from bestchannel.runs import store
+from bestchannel.runs.history import History, asked_record, told_record
+from bestchannel.runs.settings import RECORDED, Settings, source_of
 from bestchannel.sensing import Recording
 
-PYTHON: Mapping[str, Any] = {"kind": "sensor"}
-"""The source of a run that a Python program answers."""
+PYTHON: Mapping[str, Any] = {"kind": "sensor"}  # the source of a run that a Python program answers
 
 
 class RememberingSensor:
@@ -38,38 +37,25 @@ class RememberingSensor:
     """
 
     def __init__(self, sensor: Sensor, run: store.Store) -> None:
-        self.parties = run.history.settings.parties
+        self.parties = run.history.settings.labels
         self.inferred_outputs = run.history.settings.inferred_outputs
         self.supply = run.history.settings.supply
-        self.sensor, self._run = sensor, run
+        self.sensor, self.run = sensor, run
         _continue(sensor, run.history)
-
-    @property
-    def max_senses(self) -> int | None:
-        """The most senses that the run may spend."""
-        return self._run.history.max_senses
-
-    def limit(self, max_senses: int | None) -> None:
-        """Let the run spend at most so many senses; None leaves the limit as it is."""
-        set_limit(self._run, max_senses)
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The counts that the request has in the log, now if not before."""
-        history = self._run.history
+        history = self.run.history
         history.confirm(request.number, request)
         if request.number not in history.answers:
-            self._sense(request)
+            observation = Observation(request.number, self.sensor(request))
+            counts = checked_counts(request, observation, history.alphabets)
+            asked = [] if request.number in history.requests else [asked_record(request)]
+            self.run.append(*asked, told_record(request.number, counts, _random_state(self.sensor)))
         return dict(history.answers[request.number].counts)
 
-    def _sense(self, request: Request) -> None:
-        history = self._run.history
-        observation = Observation(request.number, self.sensor(request))
-        counts = checked_counts(request, observation, history.settings.alphabets)
-        asked = [] if request.number in history.requests else [asked_record(request)]
-        self._run.append(*asked, told_record(request.number, counts, _random_state(self.sensor)))
 
-
-def _continue(sensor: Sensor, history: History) -> None:
+def _continue(sensor: Any, history: History) -> None:
     """Bring a sensor at its beginning to where it stood after the last answer."""
     if isinstance(sensor, Recording):
         for number, answer in history.answers.items():
@@ -77,22 +63,18 @@ def _continue(sensor: Sensor, history: History) -> None:
             if any((again[channel] != table).any() for channel, table in answer.counts.items()):
                 raise InputError(f"the recording must answer request {number} as it did; it answers otherwise")
     elif history.answers and _random_state(sensor) is not None:
-        _set_random_state(sensor, history.answers[len(history.answers)].state)
-
-
-def _set_random_state(sensor: Any, state: Any) -> None:
-    """Let the generator go on in this state, which it must then be in: some generators take what makes no sense."""
-    try:
-        sensor.rng.bit_generator.state = state
-        taken = json.loads(json.dumps(_random_state(sensor), default=np.ndarray.tolist)) == state
-    except (TypeError, ValueError, KeyError, OverflowError):
-        taken = False
-    if not taken:
-        raise InputError(
-            "the log of the run must have the state of the sensor's random generator after the last answer; what it has"
-            f" is none of {type(sensor.rng.bit_generator).__name__}; resume with the sensor that the run was begun"
-            " with, or restore the file from a copy"
-        )
+        state = history.answers[len(history.answers)].state
+        try:  # some generators take what makes no sense
+            sensor.rng.bit_generator.state = state
+            taken = json.loads(json.dumps(_random_state(sensor), default=np.ndarray.tolist)) == state
+        except (TypeError, ValueError, KeyError, OverflowError):
+            taken = False
+        if not taken:
+            raise InputError(
+                "the log of the run must have the state of the sensor's random generator after the last answer; what it"
+                f" has is none of {type(sensor.rng.bit_generator).__name__}; resume with the sensor that the run was"
+                " begun with, or restore the file from a copy"
+            )
 
 
 def _random_state(sensor: Sensor) -> Any:
@@ -115,7 +97,7 @@ def remembering(
     """
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     inferred, left = getattr(sensor, "inferred_outputs", False), getattr(sensor, "left", None)
-    recorded = {} if left is None else {RECORDED: [list(map(int, each)) for each in left]}
+    recorded = {} if left is None else {RECORDED: [list(map(int, senses)) for senses in left]}
     settings = Settings.of(policy, getattr(sensor, "parties", unnamed), {**source, **recorded}, inferred)
     with store.begun_or_opened(path, settings) as run:
         yield RememberingSensor(sensor, run)
@@ -134,7 +116,7 @@ def identify_durably(
 
     `max_senses` replaces the limit that the run has; None leaves that as it is.
     """
-    refuse_limit(max_senses)
+    store.refuse_limit(max_senses)
     with remembering(sensor, policy, path, source=source) as durable:
         return carried_on(durable, policy, max_senses=max_senses, progress=progress)
 
@@ -148,7 +130,7 @@ def reopened(
     The log is read, checked and replayed once. `reading(done, total)` counts the bytes of a recording.
     """
     with store.opened(path) as run:
-        source = sources.source_of(run.history.settings, Path(path))
+        source = source_of(run.history.settings, Path(path))
         policy = run.history.replay().policy
         yield RememberingSensor(source.sensor(reading), run), policy
 
@@ -165,19 +147,5 @@ def carried_on(
     durable: RememberingSensor, policy: Policy, *, max_senses: int | None = None, progress: Watch | None = None
 ) -> Identification:
     """`identify`, within the limit that the run has or now gets."""
-    durable.limit(max_senses)
-    return identify(durable, policy, max_senses=durable.max_senses, progress=progress)
-
-
-def set_limit(run: store.Store, max_senses: int | None) -> None:
-    """Let the run spend at most so many senses; None leaves the limit as it is."""
-    refuse_limit(max_senses, run.history.senses)
-    if max_senses is not None and max_senses != run.history.max_senses:
-        run.append(limit_record(int(max_senses)))
-
-
-def refuse_limit(max_senses: object, spent: int = 0) -> None:
-    """Refuse a limit that is none, or that the run has passed."""
-    whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
-    if max_senses is not None and (not whole or max_senses < spent):  # type: ignore[operator]
-        raise InputError(f"max_senses must be a whole number >= {spent}, what the run has spent; it is {max_senses!r}")
+    durable.run.limit(max_senses)
+    return identify(durable, policy, max_senses=durable.run.history.max_senses, progress=progress)

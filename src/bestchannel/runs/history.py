@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,14 +23,13 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Observation, Policy, Request
 from bestchannel.policies.policy import Senses
 from bestchannel.policies.request import MOST_SENSES, checked_counts
-from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer, Rows
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
 LIMIT, ASKED, PIECES, TOLD, AMENDED = "limit", "asked", "pieces", "told", "amended"
 
-Record = tuple[str, int, object]
-"""What is to become an entry: kind, request, content."""
+Record = tuple[str, int, object]  # what is to become an entry: kind, request, content
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,8 @@ class History:
             text = json.dumps(content, allow_nan=False, default=np.ndarray.tolist)
             if len(text) >= LARGEST_VALUE:
                 raise InputError(f"an entry of a run has at most {LARGEST_VALUE:,} letters; this has {len(text):,}")
-            seal = _sealed(seal, number, kind, request, text)
-            entries.append(Entry(number, kind, request, text, seal, _now()))
+            seal, now = _sealed(seal, number, kind, request, text), datetime.now(UTC).isoformat(timespec="milliseconds")
+            entries.append(Entry(number, kind, request, text, seal, now))
         return entries
 
     def add(self, entry: Entry) -> None:
@@ -160,20 +159,20 @@ class History:
             seal = _sealed(self._seal, entry.number, entry.kind, entry.request, entry.content)
             if seal != entry.seal or entry.number != self.length + 1:
                 raise ValueError("the seal is broken")
-            self._take(entry)
+            _after(entry.kind, entry.request, len(self.requests), len(self.answers))
+            content, time = json.loads(entry.content), entry.time
+            written = None if time is None else datetime.fromisoformat(time)
+            if written is not None and written.tzinfo is None:
+                raise ValueError("a time must say its zone")
+            self.began = self.began or written
+            getattr(self, f"_take_{entry.kind}")(entry.request, content)  # one of the kinds that `_after` knows
         except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
             raise InputError(
                 f"the log of the run is damaged at entry {self.length + 1} ({error}); restore the file from a copy"
             ) from None
+        if entry.kind == TOLD and written is not None:
+            self.told_at[entry.request] = written
         self.length, self._seal = entry.number, seal
-
-    def _take(self, entry: Entry) -> None:
-        _after(entry.kind, entry.request, len(self.requests), len(self.answers))
-        content, time = json.loads(entry.content), None if entry.time is None else _parsed_time(entry.time)
-        self.began = self.began or time
-        TAKEN[entry.kind](self, entry.request, content)
-        if entry.kind == TOLD and time is not None:
-            self.told_at[entry.request] = time
 
     def _take_limit(self, _: int, content: Any) -> None:
         if content is not None and (type(content) is not int or content < 0):
@@ -215,7 +214,7 @@ class History:
             self._partial[number] = self.partial_answer(number).amended(rows, self.next_amendment)
         self.amended.append(number)
 
-    def _amend_answer(self, number: int, rows: Mapping[tuple[int, int], tuple[int, ...]]) -> None:
+    def _amend_answer(self, number: int, rows: Rows) -> None:
         """Correct an answer, and forget whatever followed upon it."""
         told = self.answers[number]
         tables = {channel: table.copy() for channel, table in told.counts.items()}
@@ -223,7 +222,7 @@ class History:
             tables[channel][x] = counts
         checked = checked_counts(self.requests[number], Observation(number, tables), self.alphabets)
         self.answers[number] = Answer(checked, told.state)
-        for later in [each for each in self.requests if each > number]:
+        for later in range(number + 1, len(self.requests) + 1):
             self.senses -= self.requests[later].total if later in self.answers else 0
             for kept in (self.requests, self.answers, self._partial, self.told_at):
                 kept.pop(later, None)
@@ -264,7 +263,7 @@ def pieces_record(number: int, pieces: Iterable[AnswerPiece]) -> Record:
     return PIECES, number, [[piece.id, piece.channel, piece.x, list(piece.counts)] for piece in pieces]
 
 
-def amended_record(number: int, rows: Mapping[tuple[int, int], Sequence[int]]) -> Record:
+def amended_record(number: int, rows: Rows) -> Record:
     """What inputs of an answer have counted in truth."""
     return AMENDED, number, [[channel, x, list(counts)] for (channel, x), counts in rows.items()]
 
@@ -289,29 +288,9 @@ def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
     raise ValueError(f"{kind} {request} does not follow upon {asked} asked and {told} told")
 
 
-TAKEN = {
-    LIMIT: History._take_limit,
-    ASKED: History._take_asked,
-    PIECES: History._take_pieces,
-    TOLD: History._take_told,
-    AMENDED: History._take_amended,
-}
-
-
 def _require_whole(*numbers: object) -> None:
     if not all(type(number) is int and 0 <= number <= MOST_SENSES for number in numbers):
         raise ValueError("a number must be whole, and from 0 on")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _parsed_time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError("a time must say its zone")
-    return time
 
 
 def _sealed(previous: str, number: int, kind: str, request: int, content: str) -> str:

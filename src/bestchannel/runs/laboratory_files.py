@@ -12,7 +12,7 @@ import io
 import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.promises import several
+from bestchannel.runs.pieces import Rows
 
-MOST_LETTERS = 2**16
-"""In an alphabet that is given by its size."""
-
+MOST_LETTERS = 2**16  # in an alphabet that is given by its size
 HEADER = ["channel", "n_inputs", "n_outputs"]
+COLUMNS = ["request", "channel", "x", "y", "count"]  # of a sheet that `ask --csv` gives to fill in
+
+Cell = tuple[str, str, str, int]  # channel, x, y, count
 
 
 def read_alphabets(path: str | os.PathLike[str]) -> list[ChannelLabels]:
@@ -53,33 +55,32 @@ def _json_sides(data: bytes) -> dict[str, tuple[object, object]]:
     if not isinstance(channels, dict):
         wanted = '{"channels": {name: {"inputs": …, "outputs": …}}}'
         raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
-    return {name: _pair(name, content) for name, content in channels.items()}
-
-
-def _pair(name: str, content: object) -> tuple[object, object]:
-    if isinstance(content, list) and len(content) == 2:
-        return content[0], content[1]
-    if isinstance(content, Mapping) and content.keys() == {"inputs", "outputs"}:
-        return content["inputs"], content["outputs"]
-    raise InputError(f'channel "{name}" must have inputs and outputs; it is {reprlib.repr(content)}')
+    sides: dict[str, tuple[object, object]] = {}
+    for name, content in channels.items():
+        if isinstance(content, list) and len(content) == 2:
+            sides[name] = content[0], content[1]
+        elif isinstance(content, Mapping) and content.keys() == {"inputs", "outputs"}:
+            sides[name] = content["inputs"], content["outputs"]
+        else:
+            raise InputError(f'channel "{name}" must have inputs and outputs; it is {reprlib.repr(content)}')
+    return sides
 
 
 def _csv_sides(data: bytes) -> dict[str, tuple[object, object]]:
+    def size(cell: str) -> object:
+        """The number in the cell, or the cell itself, which is refused as a size later."""
+        return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
+
     table = read_table(data)
     if [cell.strip().casefold() for cell in table.rows[0]] != HEADER:
         raise InputError(f"line {table.lines[0]} must be {','.join(HEADER)}; it is {','.join(table.rows[0][:10])}")
     table.refuse_ragged(len(HEADER), 1)
     sides: dict[str, tuple[object, object]] = {}
-    for line, (name, *sizes) in zip(table.lines[1:], table.rows[1:], strict=True):
-        if name.strip() in sides:
-            raise InputError(f'line {line}: the channel "{name.strip()}" must occur once; it occurs twice')
-        sides[name.strip()] = (_whole(sizes[0]), _whole(sizes[1]))
+    for line, (cell, n_inputs, n_outputs) in zip(table.lines[1:], table.rows[1:], strict=True):
+        if (name := cell.strip()) in sides:
+            raise InputError(f'line {line}: the channel "{name}" must occur once; it occurs twice')
+        sides[name] = size(n_inputs), size(n_outputs)
     return sides
-
-
-def _whole(cell: str) -> object:
-    """The number in the cell, or the cell itself, which is refused as a size later."""
-    return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
 
 
 def channel_labels(name: str, inputs: object, outputs: object) -> ChannelLabels:
@@ -108,13 +109,6 @@ def _refuse_text(text: str, where: str) -> None:
         raise InputError(f"{where} must be visible text without spaces around it; there is {text!r}")
 
 
-Cell = tuple[str, str, str, int]
-"""channel, x, y, count."""
-
-COLUMNS = ["request", "channel", "x", "y", "count"]
-"""Of a sheet that `ask --csv` gives to fill in."""
-
-
 @dataclass(frozen=True)
 class AnswerSheet:
     """What stands in a file that answers a request, and the number of the request where the file says it."""
@@ -124,23 +118,23 @@ class AnswerSheet:
     cells: list[Cell]
 
 
-def request_rows(senses: Mapping[int, Sequence[int]], parties: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
+def request_rows(senses: Mapping[int, Sequence[int]], channels: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
     """What to sense: one row for each input of a channel, with its count."""
     return [
-        {"channel": str(parties[channel].key), "x": letter, "count": count}
+        {"channel": str(channels[channel].key), "x": letter, "count": count}
         for channel, counts in senses.items()
-        for letter, count in zip(parties[channel].inputs, counts, strict=True)
+        for letter, count in zip(channels[channel].inputs, counts, strict=True)
         if count
     ]
 
 
-def blank_sheet(number: int, senses: Mapping[int, Sequence[int]], parties: Sequence[ChannelLabels]) -> str:
+def blank_sheet(number: int, senses: Mapping[int, Sequence[int]], channels: Sequence[ChannelLabels]) -> str:
     """A CSV to fill in: one row for each output of each input that is to be sensed, its count left empty."""
     text = io.StringIO()
     sheet = csv.writer(text, lineterminator="\n")
     sheet.writerow(COLUMNS)
-    outputs = {str(labels.key): labels.outputs for labels in parties}
-    for row in request_rows(senses, parties):
+    outputs = {str(labels.key): labels.outputs for labels in channels}
+    for row in request_rows(senses, channels):
         sheet.writerows([number, row["channel"], row["x"], y, ""] for y in outputs[row["channel"]])
     return text.getvalue()
 
@@ -151,89 +145,58 @@ def read_sheet(path: str | os.PathLike[str]) -> AnswerSheet:
     A .json file is `{"counts": [{"channel", "x", "y", "count"}, …]}`, with "request" where it says what it answers.
     """
     with regular(Path(path)) as file:
-        return replace(_sheet(file), path=Path(path))
+        if file.suffix.lower() in (".json", ".csv"):
+            with errors_naming(file):
+                sheet = _json_sheet(file) if file.suffix.lower() == ".json" else _filled_sheet(file)
+            if sheet is not None:
+                return AnswerSheet(Path(path), *sheet)
+        cells = [
+            (name, content.inputs[x], content.outputs[y], int(content.counts[x, y]))
+            for name, content in read_counts(file).items()
+            for x in range(len(content.inputs))
+            for y in range(len(content.outputs))
+            if content.counts[x, y] or not content.counts[x].any()
+        ]
+        return AnswerSheet(Path(path), None, cells)
 
 
-def _sheet(path: Path) -> AnswerSheet:
-    if path.suffix.lower() == ".json":
-        return _json_sheet(path)
-    if path.suffix.lower() == ".csv":
-        with errors_naming(path):
-            table = read_table(read_bytes(path))
-            heads = [cell.strip().casefold() for cell in table.rows[0]]
-            if "request" in heads:
-                table.refuse_ragged(len(heads), 1)
-                return _filled_sheet(path, heads, table.rows[1:], table.lines[1:])
-    return AnswerSheet(path, None, _table_cells(path))
-
-
-def answered_inputs(
-    sheet: AnswerSheet, request: Request, parties: Sequence[ChannelLabels], *, whole: bool = True
-) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The counts of each (channel, input) that the sheet has, or an `InputError` that says which row does not fit.
-
-    Rows of one cell add up, and an output without a row counts 0; with `whole`, an input must have all senses that the
-    request asks for.
-    """
-    with errors_naming(sheet.path):
-        rows = _placed(sheet.cells, request, parties)
-        for (channel, x), counts in rows.items():
-            _refuse_other_total(sum(counts), request, parties, channel, x, whole)
-        if not rows:
-            raise InputError("the file must have counts; it has none")
-        return {place: tuple(counts) for place, counts in rows.items() if any(counts)}
-
-
-def _table_cells(path: Path) -> list[Cell]:
-    return [
-        (name, content.inputs[x], content.outputs[y], int(content.counts[x, y]))
-        for name, content in read_counts(path).items()
-        for x in range(len(content.inputs))
-        for y in range(len(content.outputs))
-        if content.counts[x, y] or not content.counts[x].any()
-    ]
-
-
-def _filled_sheet(path: Path, heads: list[str], rows: list[list[str]], lines: list[int]) -> AnswerSheet:
-    """The rows of a sheet; an input of which every count is empty is not answered yet."""
-    missing = [name for name in COLUMNS if heads.count(name) != 1]
-    if missing:
+def _filled_sheet(path: Path) -> tuple[int, list[Cell]] | None:
+    """What a sheet has, None of another table; an input of which every count is empty is not answered yet."""
+    table = read_table(read_bytes(path))
+    heads = [cell.strip().casefold() for cell in table.rows[0]]
+    if "request" not in heads:
+        return None
+    table.refuse_ragged(len(heads), 1)
+    if any(heads.count(name) != 1 for name in COLUMNS):
         raise InputError(f"a sheet must have the columns {', '.join(COLUMNS)}; it has {', '.join(heads)[:200]}")
     places = [heads.index(name) for name in COLUMNS]
-    found = [[row[place].strip() for place in places] for row in rows]
-    numbers = {row[0] for row in found}
+    rows = [[row[place].strip() for place in places] for row in table.rows[1:]]
+    numbers = {row[0] for row in rows}
     if len(numbers) != 1 or not _is_whole(number := min(numbers)):
         raise InputError(f"a sheet must answer one request; its column request has {reprlib.repr(sorted(numbers))}")
-    counted = {(channel, x) for _, channel, x, _, count in found if count}
-    cells = [
-        (channel, x, y, _count(count, f"line {line}, count"))
-        for (_, channel, x, y, count), line in zip(found, lines, strict=True)
-        if (channel, x) in counted
-    ]
-    return AnswerSheet(path, int(number), cells)
-
-
-def _count(text: str, where: str) -> int:
-    """The number of a cell; an empty one among others of its input is 0."""
-    if text and not _is_whole(text):
-        raise InputError(f"{where} must be a whole number from 0 on; it is {reprlib.repr(text)}")
-    return int(text or 0)
+    counted = {(channel, x) for _, channel, x, _, count in rows if count}
+    cells = []
+    for line, (_, channel, x, y, count) in zip(table.lines[1:], rows, strict=True):
+        if (channel, x) in counted:  # among others of its input, an empty count is 0
+            if count and not _is_whole(count):
+                raise InputError(f"line {line}, count must be a whole number from 0 on; it is {reprlib.repr(count)}")
+            cells.append((channel, x, y, int(count or 0)))
+    return int(number), cells
 
 
 def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MOST_SENSES
 
 
-def _json_sheet(path: Path) -> AnswerSheet:
-    with errors_naming(path):
-        document = json_of(read_bytes(path))
-        if not isinstance(document, dict) or not isinstance(document.get("counts"), list):
-            wanted = '{"counts": [{"channel": …, "x": …, "y": …, "count": …}, …]}'
-            raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
-        number = document.get("request")
-        if number is not None and type(number) is not int:
-            raise InputError(f"request must be the number of a request; it is {reprlib.repr(number)}")
-        return AnswerSheet(path, number, [_json_cell(row, i) for i, row in enumerate(document["counts"], start=1)])
+def _json_sheet(path: Path) -> tuple[int | None, list[Cell]]:
+    document = json_of(read_bytes(path))
+    if not isinstance(document, dict) or not isinstance(document.get("counts"), list):
+        wanted = '{"counts": [{"channel": …, "x": …, "y": …, "count": …}, …]}'
+        raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
+    number = document.get("request")
+    if number is not None and type(number) is not int:
+        raise InputError(f"request must be the number of a request; it is {reprlib.repr(number)}")
+    return number, [_json_cell(row, i) for i, row in enumerate(document["counts"], start=1)]
 
 
 def _json_cell(row: object, i: int) -> Cell:
@@ -247,34 +210,43 @@ def _json_cell(row: object, i: int) -> Cell:
     return str(row["channel"]), str(row["x"]), str(row["y"]), row["count"]
 
 
+def answered_inputs(
+    sheet: AnswerSheet, request: Request, channels: Sequence[ChannelLabels], *, whole: bool = True
+) -> Rows:
+    """The counts of each (channel, input) that the sheet has, or an `InputError` that says which row does not fit.
+
+    Rows of one cell add up, and an output without a row counts 0; with `whole`, an input must have all senses that the
+    request asks for.
+    """
+    with errors_naming(sheet.path):
+        rows = _placed(sheet.cells, request, channels)
+        for (channel, x), counts in rows.items():
+            asked, told, labels = request.senses[channel][x], sum(counts), channels[channel]
+            if told > asked or (whole and told < asked):
+                part = "; `--piece NAME` keeps a part of them" if 0 < told < asked else ""
+                raise InputError(
+                    f'input {labels.inputs[x]} of channel "{labels.key}" must have'
+                    f" {several(asked, 'sense')}, as request {request.number} asks; the file has {told:,}{part}"
+                )
+        if not rows:
+            raise InputError("the file must have counts; it has none")
+        return {place: tuple(counts) for place, counts in rows.items() if any(counts)}
+
+
 def _placed(
-    cells: Iterable[Cell], request: Request, parties: Sequence[ChannelLabels]
+    cells: Iterable[Cell], request: Request, channels: Sequence[ChannelLabels]
 ) -> dict[tuple[int, int], list[int]]:
-    number = {str(parties[channel].key): channel for channel in request.senses}
+    def position(label: str, known: Sequence[str], who: str, kind: str) -> int:
+        if label not in known:
+            raise InputError(f"{who} the {kind}s {', '.join(known[:20])}; the file has {kind} {reprlib.repr(label)}")
+        return known.index(label)
+
+    asked = list(request.senses)
+    names = [str(channels[channel].key) for channel in asked]
     rows: dict[tuple[int, int], list[int]] = {}
     for name, x, y, count in cells:
-        channel = _position(name, number, f"request {request.number} asks for", "channel")
-        labels, where = parties[channel], f'channel "{name}" has'
-        inputs, outputs = ({letter: i for i, letter in enumerate(side)} for side in (labels.inputs, labels.outputs))
-        place = channel, _position(x, inputs, where, "input")
-        rows.setdefault(place, [0] * len(outputs))[_position(y, outputs, where, "output")] += count
+        channel = asked[position(name, names, f"request {request.number} asks for", "channel")]
+        labels, where = channels[channel], f'channel "{name}" has'
+        place = channel, position(x, labels.inputs, where, "input")
+        rows.setdefault(place, [0] * len(labels.outputs))[position(y, labels.outputs, where, "output")] += count
     return rows
-
-
-def _position(label: str, known: Mapping[str, int], who: str, kind: str) -> int:
-    if label not in known:
-        some = ", ".join(list(known)[:20])
-        raise InputError(f"{who} the {kind}s {some}; the file has {kind} {reprlib.repr(label)}")
-    return known[label]
-
-
-def _refuse_other_total(
-    found: int, request: Request, parties: Sequence[ChannelLabels], channel: int, x: int, whole: bool
-) -> None:
-    asked, labels = request.senses[channel][x], parties[channel]
-    if found > asked or (whole and found < asked):
-        part = "; `--piece NAME` keeps a part of them" if 0 < found < asked else ""
-        raise InputError(
-            f'input {labels.inputs[x]} of channel "{labels.key}" must have'
-            f" {several(asked, 'sense')}, as request {request.number} asks; the file has {found:,}{part}"
-        )

@@ -19,6 +19,8 @@ from bestchannel.promises import several
 
 LONGEST_ID = 200
 
+Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by (channel, input)
+
 
 @dataclass(frozen=True)
 class AnswerPiece:
@@ -50,6 +52,11 @@ class AnswerPiece:
         return sum(self.counts)
 
 
+def as_pieces(rows: Rows, sender: str = "") -> list[AnswerPiece]:
+    """A piece for every input; the same sender has the same pieces again."""
+    return [AnswerPiece(f"{sender}channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
+
+
 class PartialAnswer:
     """The pieces of one request that have arrived."""
 
@@ -69,25 +76,26 @@ class PartialAnswer:
         """How many senses are still to come."""
         return sum(map(sum, self._missing.values()))
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.total_missing
-
     def new_among(self, pieces: Iterable[AnswerPiece]) -> list[AnswerPiece]:
         """Those that have not arrived yet, or an `InputError` where one of them can not be added."""
         new: dict[str, AnswerPiece] = {}
         left = {channel: list(senses) for channel, senses in self._missing.items()}
         for piece in pieces:
-            known = self.pieces.get(piece.id) or new.get(piece.id)
+            known, where = self.pieces.get(piece.id) or new.get(piece.id), f"of request {self.request.number}"
             if known is None:
                 self._refuse_unfit(piece)
+                missing = left[piece.channel][piece.x]
+                if piece.senses > missing:
+                    asked = self.request.senses[piece.channel][piece.x]
+                    raise InputError(
+                        f"piece {piece.id!r} {where} has {several(piece.senses, 'sense')} of input x={piece.x} of"
+                        f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
+                    )
                 left[piece.channel][piece.x] -= piece.senses
-                self._refuse_excess(piece, left[piece.channel][piece.x])
                 new[piece.id] = piece
             elif known != piece:
                 raise InputError(
-                    f"piece {piece.id!r} of request {self.request.number} was told otherwise before; a piece stays as"
+                    f"piece {piece.id!r} {where} was told otherwise before; a piece stays as"
                     " it was told, and other counts require another identifier"
                 )
         return list(new.values())
@@ -98,12 +106,11 @@ class PartialAnswer:
             self.pieces[piece.id] = piece
             self._missing[piece.channel][piece.x] -= piece.senses
 
-    def amended(self, rows: Mapping[tuple[int, int], Sequence[int]], name: str) -> PartialAnswer:
+    def amended(self, rows: Rows, name: str) -> PartialAnswer:
         """The same with these counts in place of all pieces of their inputs."""
         answer = PartialAnswer(self.request, self._alphabets)
         kept = [piece for piece in self.pieces.values() if (piece.channel, piece.x) not in rows]
-        new = [AnswerPiece(f"{name}: channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
-        answer.add(answer.new_among([*kept, *new]))
+        answer.add(answer.new_among([*kept, *as_pieces(rows, f"{name}: ")]))
         return answer
 
     def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:
@@ -134,13 +141,3 @@ class PartialAnswer:
             raise InputError(f"{where} must have {n_outputs} counts, one for each output; it has {len(piece.counts)}")
         if not all(type(count) is int and count >= 0 for count in piece.counts) or not piece.senses:
             raise InputError(f"{where} must have counts that are whole numbers from 0 on, not all 0")
-
-    def _refuse_excess(self, piece: AnswerPiece, left: int) -> None:
-        if left < 0:
-            request, missing = self.request, left + piece.senses
-            asked = request.senses[piece.channel][piece.x]
-            raise InputError(
-                f"piece {piece.id!r} of request {request.number} has"
-                f" {several(piece.senses, 'sense')} of input x={piece.x} of"
-                f" channel {piece.channel}; of the {asked:,} that were asked for, {missing:,} are missing"
-            )

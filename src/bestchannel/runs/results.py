@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,12 @@ from bestchannel.record import (
     result_of,
 )
 
+# what an outcome and its record, and their parts, have alike
+OUTCOME = ("decided", "senses", "rounds", "policy", "delta", "guarantee", "cost")
+AUDIT, STATUS = ("revision", "version", "inferred_outputs"), ("senses", "rounds", "next_senses", "more_senses")
+ENDS = ("capacity", "lower", "upper")  # what is known of a channel, in bits
+MOST_COUNTS = 2**53  # senses of a channel from which no capacity is estimated: doubles do not hold them one by one
 FINDINGS = tuple(part.name for part in fields(Findings) if part.name != "decided")
-
-MOST_COUNTS = 2**53
-"""Senses of a channel from which no capacity is estimated: doubles do not hold them one by one."""
 
 
 @dataclass(frozen=True)
@@ -58,23 +60,21 @@ def as_document(result: Identification) -> dict[str, Any]:
 
 
 def record_of(result: Identification) -> Result:
-    """The record of a result."""
-    nearly, names = result.nearly_best, [str(labels.key) for labels in result.audit.channels]
+    """The record of a result; its channels between ends that hold at any time, for all at once at 1 - δ."""
+    nearly, audit, tables = result.nearly_best, result.audit, told_counts(result)
+    names = [str(labels.key) for labels in audit.channels]
     return Result(
+        **_alike(result, OUTCOME),
         best=None if result.best is None else str(result.best),
-        decided=result.decided,
-        senses=result.senses,
-        rounds=result.rounds,
-        policy=result.policy,
-        delta=result.delta,
         epsilon=result.epsilon,
-        guarantee=result.guarantee,
         **_findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
-        cost=result.cost,
-        channels=tuple(_measured(result)),
-        audit=_audit_record(result.audit, names),
+        channels=tuple(
+            MeasuredRecord(name, sum(map(int, table.sum(axis=1))), *(getattr(known, end, None) for end in ENDS))
+            for name, table, known in zip(names, tables, anytime_estimates(result, tables), strict=True)
+        ),
+        audit=_audit_record(audit, names),
     )
 
 
@@ -98,43 +98,24 @@ def _findings(record: Result) -> Findings | None:
     return Findings(record.decided, **said)
 
 
+def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
+    return {key: getattr(content, key) for key in keys}
+
+
 def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
     channels = tuple(
-        ChannelRecord(name=name, inputs=party.inputs, outputs=party.outputs, condition=party.condition)
-        for name, party in zip(names, audit.channels, strict=True)
+        ChannelRecord(name=name, inputs=labels.inputs, outputs=labels.outputs, condition=labels.condition)
+        for name, labels in zip(names, audit.channels, strict=True)
     )
-    limits = tuple(_limit_record(request, supply, names) for request, supply in audit.limits)
+    limits = tuple(
+        Limit(request, supply.total, None if supply.each is None else dict(zip(names, supply.each, strict=True)))
+        for request, supply in audit.limits
+    )
     steps = tuple(_step_record(step, names) for step in audit.steps)
     told = msgspec.to_builtins([channels, limits, [[step.senses, step.counts] for step in steps]])
-    return AuditRecord(
-        revision=audit.revision,
-        version=audit.version,
-        channels=channels,
-        inferred_outputs=audit.inferred_outputs,
-        options=dict(audit.options),
-        limits=limits,
-        steps=steps,
-        seal=hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest(),
-    )
-
-
-def _measured(result: Identification) -> list[MeasuredRecord]:
-    """Every channel with its capacity in bits, between ends that hold at any time, for all at once at 1 - δ."""
-    tables = told_counts(result)
-    return [
-        MeasuredRecord(
-            name=str(labels.key),
-            senses=sum(map(int, table.sum(axis=1))),
-            capacity=found.capacity if found else None,
-            lower=found.lower if found else None,
-            upper=found.upper if found else None,
-        )
-        for labels, table, found in zip(result.audit.channels, tables, anytime_estimates(result, tables), strict=True)
-    ]
-
-
-def _limit_record(request: int, supply: Supply, names: Sequence[str]) -> Limit:
-    return Limit(request, supply.total, None if supply.each is None else dict(zip(names, supply.each, strict=True)))
+    seal = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    about = _alike(audit, AUDIT) | {"options": dict(audit.options)}
+    return AuditRecord(**about, channels=channels, limits=limits, steps=steps, seal=seal)
 
 
 def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
@@ -145,14 +126,11 @@ def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
         stakes=None if step.stakes is None else step.stakes.record(names),
         counts={names[c]: table.tolist() for c, table in step.counts.items()},
         status=StatusRecord(
-            senses=status.senses,
-            rounds=status.rounds,
+            **_alike(status, STATUS),
             candidates=tuple(names[c] for c in status.candidates),
-            next_senses=status.next_senses,
             leader=None if status.leader is None else names[status.leader],
             evidence_nats={names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
             threshold_nats={names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
-            more_senses=status.more_senses,
         ),
     )
 
@@ -171,31 +149,19 @@ def from_document(document: object) -> Identification:
 
 def identification_of(record: Result) -> Identification:
     """The result that a record is of."""
-    audit = record.audit
+    audit, nearly = record.audit, record.nearly_best
     channels = tuple(ChannelLabels(c.name, c.inputs, c.outputs, c.condition) for c in audit.channels)
     number = {labels.key: j for j, labels in enumerate(channels)}
-    nearly = record.nearly_best
     return Identification(
-        best=record.best,
-        decided=record.decided,
-        senses=record.senses,
-        rounds=record.rounds,
-        policy=record.policy,
-        delta=record.delta,
+        **_alike(record, (*OUTCOME, "best", "candidates")),
         question=record.question or Best(record.epsilon),
-        guarantee=record.guarantee,
-        candidates=record.candidates,
         audit=Audit(
+            **_alike(audit, (*AUDIT, "options")),
             channels=channels,
-            options=audit.options,
             steps=tuple(_step(step, i, number) for i, step in enumerate(audit.steps, start=1)),
             limits=tuple((limit.request, _supply(limit, channels)) for limit in audit.limits),
-            revision=audit.revision,
-            version=audit.version,
-            inferred_outputs=audit.inferred_outputs,
         ),
         nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
-        cost=record.cost,
         findings=_findings(record),
     )
 
@@ -206,33 +172,30 @@ def read_result(path: Path) -> Identification:
         return from_document(json_of(read_bytes(path)))
 
 
-def _supply(limit: Limit, channels: Sequence[ChannelLabels]) -> Supply:
+def _supply(limit: Limit, channels: Iterable[ChannelLabels]) -> Supply:
     recorded = limit.recorded
     return Supply(limit.max_senses, None if recorded is None else tuple(recorded[labels.key] for labels in channels))
 
 
 def _step(step: StepRecord, count: int, number: Mapping[str, int]) -> Step:
     status = step.status
+
+    def nats(values: Mapping[str, float | None]) -> dict[int, float]:
+        return {number[name]: math.nan if value is None else value for name, value in values.items()}
+
     return Step(
         Request(step.request, {number[name]: senses for name, senses in step.senses.items()}),
         None if step.stakes is None else RecordedStakes(step.stakes),
         {number[name]: np.array(table, dtype=np.int64) for name, table in step.counts.items()},
         Status(
-            senses=status.senses,
+            **_alike(status, STATUS),
             requests=count,
-            rounds=status.rounds,
             candidates=tuple(number[name] for name in status.candidates),
-            next_senses=status.next_senses,
             leader=None if status.leader is None else number[status.leader],
-            evidence_nats=_by_number(status.evidence_nats, number),
-            threshold_nats=_by_number(status.threshold_nats, number),
-            more_senses=status.more_senses,
+            evidence_nats=nats(status.evidence_nats),
+            threshold_nats=nats(status.threshold_nats),
         ),
     )
-
-
-def _by_number(nats: Mapping[str, float | None], number: Mapping[str, int]) -> dict[int, float]:
-    return {number[name]: math.nan if value is None else value for name, value in nats.items()}
 
 
 def told_counts(result: Identification) -> list[Integers]:
@@ -250,14 +213,13 @@ def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> lis
 
     Which channels those are is up to the data, so each gets δ/k as if all k were among them.
     """
-    senses = [sum(map(int, table.sum(axis=1))) for table in tables]
     usable = {
         str(j): LabelledCounts(str(j), table.astype(np.int64), labels.inputs, labels.outputs, inferred_outputs=False)
         for j, (labels, table) in enumerate(zip(result.audit.channels, tables, strict=True))
-        if 0 < senses[j] <= MOST_COUNTS
+        if 0 < sum(map(int, table.sum(axis=1))) <= MOST_COUNTS
     }
     if not usable:
         return [None] * len(tables)
     answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
-    found = {channel.name: channel for channel in answer.channels}
-    return [found.get(str(j)) for j in range(len(tables))]
+    known = {channel.name: channel for channel in answer.channels}
+    return [known.get(str(j)) for j in range(len(tables))]

@@ -16,11 +16,9 @@ from bestchannel.policies.identify import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.promises import several
 from bestchannel.runs import store
-from bestchannel.runs.durable import refuse_limit, set_limit
 from bestchannel.runs.history import History, amended_record, asked_record, pieces_record, told_record
-from bestchannel.runs.pieces import AnswerPiece, PartialAnswer
+from bestchannel.runs.pieces import AnswerPiece, PartialAnswer, Rows, as_pieces
 from bestchannel.runs.settings import LABORATORY, Settings, refuse_wishes
-from bestchannel.runs.sources import BY_THEMSELVES
 
 OPEN, LIMITED, DECIDED, UNDECIDED = "open", "limited", "decided", "undecided"
 """A request waits for its answer; it would pass the limit of senses; a channel is named; the policy gave up."""
@@ -30,17 +28,12 @@ class Run:
     """Where a run stands: everything here follows from its log."""
 
     def __init__(self, history: History) -> None:
-        self.history = history
+        self.history, self.settings = history, history.settings
         self._replay()
 
     def _replay(self) -> None:
         self._asking = self.history.replay()
         self._policy = self._asking.policy
-
-    @property
-    def settings(self) -> Settings:
-        """What the run is about."""
-        return self.history.settings
 
     @property
     def state(self) -> str:
@@ -64,8 +57,12 @@ class Run:
 
     def outcome(self) -> Identification:
         """What the run has come to so far."""
-        settings = self.settings
-        return outcome(self._policy, settings.parties, inferred_outputs=settings.inferred_outputs)
+        return outcome(self._policy, self.settings.labels, inferred_outputs=self.settings.inferred_outputs)
+
+    def standing(self) -> str:
+        """Where it stands, in a few words."""
+        request = self.ask()
+        return f"the run is {self.state}" if request is None else f"request {request.number} is open"
 
 
 @dataclass(frozen=True)
@@ -87,24 +84,6 @@ class Told:
     complete: bool = True
 
 
-Rows = Mapping[tuple[int, int], Sequence[int]]
-"""How often each output came, by (channel, input)."""
-
-
-def whole_inputs(rows: Rows) -> list[AnswerPiece]:
-    """Pieces that have all senses of their inputs; telling them again gives the same pieces."""
-    return [AnswerPiece(f"channel {c}, input {x}", c, x, tuple(counts)) for (c, x), counts in rows.items()]
-
-
-def _refuse_incomplete(pieces: Iterable[AnswerPiece], request: Request) -> None:
-    for piece in pieces:
-        if piece.senses != (asked := request.senses[piece.channel][piece.x]):
-            raise InputError(
-                f"input x={piece.x} of channel {piece.channel} must have {several(asked, 'sense')}, as request"
-                f" {request.number} asks; it has {piece.senses:,}"
-            )
-
-
 class LaboratoryRun(Run):
     """A run that this process, and no other, may tell answers to."""
 
@@ -121,7 +100,7 @@ class LaboratoryRun(Run):
         """The request of this number, which is open or answered."""
         request = self.ask()
         if number not in self.history.answers and (request is None or request.number != number):
-            raise InputError(f"{self._standing()}; request {number} cannot be answered")
+            raise InputError(f"{self.standing()}; request {number} cannot be answered")
         return self.history.requests[number]
 
     def tell(self, number: int, counts: Mapping[int, Integers]) -> Told:
@@ -129,9 +108,8 @@ class LaboratoryRun(Run):
         request = self.request(number)
         checked = checked_counts(request, Observation(number, counts), self.history.alphabets)
         if number in self.history.answers:
-            self._refuse_other(
-                number, {(c, x): row for c, table in checked.items() for x, row in enumerate(table.tolist())}
-            )
+            rows = {(c, x): row for c, table in checked.items() for x, row in enumerate(table.tolist())}
+            self._refuse_other(number, rows)
             return Told(number, repeated=True)
         self.history.partial_answer(number).refuse_less(checked)
         self._run.append(told_record(number, checked, None))
@@ -146,11 +124,13 @@ class LaboratoryRun(Run):
         """
         self.request(number)
         partial, pieces = self.history.partial_answer(number), list(pieces)
-        if number in self.history.answers:
-            self._refuse_late(number, pieces)
+        is_answered = number in self.history.answers
+        for piece in pieces:
+            if is_answered and piece.id not in partial.pieces:
+                raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self.standing()}")
         new = partial.new_among(pieces)
         if not new:
-            return Told(number, repeated=True, complete=number in self.history.answers)
+            return Told(number, repeated=True, complete=is_answered)
         complete = sum(piece.senses for piece in new) == partial.total_missing
         told = [told_record(number, partial.counts(new), None)] if complete else []
         self._run.append(pieces_record(number, new), *told)
@@ -164,30 +144,33 @@ class LaboratoryRun(Run):
             self.request(number)
             self._refuse_other(number, rows)
             return Told(number, repeated=True)
-        return self.tell_pieces(number, whole_inputs(rows))
+        return self.tell_pieces(number, as_pieces(rows))
 
     def amend(self, number: int, rows: Rows) -> Told:
         """Correct what was told of inputs of request `number`; the policy goes on from there.
 
         The log keeps what was told before. Requests that followed upon the answer are void, and are asked anew.
         """
-        self._refuse_nothing_told(number)
-        request, partial = self.history.requests[number], self.history.partial_answer(number)
-        PartialAnswer(request, self.history.alphabets).new_among(whole_inputs(rows))  # refuses what does not fit
-        _refuse_incomplete(whole_inputs(rows), request)
+        history, pieces = self.history, as_pieces(rows)
+        was_told = number in history.answers or (number in history.requests and history.partial_answer(number).pieces)
+        if not was_told:
+            raise InputError(f"nothing was told of request {number}, so nothing can be amended; {self.standing()}")
+        request = history.requests[number]
+        PartialAnswer(request, history.alphabets).new_among(pieces)  # refuses what does not fit
+        for piece in pieces:
+            if piece.senses != (asked := request.senses[piece.channel][piece.x]):
+                raise InputError(
+                    f"input x={piece.x} of channel {piece.channel} must have {several(asked, 'sense')}, as request"
+                    f" {number} asks; it has {piece.senses:,}"
+                )
         records = [amended_record(number, rows)]
-        if number not in self.history.answers:
-            amended = partial.amended(rows, self.history.next_amendment)
-            records += [told_record(number, amended.counts(), None)] if amended.complete else []
+        if number not in history.answers:
+            amended = history.partial_answer(number).amended(rows, history.next_amendment)
+            records += [] if amended.total_missing else [told_record(number, amended.counts(), None)]
         self._run.append(*records)
         self._replay()
         self._write_down_request()
-        return Told(number, repeated=False, complete=number in self.history.answers)
-
-    def _refuse_nothing_told(self, number: int) -> None:
-        asked = number in self.history.requests
-        if not asked or not (number in self.history.answers or self.history.partial_answer(number).pieces):
-            raise InputError(f"nothing was told of request {number}, so nothing can be amended; {self._standing()}")
+        return Told(number, repeated=False, complete=number in history.answers)
 
     def _move_on(self, number: int) -> None:
         self._asking.tell(Observation(number, self.history.answers[number].counts))
@@ -195,30 +178,20 @@ class LaboratoryRun(Run):
 
     def limit(self, max_senses: int | None) -> None:
         """Let the run spend at most so many senses; None leaves the limit as it is."""
-        set_limit(self._run, max_senses)
+        self._run.limit(max_senses)
 
     def _write_down_request(self) -> None:
         request = self._asking.ask()
         if request is not None and request.number not in self.history.requests:
             self._run.append(asked_record(request))
 
-    def _refuse_late(self, number: int, pieces: Iterable[AnswerPiece]) -> None:
-        known = self.history.partial_answer(number).pieces
-        for piece in pieces:
-            if piece.id not in known:
-                raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self._standing()}")
-
     def _refuse_other(self, number: int, rows: Rows) -> None:
         told = self.history.answers[number].counts
         if any(told[channel][x].tolist() != list(counts) for (channel, x), counts in rows.items()):
             raise InputError(
                 f"request {number} was answered otherwise before, and an answer stays (`bestchannel run amend` corrects"
-                f" one); {self._standing()}"
+                f" one); {self.standing()}"
             )
-
-    def _standing(self) -> str:
-        request = self.ask()
-        return f"the run is {self.state}" if request is None else f"request {request.number} is open"
 
 
 def read_run(path: str | os.PathLike[str]) -> Identification:
@@ -247,25 +220,25 @@ def begin(
     `max_senses` limits what it may ask, and `largest_request` what it may ask at once; `title` and `note` say what the
     run is about, to whoever reads its report.
     """
-    refuse_limit(max_senses)
+    store.refuse_limit(max_senses)
     refuse_wishes(title, note, largest_request)
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     settings = Settings.of(policy, parties or unnamed, LABORATORY)
     wishes = structs.replace(settings, title=title, note=note, largest_request=largest_request)
     with store.begun(path, wishes) as run:
-        set_limit(run, max_senses)
+        run.limit(max_senses)
         yield LaboratoryRun(run)
 
 
 @contextmanager
-def open_run(path: str | os.PathLike[str], *, patience_s: float | None = None) -> Iterator[LaboratoryRun]:
-    """The run in the file, to tell it answers, once nobody else writes to it: at most `patience_s` seconds from now."""
-    with store.opened(path, store.PATIENCE_S if patience_s is None else patience_s) as run:
-        if run.history.settings.source["kind"] in BY_THEMSELVES:
+def open_run(path: str | os.PathLike[str], *, wait_s: float | None = None) -> Iterator[LaboratoryRun]:
+    """The run in the file, to tell it answers, once nobody else writes to it: at most `wait_s` seconds from now."""
+    with store.opened(path, store.PATIENCE_S if wait_s is None else wait_s) as run:
+        if run.history.settings.answers_itself:
             raise InputError(f"{path}: this run answers itself; `bestchannel run resume` goes on with it")
         yield LaboratoryRun(run)
 
 
 def answers_itself(path: str | os.PathLike[str]) -> bool:
     """Whether `resume` can go on with the run: a simulation or a recording. Its log is not read."""
-    return store.read_settings(path).source["kind"] in BY_THEMSELVES
+    return store.read_settings(path).answers_itself

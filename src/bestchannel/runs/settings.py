@@ -1,29 +1,35 @@
-"""What a run is about: written once, when the run is begun, and never changed."""
+"""What a run is about, written when it is begun and never changed: its channels, its policy, and what answers it."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
 from msgspec.json import decode
 
-from bestchannel.errors import InputError
+from bestchannel.channels import Channel
+from bestchannel.counts.labelled_counts import Columns
+from bestchannel.counts.quantisation import SET_ASIDE, Bins
+from bestchannel.errors import InputError, MissingFileError
 from bestchannel.json_text import shortened
 from bestchannel.policies import ChannelLabels, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import policy_class
+from bestchannel.process import Progress
 from bestchannel.promises import several
 from bestchannel.record import RunChannel, RunRecord
+from bestchannel.sensing import Recording, Simulator
 
-LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}
-"""The source of a run whose requests people answer."""
-
-RECORDED = "recorded"
-"""Under which a source says how many senses of each input of each channel it has, where they are limited."""
-
-
-LONGEST_TITLE, LONGEST_NOTE = 200, 4000
+LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}  # the source of a run whose requests people answer
+BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"  # the kinds of source that need nobody to answer
+RECORDED = "recorded"  # under which a source says how many senses of every input it has, where they are limited
+LONGEST = {"title": 200, "note": 4000}  # letters of what people call a run and say about it
 
 
 class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
@@ -31,20 +37,22 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     @staticmethod
     def of(
-        policy: Policy, parties: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
+        policy: Policy, channels: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
     ) -> Settings:
         """The settings that make such a policy, told nothing yet; one that they do not make again is refused."""
         policy.limit(_supply(source))
         name, first = policy.reference(), policy.ask()
         if policy.steps:
-            raise InputError(
-                f"a run requires a policy that was told nothing yet; this one has"
-                f" {several(len(policy.steps), 'answer')}"
-            )
+            told = several(len(policy.steps), "answer")
+            raise InputError(f"a run requires a policy that was told nothing yet; this one has {told}")
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
+        keys = [labels.key if isinstance(labels.key, int | str) else str(labels.key) for labels in channels]
         settings = Settings(
-            channels=run_channels(parties),
+            channels=tuple(
+                RunChannel(key=key, inputs=labels.inputs, outputs=labels.outputs, condition=labels.condition)
+                for key, labels in zip(keys, channels, strict=True)
+            ),
             policy=name,
             delta=policy.delta,
             epsilon=policy.epsilon,
@@ -58,7 +66,7 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
         return settings
 
     @property
-    def parties(self) -> tuple[ChannelLabels, ...]:
+    def labels(self) -> tuple[ChannelLabels, ...]:
         """The channels, as policies and sensors know them."""
         return tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in self.channels)
 
@@ -71,6 +79,11 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
     def supply(self) -> Supply:
         """What there is to be sensed, where the source is a recording."""
         return _supply(self.source)
+
+    @property
+    def answers_itself(self) -> bool:
+        """Whether the source needs nobody to answer."""
+        return self.source["kind"] in BY_THEMSELVES
 
     def new_policy(self) -> Policy:
         """The policy, told nothing yet but what there is to be sensed."""
@@ -102,20 +115,30 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     def refuse_other(self, other: Settings) -> None:
         """Refuse settings that are not these: a run answers one question."""
-        mine, theirs = (_comparable(settings) for settings in (self, other))
-        for key, value in mine.items():
+        theirs = other._comparable()
+        for key, value in self._comparable().items():
             if theirs.get(key) != value:
                 raise InputError(
                     f"the run was begun with {key} {shortened(value)}, and now it is {shortened(theirs.get(key))};"
                     " use these settings, or another file for another run"
                 )
 
+    def _comparable(self) -> dict[str, Any]:
+        """What must not change, by what it is called; a recording may move to another path."""
+        content: dict[str, Any] = json.loads(self.text())
+        source = content.pop("source")
+        # what a recording has is in its content, which is compared; checks of it may have been left out
+        for key in ("path", "warnings", RECORDED):
+            source.pop(key, None)
+        source["senses"] = source.pop("kind")
+        return content | source
+
 
 def refuse_wishes(title: str, note: str, largest_request: int | None) -> None:
     """Refuse a title, a note or a largest request that cannot be one."""
-    for key, text, longest in (("title", title, LONGEST_TITLE), ("note", note, LONGEST_NOTE)):
-        if len(text) > longest or not text.replace("\n", "" if key == "note" else "\0").isprintable():
-            raise InputError(f"the {key} must be at most {longest} visible letters; it is {text[:40]!r}")
+    for key, text in (("title", title), ("note", note)):
+        if len(text) > LONGEST[key] or not text.replace("\n", "" if key == "note" else "\0").isprintable():
+            raise InputError(f"the {key} must be at most {LONGEST[key]} visible letters; it is {text[:40]!r}")
     if largest_request is not None and (type(largest_request) is not int or largest_request < 1):
         raise InputError(f"the largest request must be a whole number >= 1; it is {largest_request!r}")
 
@@ -125,25 +148,122 @@ def _supply(source: Mapping[str, Any]) -> Supply:
     return Supply(each=None if recorded is None else tuple(map(tuple, recorded)))
 
 
-def run_channels(parties: Iterable[ChannelLabels]) -> tuple[RunChannel, ...]:
-    """The channels by their names, or their positions."""
-    return tuple(
-        RunChannel(
-            key=labels.key if isinstance(labels.key, int | str) else str(labels.key),
-            inputs=labels.inputs,
-            outputs=labels.outputs,
-            condition=labels.condition,
-        )
-        for labels in parties
-    )
+@dataclass(frozen=True)
+class Simulation:
+    """Known channels, the seed of their senses, and the file that they come from, where there is one."""
+
+    channels: Mapping[str, Channel]
+    seed: int
+    file: Path | None = None
+
+    def sensor(self, progress: Progress | None = None) -> Simulator:
+        """The simulator at its beginning."""
+        return Simulator(self.channels, rng=self.seed)
+
+    def record(self, run: Path) -> dict[str, Any]:
+        """What the run stores: the channels, to the last bit."""
+        path = {} if self.file is None else {"path": self.file.name}
+        rows = [W.W.tolist() for W in self.channels.values()]
+        return {"kind": SIMULATION, "seed": self.seed, "rows": rows, **path}
+
+    def named(self) -> dict[str, Any]:
+        """What a result says of it."""
+        return {"kind": SIMULATION, "seed": self.seed, "path": None if self.file is None else str(self.file)}
 
 
-def _comparable(settings: Settings) -> dict[str, Any]:
-    """What must not change, by what it is called; a recording may move to another path."""
-    content: dict[str, Any] = json.loads(settings.text())
-    source = content.pop("source")
-    # what a recording has is in its content, which is compared; checks of it may have been left out
-    for key in ("path", "warnings", RECORDED):
-        source.pop(key, None)
-    source["senses"] = source.pop("kind")
-    return content | source
+@dataclass(frozen=True)
+class Replay:
+    """Files of trials, with the options of `read_trials`."""
+
+    trials: Sequence[Path]
+    outputs: Sequence[str] | None
+    columns: Columns
+    bins: Bins = None
+    set_aside: float = SET_ASIDE
+    form: str | None = None
+    transpose: bool = False
+
+    def sensor(self, progress: Progress | None = None) -> Recording:
+        """The recording at its beginning; `progress` is told how many bytes of how many are read."""
+        options = dict(vars(self))
+        return Recording.from_file(options.pop("trials"), **options, progress=progress)
+
+    def record(self, run: Path) -> dict[str, Any]:
+        """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
+        for path in self.trials:
+            if not path.is_file():
+                raise InputError(
+                    f"{path}: a run reads its recording again when it goes on, so that this must be a file; it is"
+                    " none (write what a pipe gives into a file first)"
+                )
+        paths = [os.path.relpath(path, run.absolute().parent) for path in self.trials]
+        hashes = [_sha256(path) for path in self.trials]
+        alone = len(paths) == 1
+        return {
+            "kind": RECORDING,
+            "path": paths[0] if alone else paths,
+            "sha256": hashes[0] if alone else hashes,
+            "outputs": self.outputs and list(self.outputs),
+            "columns": dict(self.columns) if isinstance(self.columns, Mapping) else self.columns,
+            **({} if self.bins is None else {"bins": self.bins, "set_aside": self.set_aside}),
+            **({} if self.form is None else {"form": self.form}),
+            **({} if not self.transpose else {"transpose": True}),
+        }
+
+    def named(self) -> dict[str, Any]:
+        """What a result says of it."""
+        return {"kind": RECORDING, "path": ", ".join(map(str, self.trials))}
+
+
+def source_of(settings: Settings, run: Path) -> Simulation | Replay:
+    """The source that the run was begun with; a recording must not have changed since."""
+    kind = settings.source["kind"]
+    if not settings.answers_itself:
+        raise InputError(f"{run}: only a simulated or replayed run goes on by itself; this is a {kind} run")
+    try:
+        return _simulation(settings) if kind == SIMULATION else _replay(settings.source, run.absolute().parent)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{run}: the source of the run is damaged ({error!r}); restore the file from a copy") from None
+
+
+def _simulation(settings: Settings) -> Simulation:
+    seed, rows = settings.source["seed"], settings.source["rows"]
+    if type(seed) is not int or seed < 0:
+        raise ValueError("the seed must be a whole number")
+    channels = {
+        labels.key: Channel.from_rows(W, name=str(labels.key), inputs=labels.inputs, outputs=labels.outputs)
+        for labels, W in zip(settings.labels, rows, strict=True)
+    }
+    return Simulation(channels, seed)
+
+
+def _replay(stored: Mapping[str, Any], folder: Path) -> Replay:
+    outputs, columns = stored["outputs"], stored["columns"]
+    paths, hashes = (kept if isinstance(kept, list) else [kept] for kept in (stored["path"], stored["sha256"]))
+    named = columns.values() if isinstance(columns, dict) else columns or ()
+    if not all(isinstance(value, str) for value in (*paths, *(outputs or ()), *named)):
+        raise ValueError("the path, the outputs and the columns must be texts")
+    trials = [folder / path for path in paths]
+    for path, kept in zip(trials, hashes, strict=True):
+        if _sha256(path) != kept:
+            raise InputError(f"{path}: the recording must be as it was when the run was begun; it has changed")
+    cut = stored.get("bins"), stored.get("set_aside", SET_ASIDE)
+    return Replay(trials, outputs, columns, *cut, stored.get("form"), stored.get("transpose", False))
+
+
+def _sha256(path: Path) -> str:
+    """The hash of a file: not of a pipe or a device, which may never end and does not give its content twice."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                wanted = "a run requires its recording in a file"
+                raise InputError(f"{path}: {wanted}; this is a folder, a pipe or a device")
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: there is no such file") from None
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: the file cannot be read ({error})") from None

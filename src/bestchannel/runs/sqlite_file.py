@@ -19,23 +19,20 @@ from urllib.parse import quote
 from bestchannel.display import on_one_line
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 
-PASSING = {
+PASSING = {  # what SQLite says of a file that may be in order: busy, full, not permitted
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
 }
-"""What SQLite says of a file that may be in order: busy, full, not permitted."""
 
 
 class NotWrittenError(BestChannelError, OSError):
     """A file that cannot be written to now: the disk is full, or writing is not permitted. What it holds is safe."""
 
 
-LARGEST_VALUE = 2**28
-"""Bytes of one value in a file: what is larger is refused before there is memory for it."""
-
+LARGEST_VALUE = 2**28  # bytes of one value in a file: what is larger is refused before there is memory for it
 Schema = frozenset[tuple[str, str, str, str | None]]
 """Tables, triggers and whatever else a database has: type, name, table, definition."""
 

@@ -14,12 +14,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+
+import numpy as np
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.process import logger
-from bestchannel.runs.history import Entry, History, Record
+from bestchannel.runs.history import Entry, History, Record, limit_record
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import Kind, NotWrittenError, connected, is_empty, make_durable, transaction
 
@@ -28,15 +30,9 @@ try:
 except ImportError:  # no such locks here: the number of an entry, which occurs once, has to do
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE_S = 60.0
-"""How long a sitting waits for another, which may think on a busy machine, and SQLite for others."""
-
-BRIEFLY_S = 3.0
-"""How long who may go on for days waits for another such; and when a sitting that waits longer says so."""
-
-MOST_LOG = 2**22
-"""Bytes of SQLite's log of what was written last, after which that is put into the file itself."""
-
+PATIENCE_S = 60.0  # how long a sitting waits for another, which may think on a busy machine, and SQLite for others
+BRIEFLY_S = 3.0  # how long who may go on for days waits for another such; and when a sitting that waits longer says so
+MOST_LOG = 2**22  # bytes of SQLite's log of what was written last, after which that is put into the file itself
 Stamp = tuple[int, int, int, int] | None
 """By which it shows whether somebody else has replaced a file or written to it; None where there is none."""
 
@@ -98,16 +94,23 @@ class Store:
             self._left = found, digest
             return True
 
+    def limit(self, max_senses: int | None) -> None:
+        """Let the run spend at most so many senses; None leaves the limit as it is."""
+        refuse_limit(max_senses, self.history.senses)
+        if max_senses is not None and max_senses != self.history.max_senses:
+            self.append(limit_record(int(max_senses)))
+
     def append(self, *records: Record) -> None:
         """Put the records on disk as the next entries, all or none."""
         entries = self.history.next_entries(*records)
-        rows = [(e.number, e.kind, e.request, e.content, e.seal) for e in entries]
         self._refuse_other_file()
         with RUN.errors_naming(self.path), transaction(self._connection):
             RUN.upgrade(self._connection)
             try:
-                self._connection.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
-                self._connection.executemany("INSERT INTO times VALUES (?, ?)", [(e.number, e.time) for e in entries])
+                for e in entries:
+                    sealed = e.number, e.kind, e.request, e.content, e.seal
+                    self._connection.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", sealed)
+                    self._connection.execute("INSERT INTO times VALUES (?, ?)", (e.number, e.time))
             except sqlite3.IntegrityError:
                 raise InUseError(f"{self.path}: another process has written to this run meanwhile; try again") from None
         self._refuse_other_file()
@@ -167,65 +170,46 @@ def copied(path: str | os.PathLike[str]) -> bytes:
         return connection.serialize()
 
 
-@contextmanager
-def begun(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
+def begun(path: str | os.PathLike[str], settings: Settings) -> AbstractContextManager[Store]:
     """A new run; a file that is there already is left alone."""
-    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
-        with RUN.errors_naming(Path(path)):
-            if not is_empty(writer[0]):
-                raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
-        with _guarded(_begin(Path(path), writer, settings)) as store:
-            yield store
+    return _stored(Path(path), settings, BRIEFLY_S, is_new=True)
 
 
-@contextmanager
-def opened(path: str | os.PathLike[str], patience_s: float = BRIEFLY_S) -> Iterator[Store]:
-    """A run that exists, once no other process writes to it; after `patience_s` seconds that is refused."""
-    with _writer(Path(path), 0, patience_s) as writer, _guarded(_open(Path(path), writer)) as store:
-        yield store
+def opened(path: str | os.PathLike[str], wait_s: float = BRIEFLY_S) -> AbstractContextManager[Store]:
+    """A run that exists, once no other process writes to it; after `wait_s` seconds that is refused."""
+    return _stored(Path(path), None, wait_s)
 
 
-@contextmanager
-def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> Iterator[Store]:
+def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> AbstractContextManager[Store]:
     """A run with these settings: the one in the file, or else a new one."""
-    with _writer(Path(path), os.O_CREAT, BRIEFLY_S) as writer:
-        with RUN.errors_naming(Path(path)):
-            empty = is_empty(writer[0])
-        store = _begin(Path(path), writer, settings) if empty else _open(Path(path), writer)
-        with RUN.errors_naming(store.path):
-            store.history.settings.refuse_other(settings)
-        with _guarded(store):
-            yield store
-
-
-def _begin(path: Path, writer: Writer, settings: Settings) -> Store:
-    """Write the settings: in one transaction, so that a crash leaves an empty file or a run."""
-    connection, _ = writer
-    with RUN.errors_naming(path), transaction(connection):
-        RUN.create(connection)
-        connection.execute("INSERT INTO run VALUES (?)", (settings.text(),))
-    return _open(path, writer)
-
-
-def _open(path: Path, writer: Writer) -> Store:
-    connection, _ = writer
-    with RUN.errors_naming(path):
-        history = _history(connection)
-        make_durable(connection)
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-    return Store(path, writer, history)
+    return _stored(Path(path), settings, BRIEFLY_S)
 
 
 @contextmanager
-def _guarded(store: Store) -> Iterator[Store]:
-    """The store, and a reader that is opened so that SQLite's log can be kept out of a file copied over this one."""
-    with RUN.errors_naming(store.path):
-        reader = connected(store.path, "mode=ro", PATIENCE_S)
-        reader.execute("SELECT count(*) FROM log").fetchall()
-    try:
-        yield store
-    finally:
-        store.close(reader)
+def _stored(path: Path, settings: Settings | None, wait_s: float, is_new: bool = False) -> Iterator[Store]:
+    """The run in the file, begun there where settings are given and it is empty; `is_new` refuses any other file."""
+    with _writer(path, 0 if settings is None else os.O_CREAT, wait_s) as writer:
+        connection, _ = writer
+        with RUN.errors_naming(path):
+            if settings is not None and is_empty(connection):
+                with transaction(connection):  # one, so that a crash leaves an empty file or a run
+                    RUN.create(connection)
+                    connection.execute("INSERT INTO run VALUES (?)", (settings.text(),))
+            elif is_new:
+                raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
+            history = _history(connection)
+            make_durable(connection)
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            store = Store(path, writer, history)
+            if settings is not None:
+                history.settings.refuse_other(settings)
+            # a reader, by which SQLite's log can be kept out of a file that is copied over this one
+            reader = connected(path, "mode=ro", PATIENCE_S)
+            reader.execute("SELECT count(*) FROM log").fetchall()
+        try:
+            yield store
+        finally:
+            store.close(reader)
 
 
 def _stamp(path: Path) -> Stamp:
@@ -253,6 +237,13 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
     """What the run is about, without its log."""
     with _reading(Path(path)) as connection:
         return _settings(connection)
+
+
+def refuse_limit(max_senses: object, spent: int = 0) -> None:
+    """Refuse a limit that is none, or that the run has passed."""
+    whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
+    if max_senses is not None and (not whole or max_senses < spent):  # type: ignore[operator]
+        raise InputError(f"max_senses must be a whole number >= {spent}, what the run has spent; it is {max_senses!r}")
 
 
 @contextmanager
@@ -289,47 +280,36 @@ def _settings(connection: sqlite3.Connection) -> Settings:
 
 
 @contextmanager
-def _writer(path: Path, flags: int, patience_s: float) -> Iterator[Writer]:
-    with _lock(path, flags, patience_s) as file:
-        with RUN.errors_naming(path):
-            connection = connected(path, "mode=rw", PATIENCE_S)
-        with closing(connection):
-            yield connection, file
-
-
-@contextmanager
-def _lock(path: Path, flags: int, patience_s: float) -> Iterator[int]:
-    """A descriptor of the file, which keeps other writers out until the end, or until this process dies."""
+def _writer(path: Path, flags: int, wait_s: float) -> Iterator[Writer]:
+    """A connection that writes, and other writers kept out until the end, or until this process dies."""
     with RUN.errors_naming(path):
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     try:
-        _wait_for(descriptor, path, patience_s)
-        yield descriptor
+        _lock(descriptor, path, wait_s)
+        with RUN.errors_naming(path):
+            connection = connected(path, "mode=rw", PATIENCE_S)
+        with closing(connection):
+            yield connection, descriptor
     finally:
         os.close(descriptor)  # after SQLite is done: closing a file drops the locks that this process has on it
 
 
-def _wait_for(descriptor: int, path: Path, patience_s: float) -> None:
+def _lock(descriptor: int, path: Path, wait_s: float) -> None:
     began, notice = time.monotonic(), BRIEFLY_S
-    while fcntl and not _taken(descriptor):
+    while fcntl:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
         waited = time.monotonic() - began
-        if waited > patience_s:
+        if waited > wait_s:
             raise InUseError(
                 f"{path}: another process writes to this run; wait until it ends"
                 " (`bestchannel run status` may look meanwhile)"
             )
         if waited > notice:
-            logger.warning("%s: another process writes to this run; waiting for it, at most %g s", path, patience_s)
-            notice = patience_s
+            logger.warning("%s: another process writes to this run; waiting for it, at most %g s", path, wait_s)
+            notice = wait_s
         time.sleep(0.02)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _viewer(path: Path) -> sqlite3.Connection:

@@ -178,16 +178,13 @@ class Recording:
         >>> recording.left
         [[1, 1]]
         """
-        begins = {channel: tuple(table.sum(axis=1).tolist()) for channel, table in enumerate(counts)}
-        if any(map(any, self._used)) or not self._has(begins):
+        begins, left = {c: tuple(table.sum(axis=1).tolist()) for c, table in enumerate(counts)}, self.left
+        enough = all(n <= most for c, asked in begins.items() for n, most in zip(asked, left[c], strict=True))
+        if any(map(any, self._used)) or not enough:
             return
         given = [self._next(channel, senses) for channel, senses in begins.items()]
         if any((mine != told).any() for mine, told in zip(given, counts, strict=True)):
             self._used = [[0] * len(rows) for rows in self._outputs]
-
-    def _has(self, senses: Mapping[int, tuple[int, ...]]) -> bool:
-        left = self.left
-        return all(n <= most for c, asked in senses.items() for n, most in zip(asked, left[c], strict=True))
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""

@@ -1,17 +1,24 @@
-"""Simulated senses of known channels."""
+"""Simulated senses of known channels, and random sets of such channels on which policies are tried."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers
-from bestchannel.channels import as_channel
+from bestchannel.arrays import Floats, Integers, number_in
+from bestchannel.capacity import capacities, capacities_by_name
+from bestchannel.channels import Channel, as_channel
 from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.identify import channels_in_brief
+
+GAP_TOLERANCE = 0.02  # how far, relatively, the smallest gap of an instance may be from the requested one
+CAPACITY_TOLERANCE = 1e-12  # bits: far below the gap of any near-tie that a run could resolve
 
 
 class Simulator:
@@ -53,7 +60,7 @@ class Simulator:
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
         self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
         self._laws = [
-            (channel.W / channel.W.sum(axis=1, keepdims=True))[_rows(letters), letters]
+            np.take_along_axis(channel.W / channel.W.sum(axis=1, keepdims=True), letters, axis=1)
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
         self._sizes = self.alphabets
@@ -73,29 +80,90 @@ class Simulator:
         return [ChannelLabels(key, c.inputs, c.outputs) for key, c in zip(self.keys, self.channels, strict=True)]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
-        """Draw the counts of every (channel, input) in the order of the request."""
-        counts, senses = dict[int, Integers](), request.senses
-        for _, alike in groupby(senses, self._sizes.__getitem__):
-            channels = tuple(alike)
-            counts |= zip(channels, self._drawn(channels, [n for j in channels for n in senses[j]]), strict=True)
+        """Draw the counts of every (channel, input) in the order of the request.
+
+        Channels of one size are drawn in one call: the generator draws row by row, as in one call for each.
+        """
+        counts = dict[int, Integers]()
+        for _, group in groupby(request.senses, self._sizes.__getitem__):
+            channels = tuple(group)
+            last = self._last.get(channels)  # the next request is mostly about the same ones
+            if last is None:
+                laws, letters = (np.concatenate([rows[j] for j in channels]) for rows in (self._laws, self._letters))
+                drawn_at = np.argsort(letters, axis=1) + letters.shape[1] * np.arange(len(letters))[:, None]
+                last = laws, drawn_at.reshape(len(channels), -1, letters.shape[1])
+                self._last = {channels: last}  # at once, so that threads may share a simulator
+            laws, places = last
+            drawn = self.rng.multinomial([n for channel in channels for n in request.senses[channel]], laws)
+            counts |= zip(channels, drawn.take(places), strict=True)
         return counts
 
-    def _drawn(self, channels: tuple[int, ...], senses: list[int]) -> Integers:
-        """The counts of channels of one size, in one call: the generator draws row by row, as in one call for each."""
-        laws, places = self._together(channels)
-        return self.rng.multinomial(senses, laws).take(places)
 
-    def _together(self, channels: tuple[int, ...]) -> tuple[Floats, Integers]:
-        """The laws of channels, row by row, and where each letter is drawn; requests mostly ask for the same."""
-        known = self._last.get(channels)
-        if known is None:
-            laws, letters = (np.concatenate([part[j] for j in channels]) for part in (self._laws, self._letters))
-            places = np.argsort(letters, axis=1) + letters.shape[1] * _rows(letters)
-            known = laws, places.reshape(len(channels), -1, letters.shape[1])
-            self._last = {channels: known}  # at once, so that threads may share a simulator
-        return known
+@dataclass(frozen=True)
+class Instance:
+    """Channels, their capacities in bits, and which of them is the best."""
+
+    channels: tuple[Channel, ...]
+    capacities: Floats
+    best: int
+
+    @classmethod
+    def of(cls, channels: Iterable[Channel]) -> Instance:
+        """The channels with their capacities; their alphabets may differ."""
+        known = tuple(channels)
+        answers = capacities_by_name({str(j): channel for j, channel in enumerate(known)}, tol=CAPACITY_TOLERANCE)
+        values = np.array([(answer.lower + answer.upper) / 2 for answer in answers.values()])
+        return cls(known, values, int(np.argmax(values)))
+
+    @property
+    def gaps(self) -> Floats:
+        """Δ_j = max C - C_j, in bits."""
+        return self.capacities[self.best] - self.capacities
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
+        return [(channel.n_inputs, channel.n_outputs) for channel in self.channels]
 
 
-def _rows(table: Integers) -> Integers:
-    """The number of every row, as a column."""
-    return np.arange(len(table))[:, None]
+def random_binary_channels(rng: np.random.Generator, k: int, gap_nats: float, *, pool: int = 1024) -> Instance:
+    """k of `pool` random binary channels, the best one about `gap_nats` ahead of the second [EBWGW24, Sec. IV].
+
+    The rows of the pool are uniform on the simplex. All choices of k channels from it whose
+    smallest gap is the requested one within 2 % are equally likely, and so are their orders.
+
+    >>> instance = random_binary_channels(np.random.default_rng(1), 10, 0.13)
+    >>> bool(abs(np.sort(instance.gaps)[1] * np.log(2) / 0.13 - 1) < 0.02)
+    True
+    """
+    if not 2 <= k <= pool:
+        raise InputError(f"k must be between 2 and the {pool} channels of the pool; it is {k}")
+    gap = number_in(gap_nats, "the smallest gap (nats)", low=0.0, high=NATS_PER_BIT) / NATS_PER_BIT
+    W = rng.dirichlet([1.0, 1.0], size=(pool, 2))
+    values = capacities(W, workers=1).value
+    ranked = np.argsort(-values, kind="stable")
+    first, second = _leaders(values[ranked], k, gap, rng)
+    others = rng.choice(np.arange(second + 1, pool), size=k - 2, replace=False)
+    chosen = rng.permutation(ranked[np.array([first, second, *others])])
+    return Instance.of(map(Channel.from_rows, W[chosen]))
+
+
+def _leaders(falling: Floats, k: int, gap: float, rng: np.random.Generator) -> Integers:
+    """The ranks of the best two channels: `gap` bits apart, drawn by the number of ways to add k - 2 lesser ones."""
+    pool = len(falling)
+    apart = falling[:, None] - falling[None, : pool - k + 2]
+    fitting = np.argwhere(np.abs(apart - gap) <= GAP_TOLERANCE * gap)
+    if not len(fitting):
+        raise InputError(
+            f"no two of the {pool} random channels are {gap * NATS_PER_BIT:.3g} nats apart with {k - 2} below them;"
+            " draw a larger pool, or ask for a smaller gap"
+        )
+
+    def log_ways(lesser: int) -> float:
+        """log of the binomial coefficient of `lesser` over k - 2."""
+        return math.lgamma(lesser + 1) - math.lgamma(k - 1) - math.lgamma(lesser - k + 3)
+
+    ways = np.array([log_ways(pool - 1 - second) for second in fitting[:, 1].tolist()])
+    weights = np.exp(ways - ways.max())
+    pair: Integers = fitting[rng.choice(len(fitting), p=weights / weights.sum())]
+    return pair

@@ -20,10 +20,12 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from msgspec.json import decode
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -82,13 +84,10 @@ class Revoked:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            kept = json.loads(read_bytes(path)) if path.exists() else {}
+            self._until = decode(read_bytes(path), type=dict[str, float]) if path.exists() else {}
         except ValueError:
-            kept = None
-        if not isinstance(kept, dict) or not all(isinstance(until, int | float) for until in kept.values()):
             wanted = "the file must hold the revoked tokens as {id: end} in JSON"
-            raise InputError(f"{path}: {wanted}; restore it from a copy")
-        self._until: dict[str, float] = kept
+            raise InputError(f"{path}: {wanted}; restore it from a copy") from None
 
     def __contains__(self, id: str) -> bool:
         """Whether the token was revoked."""
@@ -126,10 +125,10 @@ class Tokens:
 
     def scope(self, token: str) -> Scope | None:
         """What a token permits, or None."""
-        judged = self.judged(token)
-        return judged if isinstance(judged, Scope) else None
+        scope = self.scope_or_reason(token)
+        return scope if isinstance(scope, Scope) else None
 
-    def judged(self, token: str) -> Scope | str:
+    def scope_or_reason(self, token: str) -> Scope | str:
         """What a token permits, or why it permits nothing."""
         if not token or len(token) > LONGEST or not token.isascii():
             return INVALID
@@ -148,11 +147,6 @@ class Tokens:
             return "the token was revoked; ask the owner for another"
         channels = base64.urlsafe_b64decode(named + "=" * (-len(named) % 4))
         return Scope(kind, frozenset(json.loads(channels)) if channels else None, float(end), id)
-
-    def revoke(self, id: str) -> None:
-        """Let a token be valid no more; on return that is on disk."""
-        assert self.revoked is not None
-        self.revoked.add(id)
 
     def _seal(self, content: str) -> str:
         return _encoded(hmac.digest(self.owner.encode(), content.encode(), "sha256"))
@@ -194,8 +188,10 @@ class Guard:
         """Refuse a name that the service does not have: another site may have been made to point here."""
         name = request.headers.get("host", "").lower()
         name = name[: name.index("]") + 1] if name.startswith("[") and "]" in name else name.partition(":")[0]
-        if name not in self._names and not (self._any_address and _is_address(name)):
-            raise RefusedError(403, "host", "this service has another name; start it with --allow-host to be called so")
+        with suppress(ValueError):  # where it is no address
+            if name in self._names or (self._any_address and ipaddress.ip_address(name.strip("[]"))):
+                return
+        raise RefusedError(403, "host", "this service has another name; start it with --allow-host to be called so")
 
     def check_origin(self, request: Request, by_cookie: bool) -> None:
         """Refuse what another site makes a browser send.
@@ -214,13 +210,13 @@ class Guard:
         """What the token of a call permits, and whether a cookie brought it; NOBODY without a token."""
         bearer = request.headers.get("authorization", "")
         token = bearer.removeprefix("Bearer ").strip() if bearer else request.cookies.get(self.cookie, "")
-        judged = self.tokens.judged(token)
-        if isinstance(judged, Scope):
-            _limit(self._owner if judged.owns else self._others, judged.bearer, "rate")
-            return judged, not bearer
+        scope = self.tokens.scope_or_reason(token)
+        if isinstance(scope, Scope):
+            _limit(self._owner if scope.owns else self._others, scope.bearer, "rate")
+            return scope, not bearer
         if token and bearer:
             _limit(self._failures, address_of(request), "token rate")
-            raise RefusedError(401, "token", judged, {"www-authenticate": "Bearer"})
+            raise RefusedError(401, "token", scope, {"www-authenticate": "Bearer"})
         _limit(self._strangers, address_of(request), "rate")
         return NOBODY, False
 
@@ -276,11 +272,3 @@ def _too_large() -> RefusedError:
 def _limit(rates: Rates, client: Client | None, rule: str) -> None:
     if wait := rates.take(client):
         raise RefusedError(429, rule, "too many calls; wait as Retry-After says", {"retry-after": str(int(wait) + 1)})
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True

@@ -27,9 +27,8 @@ from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.record import RunStatus
 from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
-from bestchannel.service.leases import ForbiddenError, GoneError
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Refusal, RefusedError, encoded, parsed
+from bestchannel.service.messages import LoginForm, Refusal, RefusedError, parsed
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.pages import again_page
 
@@ -45,13 +44,15 @@ SECURITY = {  # headers of every answer, unless it has others
     b"cross-origin-resource-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
-STATUS = {ForbiddenError: 403, GoneError: 410, MissingFileError: 404, NotWrittenError: 503, InputError: 400}
-"""Of what the library refuses, first match first."""
+STATUS = {
+    MissingFileError: 404,
+    NotWrittenError: 503,
+    InputError: 400,
+}  # what the library refuses, first match first
 ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
 NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # what paths name
 LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
-MOST_FIELDS = 20  # of a form
-
+MOST_FIELDS = 20  # of a form; of one with more, nothing is read
 Handler = Callable[..., Coroutine[Any, Any, Response]]
 
 log = logging.getLogger(__name__)
@@ -167,12 +168,22 @@ class Application:
         if not is_form and kind.strip().lower() != JSON:  # as a form of another site sends it
             raise RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
         body = await body_of(request, self._limits.bodies)
-        return await endpoint.handler(request, _form(body) if is_form else parsed(body, endpoint.takes))
+        if not is_form:
+            return await endpoint.handler(request, parsed(body, endpoint.takes))
+        try:
+            fields = parse_qs(body.decode("latin-1"), max_num_fields=MOST_FIELDS)
+        except ValueError:
+            fields = {}
+        return await endpoint.handler(request, LoginForm(fields.get("token", [""])[0].strip()))
 
     def _refusal(self, request: Request, error: Exception) -> Response:
         """What a call is answered that has met with an error, which is counted and logged."""
-        if isinstance(error, HTTPException):
-            error = self._no_route(request, error.status_code)
+        if isinstance(error, HTTPException) and error.status_code == 404:
+            error = RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
+        elif isinstance(error, HTTPException):
+            here = [route for route in self._routes if route.matches(request.scope)[0] is Match.PARTIAL]
+            allow = ", ".join(sorted(method for route in here for method in route.methods or ()))
+            error = RefusedError(405, "method", "another method is required here", {"allow": allow})
         elif isinstance(error, BestChannelError) and not isinstance(error, RefusedError):
             status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
             error = RefusedError(status, "input", self._without_paths(str(error)))
@@ -183,17 +194,10 @@ class Application:
         log.warning("refused", extra={"fields": {**_fields(request), "rule": error.rule, "status": error.status}})
         return answer(Refusal(str(error)), error.status, error.headers)
 
-    def _no_route(self, request: Request, status: int) -> RefusedError:
-        if status == 404:
-            return RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
-        here = [route for route in self._routes if route.matches(request.scope)[0] is Match.PARTIAL]
-        allowed = sorted(method for route in here for method in route.methods or ())
-        return RefusedError(405, "method", "another method is required here", {"allow": ", ".join(allowed)})
-
 
 def answer(message: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A message as an answer."""
-    return Response(encoded(message), status, headers, JSON)
+    return Response(msgspec.json.encode(message), status, headers, JSON)
 
 
 def _not_permitted(endpoint: Endpoint, request: Request) -> Response:
@@ -201,26 +205,14 @@ def _not_permitted(endpoint: Endpoint, request: Request) -> Response:
 
     Where a link on another site was followed, the browser has kept the cookie to itself and asks again on its own.
     """
-    if (
-        request.method == "GET"
-        and "text/html" in request.headers.get("accept", "")
-        and not endpoint.path.startswith("/api")
-    ):
+    is_page = request.method == "GET" and not endpoint.path.startswith("/api")
+    if is_page and "text/html" in request.headers.get("accept", ""):
         if request.headers.get("sec-fetch-site") == "cross-site":
             return Response(again_page(quote(request.scope["path"])), media_type=HTML)
         return redirect("/login")
     if request.state.granted is NOBODY:
         raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
     raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
-
-
-def _form(body: bytes) -> LoginForm:
-    """What a person has typed; of a form with very many fields, nothing."""
-    try:
-        fields = parse_qs(body.decode("latin-1"), max_num_fields=MOST_FIELDS)
-    except ValueError:
-        fields = {}
-    return LoginForm(fields.get("token", [""])[0].strip())
 
 
 def _fields(request: Request) -> dict[str, str]:
@@ -248,6 +240,14 @@ def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
+    def response(status: int) -> dict[str, Any]:
+        words = {"description": HTTPStatus(status).phrase}
+        if status == 303:
+            return words
+        if status >= 400 and status != 409:
+            return {**words, "content": {JSON: {"schema": known[Refusal]}}}
+        return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}
+
     is_open, names = endpoint.needs == ALL, [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
     name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": NAME}}
     statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
@@ -257,18 +257,9 @@ def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
         "operationId": endpoint.handler.__name__,
         "security": [] if is_open else [{"token": []}],
         "parameters": [{"name": part, **name} for part in names],
-        "responses": {str(status): _response(status, endpoint, known) for status in statuses},
+        "responses": {str(status): response(status) for status in statuses},
     }
     if endpoint.takes is not None:
         content = {FORM if endpoint.takes is LoginForm else JSON: {"schema": known[endpoint.takes]}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
-
-
-def _response(status: int, endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
-    words = {"description": HTTPStatus(status).phrase}
-    if status == 303:
-        return words
-    if status >= 400 and status != 409:
-        return {**words, "content": {JSON: {"schema": known[Refusal]}}}
-    return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}

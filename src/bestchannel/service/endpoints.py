@@ -166,7 +166,9 @@ class Endpoints:
         id = request.path_params["id"]
         if not ID.fullmatch(id):
             raise m.RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
-        await asyncio.to_thread(self._guard.tokens.revoke, id)
+        revoked = self._guard.tokens.revoked
+        assert revoked is not None
+        await asyncio.to_thread(revoked.add, id)
         bearer = Client.of_token(id)  # loses all that it holds
         self._limits.clear(bearer)
         self._leases.take_back(bearer)
@@ -223,7 +225,7 @@ class Endpoints:
         hosted = list(self._folder.hosted.values())
         gauges = {
             "runs_open": ("Runs that are open.", float(len(hosted))),
-            "leases_now": ("Leases that have not ended.", float(sum(len(run.work_left()[2]) for run in hosted))),
+            "leases_now": ("Leases that have not ended.", float(sum(len(run.ledger.leases) for run in hosted))),
             "watchers": ("Streams that are open.", float(self._live.watchers)),
         }
         return Response(self._metrics.text(gauges), media_type=TEXT)
@@ -240,7 +242,7 @@ class Endpoints:
 
     @cached_property
     def _description(self) -> msgspec.Raw:
-        return msgspec.Raw(m.encoded(description(self.table)))
+        return msgspec.Raw(msgspec.json.encode(description(self.table)))
 
     def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
         return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})

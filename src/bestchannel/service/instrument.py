@@ -242,32 +242,28 @@ def _one_by_one(send: Callable[[str, str], Any], batch: Batch) -> Iterator[list[
 
 def _pieces(batch: Batch, chunks: Iterable[Chunk]) -> Iterator[tuple[int, dict[str, int]]]:
     """Where each piece begins, and its counts; outputs must be letters of the channel, and as many as asked for."""
-    done = 0
+    done, channel = 0, f"channel {batch.channel!r}"
     for chunk in chunks:
-        counts = _counted(chunk, batch)
+        if isinstance(chunk, Mapping):
+            try:
+                counts = {str(y): index(count) for y, count in chunk.items() if count}
+            except TypeError:
+                raise InputError(f"{channel} must count its outputs in whole numbers; it gave {dict(chunk)}") from None
+        elif isinstance(chunk, np.ndarray):
+            values, numbers = np.unique(chunk, return_counts=True)
+            counts = {str(y): int(count) for y, count in zip(values, numbers, strict=True)}
+        else:
+            counts = Counter(map(str, chunk))
         if unknown := counts.keys() - set(batch.outputs):
             shown = ", ".join(batch.outputs[:20])
-            raise InputError(f"channel {batch.channel!r} has the outputs {shown}; it gave {min(unknown)[:60]!r}")
+            raise InputError(f"{channel} has the outputs {shown}; it gave {min(unknown)[:60]!r}")
         senses = sum(counts.values())
         if 0 < senses <= batch.count - done:
             yield batch.start + done, counts
         done += senses
     if done != batch.count:
         wanted = f"{several(batch.count, 'output')}, one for each input"
-        raise InputError(f"channel {batch.channel!r} must give {wanted}; it gave {done:,}")
-
-
-def _counted(chunk: Chunk, batch: Batch) -> dict[str, int]:
-    if isinstance(chunk, Mapping):
-        try:
-            return {str(y): index(count) for y, count in chunk.items() if count}
-        except TypeError:
-            wanted = f"channel {batch.channel!r} must count its outputs in whole numbers"
-            raise InputError(f"{wanted}; it gave {dict(chunk)}") from None
-    if isinstance(chunk, np.ndarray):
-        values, counts = np.unique(chunk, return_counts=True)
-        return {str(y): int(count) for y, count in zip(values, counts, strict=True)}
-    return Counter(map(str, chunk))
+        raise InputError(f"{channel} must give {wanted}; it gave {done:,}")
 
 
 class ProgramError(BestChannelError, OSError):
@@ -301,8 +297,11 @@ class Program:
                 yield outputs
             if self._stop.is_set():
                 raise StoppedError("stopped")
-            if self._process is None:
-                self._wait_to_restart()
+            if self._process is None:  # wait the longer the more often it has died without an answer
+                self._deaths += 1
+                if self._deaths > MOST_DEATHS:
+                    raise ProgramError(f"the program has ended {MOST_DEATHS} times without an answer; it is given up")
+                self._stop.wait(min(FIRST_PAUSE_S * 2.0 ** (self._deaths - 1), LONGEST_PAUSE_S))
 
     def close(self) -> None:
         """End the program: its input ends, and if that does not help it is killed."""
@@ -321,10 +320,16 @@ class Program:
     def _answers(self, line: bytes, count: int) -> Iterator[list[str]]:
         """The answers to so many lines, fewer where the program dies; then there is no process any more."""
         process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
         while self._owed and (lines := self._lines(process, self._owed)):  # of a batch that was given up
             self._owed -= len(lines)
-        self._refuse_unasked(process)
-        assert process.stdin is not None
+        unasked = self._rest
+        if not unasked and select.select([process.stdout], [], [], 0.0)[0]:
+            unasked = os.read(process.stdout.fileno(), 65_536)
+        if unasked:  # all later answers would belong to other inputs
+            wanted = "the program must write one line for each line that it reads"
+            raise ProgramError(f"{wanted}; it also wrote {unasked[:60]!r}")
         with suppress(BrokenPipeError):  # it has died, perhaps after some answers
             process.stdin.write(line * count)
             process.stdin.flush()
@@ -338,13 +343,6 @@ class Program:
             how = f"signal {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
             if not self._stop.is_set():
                 self._noted(f"the program has ended ({how}); it is started again")
-
-    def _wait_to_restart(self) -> None:
-        """Wait the longer the more often the program has died without an answer."""
-        self._deaths += 1
-        if self._deaths > MOST_DEATHS:
-            raise ProgramError(f"the program has ended {MOST_DEATHS} times without an answer; it is given up")
-        self._stop.wait(min(FIRST_PAUSE_S * 2.0 ** (self._deaths - 1), LONGEST_PAUSE_S))
 
     def _lines(self, process: subprocess.Popen[bytes], most: int) -> list[str]:
         """Lines that the program writes within `PIECE_S` of its first one; none where it has ended."""
@@ -377,15 +375,6 @@ class Program:
                 said = True
                 self._noted("no answer yet; a program must flush its output after each line (stdbuf -oL may help)")
         return b""
-
-    def _refuse_unasked(self, process: subprocess.Popen[bytes]) -> None:
-        """Refuse a program that writes what nobody asked for: all later answers would belong to other inputs."""
-        assert process.stdout is not None
-        if self._rest or select.select([process.stdout], [], [], 0.0)[0]:
-            text = self._rest or os.read(process.stdout.fileno(), 65_536)
-            if text:
-                wanted = "the program must write one line for each line that it reads"
-                raise ProgramError(f"{wanted}; it also wrote {text[:60]!r}")
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.errors import InputError, MissingFileError
 from bestchannel.record import RunStatus
 from bestchannel.runs import store
 from bestchannel.runs.history import History
@@ -17,7 +17,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import outcome_late
 from bestchannel.service.limits import Client, Hold, Places
-from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received
+from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received, RefusedError
 from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
 
@@ -26,14 +26,6 @@ log = logging.getLogger(__name__)
 TICK_S = 0.5  # between two looks for leases that are over and runs that have ended
 SLICE_S = 0.005  # of the event loop that is spent at once on those who wait for work
 PAUSED, IDLE = "paused", "idle"  # what a sensor is told of a paused run, and where no run has its channels
-
-
-class ForbiddenError(BestChannelError, PermissionError):
-    """What the token does not permit."""
-
-
-class GoneError(BestChannelError, LookupError):
-    """A lease that is over."""
 
 
 @dataclass(frozen=True)
@@ -107,19 +99,20 @@ class Leases:
     def renew(self, run: str, lease: str) -> float:
         """Let a lease last for as many seconds again."""
         hosted = self._folder.hosted.get(run)
-        if hosted is None or not hosted.renew(lease, time.monotonic()):
-            raise GoneError("the lease is over: it has expired, or its request is answered; ask for another")
-        return hosted.lease_s
+        if hosted is None or not hosted.ledger.renew(lease, time.monotonic()):
+            over = "the lease is over: it has expired, or its request is answered"
+            raise RefusedError(410, "input", f"{over}; ask for another")
+        return hosted.ledger.lease_s
 
     def give_back(self, run: str, lease: str) -> None:
         """End a lease; one that is over already stays so."""
         if hosted := self._folder.hosted.get(run):
-            hosted.give_back(lease)
+            hosted.ledger.give_back(lease)
 
     def take_back(self, client: Client) -> None:
         """End all leases of a client."""
         for hosted in self._folder.hosted.values():
-            hosted.take_back(client.name)
+            hosted.ledger.take_back(client.name)
 
     async def offer(self, name: str, offer: Offer, scope: Scope) -> Received:
         """Put pieces on disk; what became of each."""
@@ -127,15 +120,16 @@ class Leases:
         hosted = self._folder.hosted.get(name)
         if hosted is None:
             return await asyncio.to_thread(self._late, name, offer)
-        pieces, sensor = [hosted.labels.piece(piece) for piece in offer.pieces], hosted.holder(offer.lease)
+        ledger, pieces = hosted.ledger, [hosted.labels.piece(piece) for piece in offer.pieces]
+        lease = ledger.leases.get(offer.lease or "")
         outcomes = await asyncio.wrap_future(hosted.offer(offer.request, pieces))
         self._metrics.pieces.update(outcome.outcome for outcome in outcomes)
         pairs = zip(outcomes, pieces, strict=True)
         kept = sum(piece.senses for outcome, piece in pairs if outcome.outcome == KEPT)
         self._metrics.senses += kept
-        if offer.lease is not None and sensor in hosted.sensors:
-            hosted.renew(offer.lease, time.monotonic(), answered=kept > 0)
-            hosted.sensors[sensor].senses += kept
+        if lease is not None and lease.sensor in ledger.sensors:
+            ledger.renew(lease.id, time.monotonic(), answered=kept > 0)
+            ledger.sensors[lease.sensor].senses += kept
         return Received(hosted.status.state, tuple(outcomes))
 
     def _lend(self, wish: LeaseWish, client: Client) -> Lent:
@@ -146,13 +140,13 @@ class Leases:
             channels = hosted.labels.numbers(wish.channels) if hosted else frozenset[int]()
             if hosted is None or not channels:
                 continue
-            hosted.heard_of(sensor, channels, now)
+            ledger = hosted.ledger
+            ledger.hear_of(sensor, channels, now)
             state = PAUSED if hosted.paused else hosted.status.state
-            if lent := hosted.lend(sensor, channels, wish.most, now):
-                number, lease = lent
+            if not hosted.paused and (lease := ledger.lend(sensor, channels, wish.most, now)):
                 self._metrics.leases += 1
                 parts = tuple(map(hosted.labels.lent, lease.parts))
-                return Lent(name, state, number, lease.id, hosted.lease_s, parts)
+                return Lent(name, state, lease.request, lease.id, ledger.lease_s, parts)
         return Lent(wish.run, state)
 
     def _late(self, name: str, offer: Offer) -> Received:
@@ -196,7 +190,7 @@ class Leases:
             await asyncio.sleep(TICK_S)
             try:
                 for hosted in list(self._folder.hosted.values()):
-                    for lease in hosted.expire(time.monotonic()):
+                    for lease in hosted.ledger.expire(time.monotonic()):
                         self._metrics.expired += 1
                         log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
                 self._wake()  # a lease that never answers may be another's by now
@@ -208,7 +202,7 @@ class Leases:
 def _refuse_other_channels(scope: Scope, channels: Iterable[str]) -> None:
     for channel in channels:
         if not scope.senses(channel):
-            raise ForbiddenError(f"the token does not permit to sense channel {channel!r}")
+            raise RefusedError(403, "input", f"the token does not permit to sense channel {channel!r}")
 
 
 def _is_final(wish: LeaseWish, lent: Lent) -> bool:

@@ -55,7 +55,8 @@ class Hold:
 
     def leave(self) -> None:
         """Give the place back; one that was lost stays so."""
-        self.room.leave(self)
+        if self in self.room:
+            self.room.remove(self)
 
 
 @dataclass
@@ -86,25 +87,24 @@ class Places:
 
         `always` lets it in even so, in the place of its own oldest: nobody knows yet who calls on a new connection.
         """
-        self._make_place(client, always=always)
-        return self._add(Hold(self, client, evict))
+        hold = Hold(self, client, evict)
+        self._add(hold, always=always)
+        return hold
 
-    def leave(self, hold: Hold) -> None:
-        """Take a place back; one that was lost stays so."""
-        if hold in self:
-            holds = self._holds[hold.client]
-            del holds[hold]
-            self._count -= 1
-            if not holds:
-                del self._holds[hold.client]
+    def remove(self, hold: Hold) -> None:
+        """Take a place back."""
+        holds = self._holds[hold.client]
+        del holds[hold]
+        self._count -= 1
+        if not holds:
+            del self._holds[hold.client]
 
     def receive(self, hold: Hold, client: Client) -> None:
         """Let a place of any room become one of this client here, always; one that was lost stays so."""
         if hold in hold.room and (hold.room is not self or hold.client != client):
             hold.leave()
-            self._make_place(client, always=True)
             hold.room, hold.client = self, client
-            self._add(hold)
+            self._add(hold, always=True)
 
     def clear(self, client: Client) -> None:
         """Take back all places of a client."""
@@ -129,34 +129,27 @@ class Places:
                 raise self._refusal("others needed the place of this call") from None
             raise
         finally:
-            self.leave(hold)
+            hold.leave()
             hold.evict = lambda: None  # which refers to the task that holds the place
 
-    def _add(self, hold: Hold) -> Hold:
-        self._holds.setdefault(hold.client, {})[hold] = None
+    def _add(self, hold: Hold, *, always: bool) -> None:
+        client, own = hold.client, self.held_by(hold.client)
+        others = self._count - self.held_by(OWNER)
+        fits = client.owns or (own < self.most_each and others < self.most - self.reserve)
+        if not fits or self._count >= self.most:
+            loser = client
+            if client.owns or own < self.most_each:
+                loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
+            fairer = loser != client and not loser.owns and self.held_by(loser) > own + 1
+            if not (always or client.owns or fairer):
+                raise self._refusal(f"there are too many {self.what} now")
+            self._evict_oldest(loser)
+        self._holds.setdefault(client, {})[hold] = None
         self._count += 1
-        return hold
-
-    def _make_place(self, client: Client, *, always: bool) -> None:
-        own = self.held_by(client)
-        if client.owns:
-            has_place = self._count < self.most
-        else:
-            others = self._count - self.held_by(OWNER)
-            has_place = own < self.most_each and others < self.most - self.reserve and self._count < self.most
-        if has_place:
-            return
-        loser = client
-        if client.owns or own < self.most_each:
-            loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
-        fairer = loser != client and not loser.owns and self.held_by(loser) > own + 1
-        if not (always or client.owns or fairer):
-            raise self._refusal(f"there are too many {self.what} now")
-        self._evict_oldest(loser)
 
     def _evict_oldest(self, client: Client) -> None:
         hold = next(iter(self._holds[client]))
-        self.leave(hold)
+        self.remove(hold)
         hold.evict()
 
     def _refusal(self, words: str) -> RefusedError:

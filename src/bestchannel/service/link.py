@@ -27,7 +27,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
 LOST = (OSError, http.client.HTTPException, ValueError)  # what a line that was cut raises
 MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
-
 Piece = tuple[Mapping[str, Any], dict[str, Any]]  # the lease that it belongs to, and what is sent
 
 
@@ -225,13 +224,24 @@ class Outbox:
         try:
             while (batch := self._batch()) is not None:
                 if batch:
-                    self._send(batch)
-                elif (lent := self._lent) is not None:
-                    self._renew(lent)
+                    lent = batch[0][0]
+                    offer = {key: lent[key] for key in ("request", "lease")} | {"pieces": [piece for _, piece in batch]}
+                    self._call(lent, f"/api/runs/{lent['run']}/pieces", offer)
+                elif (held := self._lent) is not None:
+                    self._call(held, f"/api/runs/{held['run']}/leases/{held['lease']}")
         except BaseException as error:
             self._failure = error
             while self._pieces.get() is not None:  # nobody waits for what will not be sent
                 pass
+
+    def _call(self, lent: Mapping[str, Any], path: str, offer: object = None) -> None:
+        status, answer = self._link.call("POST", path, offer)
+        if status == 409:  # others were quicker with some of it, or the request is answered
+            self.refused += sum(piece["outcome"] == "refused" for piece in answer["pieces"])
+        if status in (409, 410):
+            self._lost.add(lent["lease"])
+        else:
+            refuse(status, answer)
 
     def _batch(self) -> list[Piece] | None:
         """Pieces of one lease; none where it is time to renew it; None at the end."""
@@ -249,20 +259,3 @@ class Outbox:
                 break
             batch.append(self._pieces.get())  # type: ignore[arg-type]
         return batch
-
-    def _send(self, batch: list[Piece]) -> None:
-        lent = batch[0][0]
-        offer = {"request": lent["request"], "lease": lent["lease"], "pieces": [piece for _, piece in batch]}
-        status, answer = self._link.call("POST", f"/api/runs/{lent['run']}/pieces", offer)
-        if status == 409:  # others were quicker with some of it, or the request is answered
-            self.refused += sum(piece["outcome"] == "refused" for piece in answer["pieces"])
-            self._lost.add(lent["lease"])
-        else:
-            refuse(status, answer)
-
-    def _renew(self, lent: Mapping[str, Any]) -> None:
-        status, answer = self._link.call("POST", f"/api/runs/{lent['run']}/leases/{lent['lease']}")
-        if status == 410:
-            self._lost.add(lent["lease"])
-        else:
-            refuse(status, answer)

@@ -18,11 +18,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec.json import encode
 
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
@@ -31,7 +33,7 @@ from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.runs.results import record_of
 from bestchannel.service.limits import Client, Places
-from bestchannel.service.messages import LiveReport, Refusal, encoded
+from bestchannel.service.messages import LiveReport, Refusal
 from bestchannel.service.pages import run_list
 from bestchannel.service.run_folder import RunFolder
 
@@ -41,7 +43,6 @@ LONGEST_S = 15.0  # after which something is drawn again, whatever it costs; a r
 QUIET_S = 10.0  # of silence, after which a stream says that it is alive
 LIST = ""  # the subject of the list of all runs; no run has this name
 NICENESS = 5  # of the process that draws: whoever senses comes first
-
 R = TypeVar("R")
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class Feed:
             try:
                 await writer(self)
             except BestChannelError as error:
-                self.post("trouble", encoded(Refusal(self._without_paths(str(error)))))
+                self.post("trouble", encode(Refusal(self._without_paths(str(error)))))
             except Exception:
                 log.exception("fault", extra={"fields": {"what": "feed"}})
             await asyncio.sleep(LIST_S)
@@ -157,7 +158,7 @@ class Live:
     async def _tell(self, run: str, feed: Feed) -> None:
         """Say where the run stands, whenever that has changed."""
         while True:
-            feed.post("status", encoded(await self._folder.status(run)))
+            feed.post("status", encode(await self._folder.status(run)))
             feed.events.pop("trouble", None)
             await asyncio.sleep(STATUS_S)
 
@@ -170,7 +171,7 @@ class Live:
             if now != drawn_of and (now[1] != drawn_of[1] or time.monotonic() >= due):
                 report, took = await self._drawn(run)
                 drawn_of = now  # not before: what could not be drawn is drawn later
-                feed.post("report", encoded(report), f"{now[0]}-{now[1]}")
+                feed.post("report", encode(report), f"{now[0]}-{now[1]}")
                 due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
 
@@ -205,24 +206,20 @@ class ReportProcess:
 
     async def draw(self, client: Client | None, work: Callable[..., R], *arguments: object) -> R:
         """What the work returns, for a client or all who watch; where too much is waiting, a client is refused."""
-        if client is None:
-            return await self._queued(1, partial(work, *arguments))
-        async with self._room.held(client):
-            return await self._queued(0 if client.owns else 2, partial(work, *arguments))
+        async with nullcontext() if client is None else self._room.held(client):
+            self._asked += 1
+            answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+            rank = 1 if client is None else 0 if client.owns else 2
+            self._queue.put_nowait((rank, self._asked, answer, partial(work, *arguments)))
+            if self._worker is None:
+                self._worker = asyncio.create_task(self._work())
+            return await answer
 
     def close(self) -> None:
         """End the process."""
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = None
-
-    async def _queued(self, rank: int, work: Callable[[], R]) -> R:
-        self._asked += 1
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((rank, self._asked, answer, work))
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
-        return await answer
 
     async def _work(self) -> None:
         while True:
@@ -249,16 +246,16 @@ class ReportProcess:
 
 def _begin() -> None:
     """Let the process that draws end with the service, and not before."""
+
+    def end_with_parent() -> None:
+        if parent := multiprocessing.parent_process():
+            parent.join()
+            os._exit(0)
+
     os.nice(NICENESS)
     for number in (signal.SIGINT, signal.SIGTERM):  # the service says when to end
         signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        os._exit(0)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _now(path: Path, run: runs.Run) -> tuple[Identification, Provenance, datetime]:
@@ -294,4 +291,4 @@ def report_of_file(path: Path) -> str:
 
 def result_of_file(path: Path) -> bytes:
     """What a run has come to, as `bestchannel run resume --json` prints it."""
-    return encoded(record_of(runs.read_run(path)))
+    return encode(record_of(runs.read_run(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,9 +18,8 @@ MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_53
 LONGEST_WAIT_S, LONGEST_DAYS = 30.0, 3650.0
 
 RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", description="The name of a run.")]
+# text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it
 VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n)"
-"""Text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it."""
-
 Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]
 Count = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
 LeaseId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
@@ -193,22 +193,16 @@ S = TypeVar("S", bound=Sent)
 
 def parsed(body: bytes, kind: type[S]) -> S:
     """The message in a body, or an `InputError` that says what is wrong where."""
+
+    def refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+        """Readers of JSON take the last of two with one name, and an output would be counted in part."""
+        for name, times in Counter(name for name, _ in pairs).items():
+            if times > 1:
+                raise InputError(f"a name must occur once in an object of the body; {name[:60]!r} occurs twice")
+
     try:
         message = msgspec.json.decode(body, type=kind)
-        json.loads(body, object_pairs_hook=_refuse_repeated)
+        json.loads(body, object_pairs_hook=refuse_repeated)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(f"the body must be JSON as /openapi.json describes it; {error}") from None
     return message
-
-
-def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
-    """Refuse an object that has a name twice: readers of JSON take the last, and an output would be counted in part."""
-    names = [name for name, _ in pairs]
-    for name in names if len(set(names)) < len(names) else ():
-        if names.count(name) > 1:
-            raise InputError(f"a name must occur once in an object of the body; {name[:60]!r} occurs twice")
-
-
-def encoded(message: Any) -> bytes:
-    """A message as JSON."""
-    return msgspec.json.encode(message)

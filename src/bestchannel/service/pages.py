@@ -12,11 +12,13 @@ from bestchannel.report.markup import Html, joined, lone, tag, trusted
 from bestchannel.report.page import meta, script, style
 
 EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"  # channels of a new run: a name, its inputs and its outputs on each line
+CONNECTION = tag("span", "connecting …", id="connection", role="status", aria_live="polite")
+WRONG = tag("p", role="alert", class_="wrong")  # where the script says what was refused
 
 
 def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
     """The runs of the folder, and for the owner a form that begins another."""
-    bar = tag("nav", tag("b", "All runs"), _connection(), class_="bar")
+    bar = tag("nav", tag("b", "All runs"), CONNECTION, class_="bar")
     listed = tag("div", trusted(run_list(runs)), id="list")
     return _page("Runs · bestchannel", bar, tag("main", tag("h1", "Runs"), listed, *([_new_run()] if owner else [])))
 
@@ -26,17 +28,33 @@ def run_list(runs: Sequence[RunStatus]) -> str:
     if not runs:
         return tag("p", "There are none yet.", class_="lead")
     how_many = f"{len(runs):,} in this folder, {sum(run.state == 'open' for run in runs):,} of them open."
-    return tag("p", how_many, class_="lead") + tag("section", _table(runs))
+    titles = ("run", "state", "leader", "evidence", "senses", "last activity")
+    head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in titles)))
+    table = tag("table", head, tag("tbody", *map(_row, runs)), id="runs")
+    return tag("p", how_many, class_="lead") + tag("section", tag("div", table, class_="scroll", tabindex="0"))
 
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
     """One run: what is going on, and below it the report, which the script keeps current."""
-    bar = tag("nav", tag("a", "All runs", href="/"), tag("b", status.run), _connection(), class_="bar")
+    bar = tag("nav", tag("a", "All runs", href="/"), tag("b", status.run), CONNECTION, class_="bar")
     now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
+    controls = tag(
+        "form",
+        tag("button", "Pause", type="button", id="pause"),
+        _input("Most senses", "max_senses", inputmode="numeric", id="limit"),
+        tag("button", "Set limit", type="submit"),
+        tag("button", "End the run", type="button", id="end"),
+        WRONG,
+        id="controls",
+        class_="controls",
+    )
+    links = {"file": "run (.db)", "result": "result (.json)", "report": "report (.html)"}
+    shown = (tag("a", word, href=f"/api/runs/{status.run}/{what}", download="") for what, word in links.items())
+    downloads = tag("p", "Download: ", joined(part for link in shown for part in (link, " ")), class_="downloads")
     return _page(
         f"{status.run} · bestchannel",
         bar,
-        tag("div", now, *([_controls()] if owner else []), _downloads(status.run), class_="live"),
+        tag("div", now, *([controls] if owner else []), downloads, class_="live"),
         tag("p", id="as-of", class_="as-of", hidden=""),
         tag("main", tag("p", "The report is being drawn …", class_="lead"), id="report"),
         data_run=status.run,
@@ -45,7 +63,7 @@ def run_page(status: RunStatus, *, owner: bool) -> str:
 
 def login_page(*, wrong: bool) -> str:
     """Where a person types the token."""
-    token = _input("token", type="password", autofocus="", autocomplete="off", required="")
+    token = lone("input", name="token", type="password", autofocus="", autocomplete="off", required="")
     body = tag(
         "main",
         tag("h1", "A token, please"),
@@ -87,16 +105,6 @@ def _page(title: str, *content: object, **data: object) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _connection() -> Html:
-    return tag("span", "connecting …", id="connection", role="status", aria_live="polite")
-
-
-def _table(runs: Sequence[RunStatus]) -> Html:
-    titles = ("run", "state", "leader", "evidence", "senses", "last activity")
-    head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in titles)))
-    return tag("div", tag("table", head, tag("tbody", *map(_row, runs)), id="runs"), class_="scroll", tabindex="0")
-
-
 def _row(run: RunStatus) -> Html:
     cells = (
         "paused" if run.paused and run.state == "open" else run.state,
@@ -119,40 +127,20 @@ def evidence(run: RunStatus) -> str:
 def _new_run() -> Html:
     channels = tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
     policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
-    fields = (
-        _field("Name", _input("name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off")),
-        _field("Channels: name, inputs, outputs", channels),
-        _field("Policy", policies),
-        _field("δ, the largest probability of a wrong name", _input("delta", value="0.05", inputmode="decimal")),
-        _field("ε, bits within which any channel will do", _input("epsilon", inputmode="decimal")),
-        _field("Most senses", _input("max_senses", inputmode="numeric")),
+    form = tag(
+        "form",
+        _input("Name", "name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off"),
+        tag("label", tag("span", "Channels: name, inputs, outputs"), channels),
+        tag("label", tag("span", "Policy"), policies),
+        _input("δ, the largest probability of a wrong name", "delta", value="0.05", inputmode="decimal"),
+        _input("ε, bits within which any channel will do", "epsilon", inputmode="decimal"),
+        _input("Most senses", "max_senses", inputmode="numeric"),
+        tag("button", "Begin"),
+        WRONG,
+        id="new-run",
     )
-    form = tag("form", *fields, tag("button", "Begin"), tag("p", role="alert", class_="wrong"), id="new-run")
     return tag("section", tag("h2", "Begin a run"), form)
 
 
-def _controls() -> Html:
-    return tag(
-        "form",
-        tag("button", "Pause", type="button", id="pause"),
-        _field("Most senses", _input("max_senses", inputmode="numeric", id="limit")),
-        tag("button", "Set limit", type="submit"),
-        tag("button", "End the run", type="button", id="end"),
-        tag("p", role="alert", class_="wrong"),
-        id="controls",
-        class_="controls",
-    )
-
-
-def _downloads(run: str) -> Html:
-    links = {"file": "run (.db)", "result": "result (.json)", "report": "report (.html)"}
-    shown = (tag("a", word, href=f"/api/runs/{run}/{what}", download="") for what, word in links.items())
-    return tag("p", "Download: ", joined(part for link in shown for part in (link, " ")), class_="downloads")
-
-
-def _field(words: str, control: Html) -> Html:
-    return tag("label", tag("span", words), control)
-
-
-def _input(name: str, **attributes: object) -> Html:
-    return lone("input", name=name, **attributes)
+def _input(words: str, name: str, **attributes: object) -> Html:
+    return tag("label", tag("span", words), lone("input", name=name, **attributes))

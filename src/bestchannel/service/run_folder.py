@@ -15,13 +15,13 @@ import os
 import re
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec.json import decode
 from msgspec.structs import replace
 
 from bestchannel import runs
@@ -29,11 +29,11 @@ from bestchannel.disk import read_bytes, write_bytes
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.policies import make_policy
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.record import RunStatus, SensorStatus
+from bestchannel.record import RunStatus
 from bestchannel.runs.laboratory_files import channel_labels
 from bestchannel.runs.run import OPEN
 from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
-from bestchannel.service.ledger import Labels, Lease, Sensor
+from bestchannel.service.ledger import Labels
 from bestchannel.service.messages import Change, NewRun
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -69,8 +69,12 @@ class RunFolder:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder of the runs cannot be made ({error.strerror})") from None
-        self._paused_file = folder / ".paused.json"
-        self._paused = _names_in(self._paused_file)
+        self._paused_file = file = folder / ".paused.json"
+        try:
+            self._paused = set(decode(read_bytes(file), type=list[str])) if file.exists() else set[str]()
+        except ValueError:
+            wanted = "the file must hold the names of the paused runs as a list in JSON"
+            raise InputError(f"{file}: {wanted}; mend or delete it") from None
 
     def without_paths(self, text: str) -> str:
         """A sentence without where the folder is, which is nobody's business."""
@@ -183,14 +187,14 @@ class RunFolder:
         """All that is told of a run."""
         _, status = await self.standing(name)
         hosted = self.hosted.get(name)
-        asked, answered, leases = hosted.work_left() if hosted else (0, 0, [])
+        asked, answered, sensors = hosted.ledger.standing(hosted.status.channels) if hosted else (0, 0, ())
         return replace(
             status,
             paused=name in self._paused,
             asked=asked,
             answered=answered,
             last_activity=datetime.fromtimestamp(self._last_written(name), UTC).isoformat(timespec="seconds"),
-            sensors=_sensors(hosted, leases) if hosted else (),
+            sensors=sensors,
             error=self.without_paths(status.error),
         )
 
@@ -221,9 +225,8 @@ class RunFolder:
         try:
             if runs.answers_itself(path):
                 run = runs.view(path)
-                self._resting[name] = Resting(
-                    stamp, Labels(run.settings.parties), status_of(run, name, "it answers itself")
-                )
+                status = status_of(run, name, "it answers itself")
+                self._resting[name] = Resting(stamp, Labels(run.settings.labels), status)
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
             hosted.paused = name in self._paused
@@ -248,34 +251,6 @@ class RunFolder:
 
 def _has_ended(hosted: HostedRun) -> bool:
     return hosted.status.state not in (OPEN, FAILED)
-
-
-def _sensors(hosted: HostedRun, leases: Iterable[Lease]) -> tuple[SensorStatus, ...]:
-    now, leased = time.monotonic(), Counter[Sensor]()
-    for lease in leases:
-        leased[lease.sensor] += sum(part.count for part in lease.parts)
-    return tuple(
-        SensorStatus(
-            name=sensor[1],
-            channels=tuple(hosted.status.channels[number] for number in sorted(seen.channels)),
-            senses=seen.senses,
-            leased=leased[sensor],
-            silent_s=int(now - seen.seen),
-        )
-        for sensor, seen in sorted(hosted.sensors.items(), key=lambda item: item[0][1])
-    )
-
-
-def _names_in(path: Path) -> set[str]:
-    """The names of runs that a file lists; none where there is no file."""
-    try:
-        names = json.loads(read_bytes(path)) if path.exists() else []
-    except ValueError:
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        wanted = "the file must hold the names of the paused runs as a list in JSON"
-        raise InputError(f"{path}: {wanted}; mend or delete it")
-    return set(names)
 
 
 def _stamp(path: Path) -> Stamp:

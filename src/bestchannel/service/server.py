@@ -11,7 +11,7 @@ import os
 import resource
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Place:
         return made
 
 
-class TimedProtocol(HttpToolsProtocol):
+class _TimedProtocol(HttpToolsProtocol):
     """HTTP that does not wait for ever.
 
     A connection without a whole head of a call is closed after `IDLE_S`, a head is short, and a client that takes
@@ -101,60 +101,49 @@ class TimedProtocol(HttpToolsProtocol):
         self._limits = limits
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait, in the place of another where there are too many."""
         super().connection_made(transport)
         address = Client.at(self.client[0] if self.client else "local")
         self._hold = self._limits.strangers.enter(address, self._give_up, always=True)
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head that is too long ends the connection."""
         self._head += len(data)
         super().data_received(data)
         if self._in_head and self._head > MOST_HEAD:
             self._give_up()
 
     def on_message_begin(self) -> None:
-        """A call begins; one that does not wait for the answer to the one before ends the connection.
-
-        No client of ours does that, and thousands of heads in one packet would keep all others waiting.
-        """
+        # No client of ours calls before it is answered, and thousands of heads in one packet would keep others waiting.
         if self.cycle is not None and not self.cycle.response_complete:
             raise InputError("a connection takes one call at a time")
         self._expect_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
         _cancel(self._head_due)
         self._in_head = False
         super().on_headers_complete()
         self.scope["state"] |= {"line": self._hold, "closed": partial(self._closed, self.cycle)}
 
     def on_response_complete(self) -> None:
-        """The next call may come; uvicorn itself closes a connection on which none does."""
-        self._in_head, self._head = True, 0
+        self._in_head, self._head = True, 0  # uvicorn itself closes a connection on which no call follows
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """The client does not read as quickly as it is answered."""
         super().pause_writing()
-        if self._unread is None:
+        if self._unread is None:  # the client does not read as quickly as it is answered
             self._unread = self._limits.unread.enter(self._hold.client, self._give_up, always=True)
             self._expect_reading()
 
     def resume_writing(self) -> None:
-        """It has read."""
         super().resume_writing()
         self._has_read()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close once all is read, and give up where nothing is."""
         super().timeout_keep_alive_handler()
-        self._expect_reading()
+        self._expect_reading()  # it closes once all is read: give up where nothing is
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for."""
         _cancel(self._head_due)
         self._has_read()
         self._hold.leave()
@@ -233,7 +222,7 @@ class Service:
         gc.collect()
         gc.freeze()  # a search for garbage takes longer than a call: none in what is there before the first,
         gc.set_threshold(20_000, 10, 20)  # and seldom in the rest
-        server = _Server(self._config(), before_end=self._end_waiting)
+        server = _Server(self._config(), before_end=(self._live.close, self._leases.stop_waiting))
         try:
             if started:
                 started()
@@ -245,16 +234,12 @@ class Service:
             self._reports.close()
             log.info("ended")
 
-    def _end_waiting(self) -> None:
-        self._live.close()
-        self._leases.stop_waiting()
-
     def _config(self) -> uvicorn.Config:
         place = self._place
         try:
             config = uvicorn.Config(
                 self._application,
-                http=cast(Any, partial(TimedProtocol, self.limits)),
+                http=cast(Any, partial(_TimedProtocol, self.limits)),
                 ws="none",
                 lifespan="off",
                 access_log=False,
@@ -277,7 +262,7 @@ class Service:
 class _Server(uvicorn.Server):
     """Uvicorn that ends with exit code 0 when it is told to end."""
 
-    def __init__(self, config: uvicorn.Config, before_end: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, before_end: Iterable[Callable[[], None]]) -> None:
         super().__init__(config)
         self._before_end = before_end
 
@@ -286,7 +271,8 @@ class _Server(uvicorn.Server):
         self._captured_signals.clear()  # which uvicorn would raise again at the end
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._before_end()
+        for end in self._before_end:
+            end()
         await super().shutdown(sockets)
 
 
@@ -294,7 +280,6 @@ class _Loop(uvloop.Loop):
     """An event loop whose servers do not wait for ever until a client has agreed upon keys."""
 
     async def create_server(self, *arguments: Any, **options: Any) -> Any:
-        """As uvloop does, with a shorter wait."""
         if options.get("ssl"):
             options["ssl_handshake_timeout"] = IDLE_S
         return await super().create_server(*arguments, **options)

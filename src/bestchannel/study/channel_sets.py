@@ -21,7 +21,7 @@ from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
-from bestchannel.sensing.instances import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
+from bestchannel.sensing.simulator import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
 
 POOL, DRAWS = 4096, 20_000  # random channels, and sets of k drawn from them in search of the requested gap
 NOISES = (0.4, 0.3, 0.2, 0.12, 0.05)  # how often the letters of the channels with low noise go astray

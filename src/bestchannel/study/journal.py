@@ -21,7 +21,7 @@ from bestchannel.runs.sqlite_file import Kind, connected, make_durable, transact
 from bestchannel.study.monte_carlo import SimulatedRun
 from bestchannel.study.spec import Spec
 
-PATIENCE_S = 30.0  # how long one writer waits for another: a piece is written in far less
+WAIT_S = 30.0  # how long one writer waits for another: a piece is written in far less
 
 JOURNAL = Kind(
     "journal",
@@ -77,10 +77,10 @@ class Journal:
 
     def _runs(self, condition: str) -> list[SimulatedRun]:
         with JOURNAL.errors_naming(self.path):
-            found = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
+            rows = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
         return [
             SimulatedRun(condition, number, best, bool(correct), bool(best_out), int(senses), rounds, seconds)
-            for condition, number, best, correct, best_out, senses, rounds, seconds in found
+            for condition, number, best, correct, best_out, senses, rounds, seconds in rows
         ]
 
     def numbers(self, condition: int) -> set[int]:
@@ -99,11 +99,11 @@ class Journal:
 def opened(path: Path, spec: Spec) -> Iterator[Journal]:
     """The journal of this study, made where there is none; one of another study is refused."""
     with JOURNAL.errors_naming(path):
-        connection = connected(path, "mode=rwc", PATIENCE_S)
+        connection = connected(path, "mode=rwc", WAIT_S)
     with closing(connection):
         with JOURNAL.errors_naming(path):
             with transaction(connection):
-                _claim(connection, _record(spec))
+                _claim(connection, json.loads(json.dumps(asdict(spec))))
             make_durable(connection)
         yield Journal(path, connection)
 
@@ -120,11 +120,6 @@ def _claim(connection: sqlite3.Connection, spec: dict[str, Any]) -> None:
             f"these runs belong to a study with {key} = {theirs}, and the specification now has {ours};"
             " write into another folder (-o), or restore the specification"
         )
-
-
-def _record(spec: Spec) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(json.dumps(asdict(spec)))
-    return record
 
 
 def differences(theirs: Any, ours: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

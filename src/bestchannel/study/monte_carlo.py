@@ -11,7 +11,6 @@ asks for did not depend on δ; those of every policy here do. See docs/theory/st
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,8 +21,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
 from bestchannel.policies import Identification, Policy, identify
-from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import GAP_TOLERANCE, Instance
+from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator
 from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.spec import PolicyChoice, Source, Spec
 
@@ -92,14 +90,14 @@ class Study:
     def conditions(self) -> tuple[Condition, ...]:
         """Source by source, policy by policy, δ by δ."""
         spec = self.spec
-        every = [
+        every = (
             (i, source, policy, delta)
             for i, source in enumerate(spec.instances)
             for policy in spec.policies
             if policy.name in source.policies
             for delta in spec.deltas
-        ]
-        return tuple(Condition(number, *each) for number, each in enumerate(every))
+        )
+        return tuple(Condition(number, *content) for number, content in enumerate(every))
 
     @property
     def total(self) -> int:
@@ -115,11 +113,11 @@ class Study:
         """One run, alone: the same whenever and wherever it is made."""
         started = time.thread_time()  # of the processor: others on the machine stretch that on the wall
         instance = self.instance(condition, number)
-        policy, found = self.identification(condition, number)
-        correct = policy.question.is_right(found, values_of(instance, policy), SAME)
+        policy, result = self.identification(condition, number)
+        correct = policy.question.is_right(result, values_of(instance, policy), SAME)
         seconds = time.thread_time() - started
         out = best_is_out(instance, policy)
-        return SimulatedRun(condition, number, found.best, correct, out, found.senses, found.rounds, seconds)
+        return SimulatedRun(condition, number, result.best, correct, out, result.senses, result.rounds, seconds)
 
     def identification(self, condition: int, number: int) -> tuple[Policy, Identification]:
         """The policy of one run and what it came to."""
@@ -130,13 +128,10 @@ class Study:
 
     def runs(self, piece: Piece) -> list[SimulatedRun]:
         """As many runs of the piece, from its first on, as fit into `PIECE_SECONDS`; at least one."""
-        return list(self._until(piece, time.monotonic() + PIECE_SECONDS))
-
-    def _until(self, piece: Piece, end: float) -> Iterator[SimulatedRun]:
-        for number in range(piece.first, piece.last):
-            yield self.run(piece.condition, number)
-            if time.monotonic() > end:
-                return
+        end, runs = time.monotonic() + PIECE_SECONDS, list[SimulatedRun]()
+        while piece.first + len(runs) < piece.last and (not runs or time.monotonic() <= end):
+            runs.append(self.run(piece.condition, piece.first + len(runs)))
+        return runs
 
 
 def values_of(instance: Instance, policy: Policy) -> Floats:

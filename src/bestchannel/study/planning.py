@@ -21,8 +21,7 @@ from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
 from bestchannel.process import Progress, part_of
-from bestchannel.sensing import Simulator
-from bestchannel.sensing.instances import Instance
+from bestchannel.sensing.simulator import Instance, Simulator
 from bestchannel.study.monte_carlo import SAME
 
 MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
@@ -173,10 +172,10 @@ def _adaptive(
     for i in range(runs):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
         policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
-        found = identify(Simulator(instance.channels, rng=rng), policy, max_senses=MOST_SENSES)
-        senses.append(found.senses if found.decided else MOST_SENSES)
-        paid.append(math.nan if found.cost is None else found.cost)
-        undecided += not found.decided
+        result = identify(Simulator(instance.channels, rng=rng), policy, max_senses=MOST_SENSES)
+        senses.append(result.senses if result.decided else MOST_SENSES)
+        paid.append(math.nan if result.cost is None else result.cost)
+        undecided += not result.decided
         progress(i + 1, runs)
     middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
     need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)

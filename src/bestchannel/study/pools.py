@@ -84,8 +84,7 @@ def processes(study: Study, workers: int) -> Iterator[Pool]:
         )
 
 
-_study: Study | None = None
-"""In a process of this machine: what it works on."""
+_study: Study | None = None  # in a process of this machine: what it works on
 
 
 def _begin(study: Study) -> None:
@@ -155,15 +154,24 @@ def dask_cluster(study: Study, cluster: object) -> Iterator[Pool]:
     except ImportError:
         raise MissingExtraError("a study on a Dask cluster", "cluster") from None
     with _connected(cluster, distributed) as client:
+        address, sent = str(client.scheduler.address) if client.scheduler else "the cluster", None
         if not client.nthreads():
-            logger.warning(f"the cluster has no workers yet, and the study waits: dask worker {_address(client)}")
+            logger.warning(f"the cluster has no workers yet, and the study waits: dask worker {address}")
         executor = client.get_executor(pure=False)
+
+        def submit(piece: Piece) -> Future[Runs]:
+            nonlocal sent
+            if sent is None or sent.status == "error":  # too many workers died with it: it is not at fault
+                sent = client.submit(_kept, study, pure=False)
+            future: Future[Runs] = executor.submit(_work_there, sent, piece, software())
+            return future
+
         yield Pool(
-            _submitting(study, client, executor),
+            submit,
             _room(client),
             passing=(distributed.KilledWorker,),
             final=(CancelledError, _SchedulerGoneError, distributed.client.ClosedClientError),
-            ended=f"the scheduler at {_address(client)} is gone",
+            ended=f"the scheduler at {address} is gone",
         )
 
 
@@ -194,10 +202,6 @@ def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def _address(client: Any) -> str:
-    return str(client.scheduler.address) if client.scheduler else "the cluster"
-
-
 def _refuse_other_software(client: Any, workers: list[str]) -> None:
     """Raise for the first of these workers whose software is not that of this program.
 
@@ -205,14 +209,14 @@ def _refuse_other_software(client: Any, workers: list[str]) -> None:
     """
     question = f"tuple(__import__('importlib').import_module({__name__!r}).software())"
     answers = client.run(eval, question, workers=workers, on_error="return") if workers else {}
-    for address, found in answers.items():
-        if isinstance(found, Exception) and not isinstance(found, OSError):  # that worker is gone by now
+    for address, answer in answers.items():
+        if isinstance(answer, Exception) and not isinstance(answer, OSError):  # that worker is gone by now
             raise InputError(
-                f"worker {address} cannot work on this study ({type(found).__name__}: {_first_line(found)}):"
+                f"worker {address} cannot work on this study ({type(answer).__name__}: {_first_line(answer)}):"
                 f" every worker requires bestchannel {software().bestchannel}, as this program has it"
             )
-        if not isinstance(found, Exception):
-            _refuse_unless_same(found, software(), f"worker {address}")
+        if not isinstance(answer, Exception):
+            _refuse_unless_same(answer, software(), f"worker {address}")
 
 
 def _refuse_unless_same(theirs: tuple[str, ...], ours: Software, worker: str) -> None:
@@ -247,25 +251,12 @@ def _room(client: Any) -> Callable[[], int]:
     return room
 
 
-def _submitting(study: Study, client: Any, executor: Any) -> Callable[[Piece], Future[Runs]]:
-    sent = None
-
-    def submit(piece: Piece) -> Future[Runs]:
-        nonlocal sent
-        if sent is None or sent.status == "error":  # too many workers died with it: it is not at fault
-            sent = client.submit(_kept, study, pure=False)
-        future: Future[Runs] = executor.submit(_work_there, sent, piece, software())
-        return future
-
-    return submit
+def _work_there(study: Study, piece: Piece, wanted: Software) -> Runs:
+    """On a worker: what of the piece is done in a second."""
+    _refuse_unless_same(software(), wanted, "a worker")
+    return study.runs(piece)
 
 
 def _kept(study: Study) -> Study:
     """On a worker: the study, which other tasks take from here."""
     return study
-
-
-def _work_there(study: Study, piece: Piece, wanted: Software) -> Runs:
-    """On a worker: what of the piece is done in a second."""
-    _refuse_unless_same(software(), wanted, "a worker")
-    return study.runs(piece)

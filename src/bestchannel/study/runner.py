@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,7 +13,7 @@ from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.process import Progress, usable_cores
 from bestchannel.study.journal import Journal
-from bestchannel.study.monte_carlo import Piece, SimulatedRun, Study
+from bestchannel.study.monte_carlo import Piece, Study
 from bestchannel.study.pools import Pool, Runs, WorkerLostError, dask_cluster, processes, this_process
 
 Store = Callable[[Runs], None]
@@ -22,7 +21,6 @@ Store = Callable[[Runs], None]
 PIECE_RUNS = 256  # the most runs that a process is handed at once; it returns after a second, done or not
 MOST_LOSSES = 10  # how often a piece is given to a cluster again after it was lost there with several workers
 LOOK_S = 1.0  # how long nothing may come back before the pool is looked at again, which may have grown or gone
-
 CONTINUES = "what was stored is safe, and the same command continues"
 
 
@@ -50,25 +48,22 @@ def conduct(
     _refuse_other_results(study, journal)
     # the first runs of everything before the rest of anything: what is interrupted has some of each condition
     missing = deque(sorted(pieces(study, journal), key=lambda piece: piece.first))
-    done = study.total - sum(piece.last - piece.first for piece in missing)
-    show(done, study.total)
+    left = sum(piece.last - piece.first for piece in missing)
+    show(study.total - left, study.total)
 
     def store(runs: Runs) -> None:
-        nonlocal done
+        nonlocal left
         journal.add(runs)
-        done += len(runs)
-        show(done, study.total)
+        left -= len(runs)
+        show(study.total - left, study.total)
 
-    if missing:
-        with _pool(study, study.total - done, workers, cluster) as pool:
-            _carry_through(missing, store, pool)
-
-
-def _pool(study: Study, most: int, workers: int | None, cluster: object) -> AbstractContextManager[Pool]:
-    """Where the runs, so many, are made."""
     if cluster is not None:
-        return dask_cluster(study, cluster)
-    return this_process(study) if workers == 1 else processes(study, min(workers or usable_cores(), most))
+        pool = dask_cluster(study, cluster)
+    else:
+        pool = this_process(study) if workers == 1 else processes(study, min(workers or usable_cores(), left))
+    if missing:
+        with pool as ready:
+            _carry_through(missing, store, ready)
 
 
 def find_times(study: Study, journal: Journal, *, progress: Progress | None = None) -> None:
@@ -111,24 +106,17 @@ def _refuse_other_results(study: Study, journal: Journal) -> None:
             )
 
 
-def _rest(piece: Piece, runs: list[SimulatedRun]) -> list[Piece]:
-    """What of the piece is still to be run."""
-    first = piece.first + len(runs)
-    return [replace(piece, first=first)] if first < piece.last else []
-
-
 def _shared(missing: deque[Piece], free: int) -> deque[Piece]:
     """The same runs in pieces enough for all that are free: a study of few long runs keeps every process busy."""
     parts = -(-free // len(missing)) if missing else 1
-    return deque(part for piece in missing for part in _parts(piece, parts)) if parts > 1 else missing
-
-
-def _parts(piece: Piece, parts: int) -> Iterator[Piece]:
-    """The piece in so many parts, as even as can be; where it has fewer runs, one by one."""
-    runs = piece.last - piece.first
-    cuts = [piece.first + runs * i // min(parts, runs) for i in range(min(parts, runs) + 1)]
-    for first, last in pairwise(cuts):
-        yield replace(piece, first=first, last=last)
+    if parts <= 1:
+        return missing
+    shared: deque[Piece] = deque()
+    for piece in missing:  # as even as can be; where it has fewer runs, one by one
+        runs = piece.last - piece.first
+        cuts = [piece.first + runs * i // min(parts, runs) for i in range(min(parts, runs) + 1)]
+        shared.extend(replace(piece, first=first, last=last) for first, last in pairwise(cuts))
+    return shared
 
 
 def _carry_through(missing: deque[Piece], store: Store, pool: Pool) -> None:
@@ -148,29 +136,19 @@ def _carry_through(missing: deque[Piece], store: Store, pool: Pool) -> None:
                 try:
                     runs = future.result()
                 except pool.passing as error:
-                    _count_loss(losses, piece, error)
+                    losses[piece] += 1
+                    if losses[piece] > MOST_LOSSES:
+                        lost = f"runs {piece.first} to {piece.last - 1} of condition {piece.condition} were lost"
+                        why = "with the workers that made them (killed, or out of memory)"
+                        raise WorkerLostError(f"{lost} {losses[piece]} times {why}; {CONTINUES}") from error
                     runs = []
                 if runs:
                     store(runs)
-                missing.extendleft(_rest(piece, runs))
+                if (first := piece.first + len(runs)) < piece.last:
+                    missing.appendleft(replace(piece, first=first))
     except KeyboardInterrupt:
-        _store_rest(running, store)
+        for future in [future for future in running if not future.cancel()]:  # begun, and not to be called back
+            store(future.result())
         raise
     except pool.final:
         raise WorkerLostError(f"{pool.ended}; {CONTINUES}") from None
-
-
-def _count_loss(losses: Counter[Piece], piece: Piece, error: BaseException) -> None:
-    losses[piece] += 1
-    if losses[piece] > MOST_LOSSES:
-        raise WorkerLostError(
-            f"runs {piece.first} to {piece.last - 1} of condition {piece.condition} were lost {losses[piece]} times"
-            f" with the workers that made them (killed, or out of memory); {CONTINUES}"
-        ) from error
-
-
-def _store_rest(running: Iterable[Future[Runs]], store: Store) -> None:
-    """Store what has been begun and cannot be called back."""
-    begun = [future for future in running if not future.cancel()]
-    for future in begun:
-        store(future.result())

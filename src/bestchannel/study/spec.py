@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,10 +62,10 @@ class Keys:
 
     def tables(self, key: str) -> list[Keys]:
         """The tables [[key]], of which there is at least one."""
-        found = self.left.pop(key, None)
-        if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
-            raise InputError(f"{key} must be one or more tables [[{key}]]; it is {found!r}")
-        return [Keys(each, f"{key}[{i}].") for i, each in enumerate(found)]
+        tables = self.left.pop(key, None)
+        if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+            raise InputError(f"{key} must be one or more tables [[{key}]]; it is {tables!r}")
+        return [Keys(table, f"{key}[{i}].") for i, table in enumerate(tables)]
 
     def refuse_rest(self, known: Sequence[str] = ()) -> None:
         """Refuse the first key that nothing asked for."""
@@ -160,36 +159,34 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     effort = _effort(keys, max_senses=None, lower_bound=None)
     deltas = keys.take("deltas", _deltas)
     epsilon = keys.take("epsilon", number(0.0, 64.0), None)
-    policies = [_policy(each, epsilon) for each in keys.tables("policies")]
-    sources = [_source(each, folder, [policy.name for policy in policies], effort) for each in keys.tables("instances")]
+    policies = [_policy(table, epsilon) for table in keys.tables("policies")]
+    names = [policy.name for policy in policies]
+    sources = [_source(table, folder, names, effort) for table in keys.tables("instances")]
     keys.refuse_rest()
-    _refuse_repeated("policies", [policy.name for policy in policies])
-    _refuse_repeated("instances", [source.name for source in sources])
+    for key, given in {"policies": names, "instances": [source.name for source in sources]}.items():
+        for i, word in enumerate(given):
+            if word in given[:i]:
+                raise InputError(f"{key}[{i}].name must differ from the others; {word!r} occurs twice")
     return Spec(title, seed, deltas, tuple(policies), tuple(sources))
 
 
 def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
     policy = keys.take("policy", text)
-    with _naming(f"{keys.where}policy = {policy!r}"):
-        found = policy_class(policy)
-    name, known = keys.take("name", text, found.name), found.option_names()
+    try:
+        kind = policy_class(policy)
+    except InputError as error:
+        raise InputError(f"{keys.where}policy = {policy!r}: {error}") from error
+    name, known = keys.take("name", text, kind.name), kind.option_names()
     options = {key: keys.left.pop(key) for key in known if key in keys.left}
     keys.refuse_rest(["policy", "name", *known])
     if epsilon is not None and "epsilon" in known:
         options.setdefault("epsilon", epsilon)
     choice, P = PolicyChoice(name, policy, options), options.get("input_distribution")
-    with _naming(f"{keys.where}policy = {policy!r}"):  # options that the policy refuses, before anything runs
+    try:  # options that the policy refuses, before anything runs
         choice.make([(len(P) if isinstance(P, list) else 2, 2)] * 2, 0.1)
-    return choice
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Let a refusal begin with the place that it is about."""
-    try:
-        yield
     except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+        raise InputError(f"{keys.where}policy = {policy!r}: {error}") from error
+    return choice
 
 
 def _effort(keys: Keys, **defaults: Any) -> dict[str, Any]:
@@ -220,22 +217,16 @@ def _numbers(keys: Keys, family: str) -> dict[str, float]:
     parameters = list(inspect.signature(FAMILIES[family]).parameters.values())[1:]
     if "gap_nats" in keys.left and "gap" not in keys.left:
         keys.left["gap"] = keys.take("gap_nats", number(0.0, 64.0)) / NATS_PER_BIT
-    found = {}
+    numbers = {}
     for parameter in parameters:
         check = whole(2) if parameter.name in ("k", "n_inputs", "n_outputs", "n_letters") else number(0.0, 64.0)
         default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
-        found[parameter.name] = keys.take(parameter.name, check, *default)
+        numbers[parameter.name] = keys.take(parameter.name, check, *default)
     keys.refuse_rest([parameter.name for parameter in parameters])
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in numbers.items() if value is not None}
 
 
 def _deltas(value: object, where: str) -> tuple[float, ...]:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where} must be a list of error probabilities; it is {value!r}")
     return tuple(number_in(delta, f"{where}[{i}]", low=0.0, high=0.5) for i, delta in enumerate(value))
-
-
-def _refuse_repeated(key: str, names: Sequence[str]) -> None:
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"{key}[{i}].name must differ from the others; {name!r} occurs twice")

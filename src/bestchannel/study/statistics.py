@@ -151,8 +151,8 @@ def _standard_error(values: Floats) -> float:
 
 def _tail(senses: Floats, sets: Floats) -> float | None:
     """The largest q95 ÷ median over the sets that have enough runs."""
-    groups = [senses[sets == j] for j in np.unique(sets)]
-    quantiles = [np.quantile(each, [0.5, 0.95], method="inverted_cdf") for each in groups if len(each) >= ENOUGH]
+    groups = [group for j in np.unique(sets) if len(group := senses[sets == j]) >= ENOUGH]
+    quantiles = [np.quantile(group, [0.5, 0.95], method="inverted_cdf") for group in groups]
     return max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None)
 
 
@@ -163,9 +163,9 @@ LARGEST = 2**63 - 1
 
 def write_tables(folder: Path, study: Study, journal: Journal) -> list[Path]:
     """Write runs and summary; return the files that were written."""
-    tables = {"runs": run_rows(study, journal), "summary": [asdict(each) for each in summaries(study, journal)]}
+    conditions = [asdict(condition) for condition in summaries(study, journal)]
     contents = dict[Path, bytes]()
-    for name, rows in tables.items():
+    for name, rows in {"runs": run_rows(study, journal), "summary": conditions}.items():
         contents[folder / f"{name}.csv"] = as_csv(rows)
         with suppress(MissingExtraError):  # CSV holds the same
             contents[folder / f"{name}.parquet"] = as_parquet(rows)

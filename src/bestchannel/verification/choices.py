@@ -20,7 +20,7 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import outcome
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
-from bestchannel.runs.results import as_document, from_document
+from bestchannel.runs.results import as_document, from_document, identification_of
 from bestchannel.verification.record import NotValidError, Record, Watch, require
 
 CLOSE = 1e-6  # relatively: how closely numbers must agree, which another processor may round otherwise
@@ -37,6 +37,12 @@ Difference = tuple[str, Any, Any]  # where two documents differ, and what each h
 def document_of(result: Any) -> Any:
     """The JSON of an identification, of one that was made here too."""
     return as_document(result) if isinstance(result, Identification) else result
+
+
+def answered(record: Record) -> str:
+    """What a record says of a question other than for the best, in a few words."""
+    stated = identification_of(record.stated)
+    return stated.question.answer(stated)
 
 
 def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestchannel.runs.results import identification_of
-from bestchannel.verification.choices import Replay, document_of, policy_of, taken_on_trust
+from bestchannel.verification.choices import Replay, answered, document_of, policy_of, taken_on_trust
 from bestchannel.verification.record import NotValidError, Record, check_structure, read, reading
 
 REPLAYED, TRUSTED = "replayed", "trusted"
@@ -108,8 +107,7 @@ def verify(
 
 def _claim(record: Record) -> str:
     if record.stated.question:
-        stated = identification_of(record.stated)
-        return f"{stated.question.answer(stated)}, with an error probability of at most {record.delta!r}"
+        return f"{answered(record)}, with an error probability of at most {record.delta!r}"
     if record.best is None and record.nearly_best is None:
         return "undecided: nothing is claimed"
     channel, bits = (record.best, record.epsilon) if record.best is not None else record.nearly_best  # type: ignore[misc]

@@ -20,9 +20,8 @@ from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
 from bestchannel.policies.adaptive.claims import WagersMade
-from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
-from bestchannel.policies.adaptive.state import PastBets, State
+from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript

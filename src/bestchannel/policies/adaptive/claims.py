@@ -19,7 +19,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.leader_bets import LeaderBets
 from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
-from bestchannel.native.evidence import choices, wagers
+from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
 from bestchannel.policies.policy import Plan, Script
@@ -32,8 +32,8 @@ FIRST_SHARE = 0.9
 
 HOPELESS = -4.0
 
-PARTS = np.array([1.0, 0.75, 0.5, 0.25])
-"""Weights that are tried until less is won, relative to gap / variance, which is best for a small gap."""
+NO_LEADER = np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0)
+"""A level, whose value is known."""
 
 
 class Claim(NamedTuple):
@@ -230,37 +230,25 @@ def best_wager(
     account = bettor.account(claim, (1, 1) if known_value else (theirs.rows.shape[0], theirs.rows.shape[1]))
     largest_input = 0.0 if fixed_input else LARGEST_INPUT
     told = name, claim, bettor.level, bettor.since, bettor.starts
-    if over is None:
-        assert under is not None
-        look, N = theirs, np.array(senses[under], dtype=np.float64)
-        variance = float((look.inputs**2 * look.deviations**2 / N).sum())
-        weights = PARTS * min(gap / max(variance, 1e-12), largest_weight(len(N)) * float(N.min()))
-        growths = (weights * bettor.level)[None].copy()
-        known = np.array([int(account.worst_known and not fixed_input)])
-        worst = account.worst[0][None].copy() if known[0] else np.zeros((1, len(N)))
-        size, tilts, outputs = choices(
-            look.rows[None].copy(), look.inputs[None].copy(), N[None], np.array([gap]), weights[None].copy(), growths,
-            worst, known, largest_input, LARGEST_TILT,
-        )  # fmt: skip
-        growth = float(growths[0, size[0]])
-        if not growth > 0.0:
-            return None
-        return Wager(*told, float(weights[size[0]]), growth, tilts=tilts[0], outputs=outputs[0])
-    look, N = view.of(over), np.array(senses[over], dtype=np.float64)
+    ours = NO_LEADER if over is None else _leader(view.of(over), senses[over])
     rival = NOTHING if known_value else Look(*(np.ascontiguousarray(part[None]) for part in theirs))
     others = np.array([() if known_value or under is None else senses[under]], dtype=np.float64)
-    epsilon = -bettor.level if under is None else 0.0
+    level = bettor.level if over is None else -bettor.level if under is None else 0.0
     found = wagers(
-        (look.rows, look.inputs, look.deviations, N), (rival.rows, rival.inputs, rival.deviations), [0], others, [gap],
-        [0 if fixed_input else account.worst_address], epsilon, largest_weight(others.shape[1]), largest_input,
+        ours, (rival.rows, rival.inputs, rival.deviations), [0], others, [gap],
+        [0 if fixed_input else account.worst_address], level, largest_weight(others.shape[1]), largest_input,
         LARGEST_TILT,
     )  # fmt: skip
     weight, growth, _ = found.numbers[0].tolist()
     if not growth > 0.0:
         return None
-    on_over = LeaderBets(found.pays, found.price, found.auxiliary, found.multipliers)
+    on_over = None if over is None else LeaderBets(found.pays, found.price, found.auxiliary, found.multipliers)
     on_under = (None, None) if known_value else (found.tilts[0], found.outputs[0])
-    return Wager(*told, weight, growth, look.inputs, on_over, *on_under)
+    return Wager(*told, weight, growth, None if over is None else ours[1], on_over, *on_under)
+
+
+def _leader(look: Look, senses: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
+    return look.rows, look.inputs, look.deviations, np.array(senses, dtype=np.float64)
 
 
 def whole(senses: Iterable[float]) -> tuple[int, ...]:

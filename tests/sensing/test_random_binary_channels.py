@@ -9,7 +9,7 @@ import pytest
 
 from bestchannel import capacity
 from bestchannel.errors import InputError
-from bestchannel.sensing.instances import random_binary_channels
+from bestchannel.sensing.simulator import random_binary_channels
 
 
 @pytest.mark.parametrize(("k", "gap"), [(2, 0.13), (10, 0.13), (20, 0.08), (200, 0.01)])

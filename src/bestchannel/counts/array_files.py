@@ -1,63 +1,209 @@
-"""MATLAB's MAT files of version 5 to 7: matrices, stacks, structs and cell arrays of them; labels as cells of texts.
+"""Arrays by name, of NumPy (.npz, .npy) and of MATLAB (.mat of version 5 to 7): matrices, stacks, or vectors of a log.
 
-By the format that MathWorks publishes: a file is a header of 128 bytes and a sequence of elements: a tag with type and
-size, then data, padded to 8 bytes. The elements at the top are matrices, perhaps packed by zlib, and these are made of
-elements again. Damaged files crash the reader of SciPy 1.17 (a segmentation fault); here every size is checked against
-what is there.
+What an array takes is known from its header, and refused before it is made: a small file may unpack to anything.
+
+A MAT file is, by the format that MathWorks publishes, a header of 128 bytes and a sequence of elements: a tag with type
+and size, then data, padded to 8 bytes. The elements at the top are matrices, perhaps packed by zlib, and these are made
+of elements again. Damaged files crash the reader of SciPy 1.17 (a segmentation fault); here every size is checked
+against what is there.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import struct
+import sys
+import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestchannel.channels import Channel
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, Hints, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
-from bestchannel.counts.named_matrix import NamedMatrix, matrices_in, refuse_trials
+from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, matrices_in, refuse_trials
 from bestchannel.disk import MOST_BYTES, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
 _Array = NDArray[Any]
+_SIDES = ("inputs", "outputs")
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+# of MAT files: the types of elements, then the classes of matrices
 _HDF = b"\x89HDF"
-
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-
 _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-
 _MATRIX, _PACKED = 14, 15
-
 _CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
-
 _NUMERIC_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-
 _COMPLEX = 0x800
-
 _HEADER = 128
-
 _MOST_DIMENSIONS = 32
-
 _DEEPEST = 16  # how far cell arrays and structs may be nested
-_MOST_MEMBERS = 2**16
-"""The most members that the cell arrays and structs of a file may have in all; each is an object of its own."""
+_MOST_MEMBERS = 2**16  # of the cell arrays and structs of a file in all; each is an object of its own
+
+
+@dataclass
+class _Room:
+    """What a file may still take: cells of arrays, bytes of what is unpacked, members of cell arrays and structs."""
+
+    cells: int = MOST_CELLS
+    size: int = MOST_BYTES
+    members: int = _MOST_MEMBERS
+
+    def take(self, *, cells: int = 0, size: int = 0, members: int = 0) -> None:
+        """Refuse more than is left."""
+        self.cells, self.size, self.members = self.cells - cells, self.size - size, self.members - members
+        if self.cells < 0:
+            raise InputError(f"the arrays of a file must have at most {MOST_CELLS:,} cells; these have more")
+        if self.size < 0:
+            raise InputError(f"the arrays of a file must take at most {MOST_BYTES:,} bytes; these take more")
+        if self.members < 0:
+            raise InputError(f"cell arrays and structs must have at most {_MOST_MEMBERS:,} members; these have more")
 
 
 def read_log(
     source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
 ) -> Iterator[RowBlock] | None:
     """The rows of vectors x, y and perhaps channel and count, or None if the file has no such."""
-    return log_of_vectors(source.parsed(_variables), seen, source.name, hints.columns)
+    parse = _variables if source.ending == ".mat" else _arrays
+    return log_of_vectors(source.parsed(parse), seen, source.name, hints.columns)
 
 
-def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+def read_archive(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+    """The channels of an archive by name, or a stack `channels` of them; `name.inputs`, `name.outputs` are labels."""
+    arrays = source.parsed(_arrays)
+    if arrays.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
+        return _unnamed(arrays["arr_0"], source.name, hints)
+    labels = {
+        f"{name}.{side}" for name in arrays for side in _SIDES if arrays.get(f"{name}.{side}", np.zeros(())).ndim == 1
+    }
+    return [rows for name in arrays if name not in labels for rows in _matrices_of_array(name, arrays, hints)]
+
+
+def read_array(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+    """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
+    return _unnamed(source.parsed(_single), source.name, hints)
+
+
+def _unnamed(array: _Array, name: str, hints: Hints) -> list[NamedMatrix]:
+    if array.ndim != 3:
+        refuse_trials(array, hints)
+        return [NamedMatrix(name, array)]
+    found = matrices_in(array, "the array", hints.channel_axis, "first")
+    return [NamedMatrix(str(k), matrix) for k, matrix in enumerate(found)]
+
+
+def _matrices_of_array(name: str, arrays: Mapping[str, _Array], hints: Hints) -> Iterator[NamedMatrix]:
+    array = arrays[name]
+    inputs, outputs = (_labels_of_array(f"{name}.{side}", arrays) for side in _SIDES)
+    if name == "channels" and array.ndim == 3:
+        yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
+    elif array.ndim == 3:
+        found = matrices_in(array, f'the array "{name}"', hints.channel_axis, "first")
+        yield from (NamedMatrix(f"{name}[{i}]", rows, inputs, outputs) for i, rows in enumerate(found))
+    else:
+        if inputs is None:
+            refuse_trials(array, hints)
+        yield NamedMatrix(name, array, inputs, outputs)
+
+
+def _labels_of_array(name: str, arrays: Mapping[str, _Array]) -> list[str] | None:
+    if name not in arrays or arrays[name].ndim != 1:
+        return None
+    if arrays[name].dtype.kind not in "Uiu":
+        raise InputError(f'the labels "{name}" must be texts; they have dtype {arrays[name].dtype}')
+    return [str(label) for label in arrays[name].tolist()]
+
+
+def _arrays(data: bytes) -> dict[str, _Array]:
+    """The arrays of an archive by name, which NumPy stores as they are or deflates."""
+    arrays: dict[str, _Array] = {}
+    with _numpy_errors("an .npz archive of plain arrays"), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members, room = archive.infolist(), _Room()
+        for member in members:
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InputError(f'the array "{member.filename}" must be stored or deflated, as NumPy does; it is not')
+            with archive.open(member) as content:
+                arrays[member.filename.removesuffix(".npy")] = _array(content, room)
+    if len(arrays) < len(members):
+        raise InputError(f"each array must have its own name; {len(members)} arrays have {len(arrays)} names")
+    return arrays
+
+
+def _single(data: bytes) -> _Array:
+    with _numpy_errors("a plain array of NumPy"):
+        return _array(io.BytesIO(data), _Room())
+
+
+@contextmanager
+def _numpy_errors(kind: str) -> Iterator[None]:
+    """Turn what zipfile, zlib and NumPy raise into a refusal: a dozen kinds, and all mean that the file is damaged."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"the file must be {kind}; reading it failed ({reason})") from None
+
+
+def _array(content: IO[bytes], room: _Room) -> _Array:
+    """The array of a .npy file, if there is room for what its header says."""
+    version = np.lib.format.read_magic(content)
+    if version not in _HEADERS:
+        raise InputError(f"an array must have a header of version 1.0 or 2.0; it has {version}")
+    shape, in_columns, dtype = _HEADERS[version](content)
+    if dtype.hasobject or dtype.names is not None:
+        raise InputError(f"this must be an array of numbers or texts; it has dtype {dtype}")
+    cells, size = math.prod(shape), math.prod(shape) * dtype.itemsize
+    room.take(cells=cells, size=size)
+    data = content.read(size)
+    if len(data) < size or content.read(1):
+        found = "fewer" if len(data) < size else "more"
+        raise InputError(f"an array must have the {size:,} bytes that its header says; it has {found}")
+    if dtype.kind == "U" and data and int(np.frombuffer(data, f"{dtype.byteorder}u4").max()) > sys.maxunicode:
+        raise InputError("an array of texts must hold Unicode; it holds a number that is no character")
+    return np.frombuffer(data, dtype, cells).reshape(shape, order="F" if in_columns else "C")
+
+
+def render(channels: Mapping[str, Channel]) -> bytes:
+    """The channels as an archive; channels 0, 1, 2, ... of one size without labels become a stack."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in _members(channels).items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, allow_pickle=False)
+            # numpy.savez would take the names "file" and "allow_pickle" for its own arguments
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
+    return buffer.getvalue()
+
+
+def _members(channels: Mapping[str, Channel]) -> dict[str, _Array]:
+    plain = all(labels_or_none(c.inputs) is None is labels_or_none(c.outputs) for c in channels.values())
+    one_size = len({channel.W.shape for channel in channels.values()}) == 1
+    if len(channels) > 1 and plain and one_size and labels_or_none(list(channels)) is None:
+        return {"channels": np.stack([channel.W for channel in channels.values()])}
+    members: dict[str, _Array] = {name: channel.W for name, channel in channels.items()}
+    for name, channel in channels.items():
+        for side, labels in zip(_SIDES, (channel.inputs, channel.outputs), strict=True):
+            if labels_or_none(labels) is None:
+                continue
+            if f"{name}.{side}" in channels:
+                raise InputError(f'the labels of channel "{name}" require the name of another channel, "{name}.{side}"')
+            members[f"{name}.{side}"] = np.array(labels)
+    return members
+
+
+def read_variables(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """One channel per matrix, by the name of the variable.
 
     A stack A(x, y, k) holds the channels A(1), A(2), ..., and so does A(k, x, y) under channel_axis="first"; a cell
@@ -110,10 +256,7 @@ def _labels(array: _Array | None, side: str) -> Sequence[str] | None:
 
 
 def _variables(data: bytes) -> dict[str, _Array]:
-    """Every variable by name: numbers, texts (dtype U), cell arrays (dtype object), structs (object of dicts).
-
-    A cell array of texts is an array of texts.
-    """
+    """Every variable by name: numbers, texts and cell arrays of texts (dtype U), cells (object), structs (dicts)."""
     if data.startswith((b"MATLAB 7.3", _HDF)) or data[512:516] == _HDF:
         raise InputError(
             "this is a MAT file of version 7.3, which is not read; save it in MATLAB with"
@@ -128,12 +271,16 @@ def _variables(data: bytes) -> dict[str, _Array]:
         while elements.at < len(elements.data):
             kind, content = elements.next()
             if kind == _PACKED:
-                kind, content = elements.inside(elements.room.unpacked(content)).next()
+                kind, content = elements.inside(_unpacked(content, elements.room)).next()
             name, array = _matrix(elements, kind, content, "a variable", 0)
             if name in variables:
                 raise InputError(f"each variable must have its own name; {name} occurs twice")
-            if _are_texts(array):
-                array = np.array([member.item() for member in array.ravel(order="F")])
+            if (
+                array.dtype == object
+                and array.size
+                and all(getattr(m, "dtype", array.dtype).kind == "U" for m in array.flat)
+            ):
+                array = np.array([member.item() for member in array.ravel(order="F")])  # a cell array of texts
             variables[name] = array
     except InputError:
         raise
@@ -143,38 +290,11 @@ def _variables(data: bytes) -> dict[str, _Array]:
     return variables
 
 
-def _are_texts(array: _Array) -> bool:
-    return (
-        array.dtype == object
-        and array.size > 0
-        and all(isinstance(m, np.ndarray) and m.dtype.kind == "U" for m in array.flat)
-    )
-
-
-@dataclass
-class _Room:
-    """What a file may still take: cells of matrices, members of cell arrays and structs, bytes of packed variables."""
-
-    cells: int = MOST_CELLS
-    members: int = _MOST_MEMBERS
-    packed: int = MOST_BYTES
-
-    def take(self, *, cells: int = 0, members: int = 0) -> None:
-        """Refuse more cells or members than are left."""
-        self.cells, self.members = self.cells - cells, self.members - members
-        if self.cells < 0:
-            raise InputError(f"the matrices of a file must have at most {MOST_CELLS:,} cells; these have more")
-        if self.members < 0:
-            raise InputError(f"cell arrays and structs must have at most {_MOST_MEMBERS:,} members; these have more")
-
-    def unpacked(self, data: memoryview) -> memoryview:
-        """What was packed, if it is not more than is left."""
-        unpacker = zlib.decompressobj()
-        content = unpacker.decompress(data, self.packed)
-        self.packed -= len(content)
-        if unpacker.unconsumed_tail or not self.packed:
-            raise InputError(f"the variables of a file must take at most {MOST_BYTES:,} bytes; these take more")
-        return memoryview(content)
+def _unpacked(data: memoryview, room: _Room) -> memoryview:
+    """What was packed, if there is room for it."""
+    content = zlib.decompressobj().decompress(data, room.size)
+    room.take(size=len(content) + (len(content) == room.size))  # of what fills it more may follow
+    return memoryview(content)
 
 
 class _Elements:

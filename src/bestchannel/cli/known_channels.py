@@ -1,0 +1,239 @@
+"""`bestchannel capacity`, `bound` and `plan`: what known channels carry, and what telling the best of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bestchannel.capacity import Capacity, capacities_by_name
+from bestchannel.channels import Channel
+from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.reading import Reading
+from bestchannel.json_text import finite_or_none
+from bestchannel.promises import amount, several
+
+if TYPE_CHECKING:
+    from bestchannel.lower_bound.bound import LowerBound
+    from bestchannel.study.planning import Plan
+
+MOST_INPUTS = 8  # of a channel with more inputs only the sum of their shares is shown
+
+
+@verbs.verb("Example: bestchannel capacity links.json --tol 1e-12 --json")
+def capacity(
+    channels: list[Path] = options.CHANNELS,
+    tol: float = options.option(1e-9, "Widest bracket allowed, in bits."),
+    rtol: float | None = options.option(None, "Widest bracket allowed, relative to the capacity."),
+    rigorous: bool = options.flag("Evaluate the bracket in ball arithmetic: a theorem.", "--rigorous"),
+    *,
+    reading: Reading,
+    json: bool = options.JSON,
+) -> None:
+    """Show the capacity of known channels, in bits per use, between two proved bounds.
+
+    The file holds probabilities: JSON {"channels": {name: [[...]]}}, a long CSV or Parquet
+    with the columns channel,x,y,p, an .npz, or a bare matrix as CSV (one row per input).
+    For counts of what was sent and received use `estimate`.
+    """
+    read = reading.channels(channels)
+    name, worst = max(read.items(), key=lambda item: item[1].rescaled)
+    if worst.rescaled:
+        many = f"{sum(channel.rescaled > 0.0 for channel in read.values())} of {several(len(read), 'channel')}"
+        terminal.note(f'normalized {many}; a row of "{name}" was off by {worst.rescaled:.3g}')
+    with terminal.progress("capacities") as progress:
+        answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)
+    terminal.answer(_capacities_as_json(read, answers), lambda: _show_capacities(read, answers), json=json)
+    wide = [name for name, answer in answers.items() if not answer.converged]
+    if wide:
+        terminal.note(
+            f'the bracket of channel "{wide[0]}" is {answers[wide[0]].gap:.2g} bit wide, wider than asked'
+            f" ({len(wide)} such in all); it is valid, and a larger --tol or --rtol would accept it"
+        )
+        raise typer.Exit(terminal.NOT_CERTIFIED)
+
+
+def _capacities_as_json(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> dict[str, Any]:
+    return {
+        "unit": "bits",
+        "channels": [
+            {
+                "name": name,
+                **{key: getattr(answer, key) for key in ("lower", "upper", "converged", "rigorous")},
+                "input": answer.input.tolist(),
+                "output": answer.output.tolist(),
+                **{key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")},
+            }
+            for name, answer in answers.items()
+        ],
+    }
+
+
+def _show_capacities(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> None:
+    names = terminal.few(list(answers), key=lambda name: -answers[name].lower)
+    best = max(answers, key=lambda name: answers[name].lower)
+    widest = max(answers[best].upper, 1e-300)
+    rows = []
+    for name in names:
+        value, half = answers[name].value, answers[name].gap / 2
+        places = next((places for places in range(12, 4, -1) if half <= 0.5 * 10.0**-places), 4)  # that the gap leaves
+        bar = "█" * round(24 * value / widest) or "▏"
+        rows.append((name, terminal.size(channels[name]), f"{value:.{places}f}", f"{half:.1e}", bar))
+    heads = ("channel", "size", "capacity, bits", "± bits", "")
+    terminal.show_table(heads, rows, bold=best if len(answers) > 1 else None)
+    terminal.note_few(len(names), len(answers))
+
+
+@verbs.verb("Example: bestchannel bound links.json --delta 0.01 --json")
+def bound(
+    channels: list[Path] = options.CHANNELS,
+    delta: float = options.DELTA,
+    cost: list[str] | None = options.COST,
+    rtol: float = options.option(0.01, "Width of the bracket of T* to aim at, relative to T*."),
+    *,
+    reading: Reading,
+    json: bool = options.JSON,
+) -> None:
+    """Show how many senses every policy needs on average to name the best of known channels.
+
+    The files hold probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
+    frequencies are then the channels.
+    The characteristic time T* is the price of a nat of confidence: no policy that errs with
+    probability at most delta, whatever the channels are, needs fewer than T* kl(delta, 1-delta)
+    senses. It comes with the share of the senses that an oracle would give to each input, with
+    Theorem 4 of the paper where that applies, and with the approximation for small gaps.
+    With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
+    """
+    from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it
+
+    read = reading.guessed(channels)
+    with terminal.progress("proofs") as progress:
+        answer = lower_bound(read, delta, **options.costs_of_known(cost, read), rtol=rtol, progress=progress)
+    terminal.answer(_bound_as_json(answer), lambda: _show_bound(read, answer), json=json)
+    if answer.characteristic_time.relative_gap > 1.1 * rtol:
+        terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
+
+
+def _bound_as_json(answer: LowerBound) -> dict[str, Any]:
+    cost = answer.cost
+    return {
+        "delta": answer.delta,
+        "best": answer.best,
+        "gaps": dict(answer.gaps),
+        "theorem4_senses": answer.theorem4 and _ends(answer.theorem4),
+        "characteristic_time": _ends(answer.characteristic_time),
+        "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
+        "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
+        "gaussian_time": finite_or_none(answer.gaussian.time),
+        "cost_per_nat": cost and _ends(cost.per_nat),
+        "cost_lower_bound": cost and finite_or_none(cost.lower_bound),
+        "cost_allocation": cost and {name: shares.tolist() for name, shares in cost.allocation.items()},
+    }
+
+
+def _ends(bracket: Any) -> dict[str, float | None]:
+    return {"lower": finite_or_none(bracket.lower), "upper": finite_or_none(bracket.upper)}
+
+
+def _show_bound(channels: Mapping[str, Channel], answer: LowerBound) -> None:
+    rows = []
+    for name in terminal.few(list(channels), key=lambda name: answer.gaps[name]):
+        shares = (answer.cost or answer).allocation[name]
+        by_input = " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else ""
+        size, gap = terminal.size(channels[name]), f"{answer.gaps[name]:.6g}"
+        rows.append((name, size, gap, f"{shares.sum():.1%}", by_input))
+    terminal.show_table(("channel", "size", "gap, bits", "oracle", "by input"), rows, bold=str(answer.best))
+    terminal.note_few(len(rows), len(channels), "smallest gaps")
+    terminal.say(*str(answer).splitlines())
+
+
+@verbs.verb("Example: bestchannel plan guessed.json --delta 0.01")
+def plan(
+    channels: list[Path] = options.CHANNELS,
+    delta: float = options.DELTA,
+    epsilon: float | None = options.EPSILON,
+    cost: list[str] | None = options.COST,
+    runs: int = options.option(100, "Simulated runs of the adaptive policy.", min=1),
+    seed: int = options.SEED,
+    *,
+    reading: Reading,
+    json: bool = options.JSON,
+) -> None:
+    """Show how many senses each policy would need if the channels were as in the file.
+
+    The file holds guessed probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
+    frequencies are then the guess. The adaptive policy is simulated;
+    the needs of the paper's policies follow from their formulas. Beside them stands the lower
+    bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
+    """
+    from bestchannel.study.planning import plan as planned  # deferred as well
+
+    guessed = reading.guessed(channels)
+    with terminal.progress("proofs and simulated runs") as progress:
+        costs = options.costs_of_known(cost, guessed)
+        result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
+    terminal.answer(_plan_as_json(result), lambda: _show_plan(result), json=json)
+
+
+def _plan_as_json(result: Plan) -> dict[str, Any]:
+    return {
+        "unit": "bits",
+        **{key: getattr(result, key) for key in ("delta", "epsilon", "best", "gap", "runs")},
+        "characteristic_time": result.bound and _ends(result.bound.characteristic_time),
+        "senses_lower_bound": _senses_bound(result),
+        "cost_lower_bound": _cost_bound(result),
+        "policies": [asdict(need) for need in result.needs],
+        "advice": advice(result),
+    }
+
+
+def _senses_bound(result: Plan) -> float | None:
+    """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
+    return None if result.bound is None else finite_or_none(result.bound.senses_lower_bound)
+
+
+def _cost_bound(result: Plan) -> float | None:
+    """The lower bound on the mean cost, None where there is none."""
+    cost = None if result.bound is None else result.bound.cost
+    return None if cost is None else finite_or_none(cost.lower_bound)
+
+
+def _show_plan(result: Plan) -> None:
+    def count(senses: int | None, never: str) -> str:
+        return never if senses is None else f"{senses:,}" if senses < 10**12 else f"{senses:.3g}"
+
+    bound = _senses_bound(result)
+    rows = [("lower bound", "0", f"{bound:,.0f}", "", "1", "T* kl(δ, 1-δ)")] if bound else []
+    for need in result.needs:
+        ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None else ""
+        most, origin = (count(need.q95, ""), several(result.runs, "run")) if need.simulated else ("", "formula")
+        rows.append((need.policy, f"{need.epsilon:.3g}", count(need.senses, "never ends"), most, ratio, origin))
+    terminal.show_table(("policy", "ε, bits", "senses", "95 % within", "÷ lower bound", "from"), rows)
+    terminal.say(advice(result))
+    if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
+        least = _cost_bound(result)
+        beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
+        middle, high = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
+        terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {high}{beside}")
+
+
+def advice(result: Plan) -> str:
+    """What to do, in one sentence."""
+    adaptive, *others = result.needs
+    if adaptive.senses is None:
+        return "the two best channels are equal: no policy ends; give --epsilon, and either may be named"
+    if adaptive.undecided:
+        from bestchannel.study.planning import MOST_SENSES
+
+        passed = f"{adaptive.undecided} of {several(result.runs, 'simulated run')} passed {MOST_SENSES:,} senses"
+        return f"{passed}: the gap of {result.gap:.2g} bits is too small; give a larger --epsilon"
+    most = adaptive.q95 or 0
+    unit = 10 ** max(len(str(most)) - 2, 0)  # two digits, upwards
+    room = f"use adaptive with room for {several(-(-most // unit) * unit, 'sense')}"
+    least, policy = min(((need.senses, need.policy) for need in others if need.senses), default=(0, ""))
+    if not least or not adaptive.senses:
+        return room
+    return f"{room}; {policy}, the cheapest of the others, takes {least / adaptive.senses:,.2g} times as many"
