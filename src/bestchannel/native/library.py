@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ FILE = {"win32": "kernels.dll", "darwin": "kernels.dylib"}.get(sys.platform, "ke
 
 _ARGUMENT = re.compile(r"([>\w*]+\.?)(?:[\[(]([\w*]+)[\])](\w*))?")
 _KINDS = {name: np.dtype(name) for name in ("f8", "i8", "i4", "u8", "u1")}
+_LITERALS = {str(digit): digit for digit in range(10)}
 _MOST_PLANS = 1000
 _octet_at, _address_of = ctypes.c_char.from_buffer, ctypes.addressof  # looked up once: they are called a lot
 
@@ -119,20 +120,24 @@ class Kernel:
 
     def _plan(self, key: Any, given: tuple[Any, ...], named: dict[str, int]) -> Any:
         """The sizes to pass, the arrays to make and the room, once the shapes are what they must be."""
-        sizes: dict[str, Any] = {**{str(digit): digit for digit in range(10)}, **named}
+        sizes: dict[str, Any] = {**_LITERALS, **named}
         for i in self._arrays:
-            (_, kind, dims), shape = self._given[i], given[i].shape
-            leading = len(shape) - len(dims.lstrip("*"))
-            parts = [shape[:leading], *shape[leading:]] if dims[0] == "*" and leading >= 0 else shape
-            wanted = [sizes.setdefault(dim, part) for dim, part in zip(dims, parts, strict=False)]
-            if len(parts) != len(dims) or wanted != [*parts]:
-                raise _refused(given[i], kind, [sizes.get(dim, dim) for dim in dims])
-        if any(sizes[dim] < 1 for dim in self._positive):
+            _, kind, dims = self._given[i]
+            parts = given[i].shape
+            if dims[0] == "*" and len(parts) + 1 >= len(dims):
+                leading = len(parts) + 1 - len(dims)
+                parts = parts[:leading], *parts[leading:]
+            fits = len(parts) == len(dims)
+            for dim, part in zip(dims, parts, strict=False):
+                fits = sizes.setdefault(dim, part) == part and fits
+            if not fits:
+                raise _refused(given[i], kind, _shape(dims, sizes))
+        if min([sizes[dim] for dim in self._positive], default=1) < 1:
             raise ValueError(f"the kernel requires sizes of at least 1; it was given {[*key]}")
         passed = self._blank.copy()
         for place, dim in self._sizes:
             passed[place] = sizes[dim] if dim != "*" else math.prod(sizes[dim])
-        to_make = [(place, kind, tuple(_flat(sizes[dim] for dim in dims))) for place, kind, dims in self._made]
+        to_make = [(place, kind, _shape(dims, sizes)) for place, kind, dims in self._made]
         room = self._room[2](*[sizes[dim] for dim in self._room[1]]) if self._room else 0
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
@@ -140,9 +145,10 @@ class Kernel:
         return self._plans[key]
 
 
-def _flat(parts: Iterable[Any]) -> Iterator[int]:
-    for part in parts:
-        yield from part if isinstance(part, tuple) else (part,)
+def _shape(dims: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes of an array, as far as they are known, and the letters of the others."""
+    shape = [sizes.get(dim, dim) for dim in dims]
+    return (*shape[0], *shape[1:]) if dims[0] == "*" else tuple(shape)
 
 
 def _function(name: str, arguments: list[Any], returns: Any) -> Callable[..., Any]:
@@ -150,8 +156,8 @@ def _function(name: str, arguments: list[Any], returns: Any) -> Callable[..., An
     return function
 
 
-def _refused(array: Any, kind: Any, shape: Iterable[Any]) -> TypeError:
-    wanted = str((*_flat(shape),)).replace("'", "")
+def _refused(array: Any, kind: Any, shape: tuple[Any, ...]) -> TypeError:
+    wanted = str(shape).replace("'", "")
     return TypeError(
         f"the kernel requires a C-contiguous array of {kind.name} of shape {wanted}; it was given {array.dtype}"
         f" of shape {array.shape} with strides {array.strides}"
