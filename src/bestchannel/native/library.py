@@ -141,8 +141,8 @@ class Kernel:
         room = self._room[2](*[sizes[dim] for dim in self._room[1]]) if self._room else 0
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
-        self._plans[key] = passed, to_make, room
-        return self._plans[key]
+        plan = self._plans[key] = passed, to_make, room
+        return plan
 
 
 def _shape(dims: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
