@@ -94,7 +94,7 @@ def test_sizes_that_do_not_fit_are_refused_before_a_pointer_is_used():
         native.solve_in_lanes(W, 0, 3, 8, 1e-10, 1.0, False, *answers)
     with pytest.raises(IndexError, match="channels 0 to 4 of 3"):
         native.solve_in_lanes(W, 0, 4, 8, 1e-10, 1.0, False, *answers)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="does not take these sizes"):
         native.solve_in_lanes(W, 0, 3, 9, 1e-10, 1.0, False, *answers[:-1], np.zeros(3, np.uint8))
     with pytest.raises(TypeError, match="float64 of shape"):
         native.outputs(W[0], np.full(3, 0.5))

@@ -59,14 +59,9 @@ def solve_lazily(
 
 
 def _solve_chunk(
-    chunk: Floats,
-    size: tuple[int, int],
-    tolerance: Tolerance,
-    normalize: bool,
-    workers: int,
-    of: int,
+    chunk: Floats, size: tuple[int, int], tolerance: Tolerance, normalize: bool, workers: int, of: int,
     block_info: Any = None,
-) -> Floats:
+) -> Floats:  # fmt: skip
     """The answers for one chunk, beside one another: lower, upper, converged, input, output.
 
     They are found some at a time, so that nothing as large as the chunk is there but itself and what is returned.

@@ -105,15 +105,9 @@ def _solve(
 
 
 def _launch(
-    stack: Any,
-    first: int,
-    last: int,
-    tolerance: Tolerance,
-    normalize: bool,
-    answers: Capacities,
-    refused: Any,
+    stack: Any, first: int, last: int, tolerance: Tolerance, normalize: bool, answers: Capacities, refused: Any,
     cupy: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Solve the channels first <= c < last: all quickly, and what that left by the interior point alone."""
     count, (n, m) = last - first, stack.shape[1:]
     quick, thorough = _kernels(n, m, tolerance.precise, cupy.cuda.Device().id)

@@ -200,19 +200,19 @@ def capacities(
     if not isinstance(stack, np.ndarray):
         library = type(stack).__module__.partition(".")[0]
         if library == "xarray":
-            return solve_named(
-                stack,
-                lambda data: capacities(
-                    data, tol=tol, rtol=rtol, normalize=normalize, workers=workers, progress=progress
-                ),
-            )
-        if isinstance(stack, Mapping):
-            named = {
-                name: given
-                if isinstance(given, Channel)
-                else Channel.from_rows(given, name=str(name), normalize=normalize)
-                for name, given in stack.items()
+            options: _Options = {
+                "tol": tol,
+                "rtol": rtol,
+                "normalize": normalize,
+                "workers": workers,
+                "progress": progress,
             }
+            return solve_named(stack, lambda data: capacities(data, **options))
+        if isinstance(stack, Mapping):
+            named = dict(stack)
+            for name, given in stack.items():
+                if not isinstance(given, Channel):
+                    named[name] = Channel.from_rows(given, name=str(name), normalize=normalize)
             return capacities_by_name(named, tol=tol, rtol=rtol, workers=workers, progress=progress)
         if library == "dask":
             return solve_lazily(stack, tolerance, normalize=normalize, workers=workers, progress=progress)

@@ -44,10 +44,8 @@ def solve_stack(
         _refuse_others(stack, name)
     low, high, P, Q = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.full(count, native.STALLED, dtype=np.uint8)
-    in_lanes = n <= widest_in_lanes(max(count, of), tolerance)
-    as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
-    rounding = rounding_in_turn(n, m) if as_they_are else bracket.rounding_compensated(n, m, precise=tolerance.precise)
-    goal, relative_goal = tolerance.goal_nats(rounding), tolerance.relative_goal
+    in_lanes, as_they_are, rounding, goal, _ = _way(n, m, max(count, of), tolerance)
+    relative_goal = tolerance.relative_goal
 
     def work(first: int, last: int) -> None:
         if in_lanes:
@@ -70,12 +68,12 @@ def solve_stack(
 
 
 @functools.lru_cache
-def _scale_in_turn(n: int, m: int, tolerance: Tolerance) -> tuple[float, float, float] | None:
-    """Rounding, goal and ceiling of a channel that the lanes solve and bound to the end; None for any other."""
-    rounding = rounding_in_turn(n, m)
-    if tolerance.precise or n > widest_in_lanes(1, tolerance) or m > MOST_IN_TURN or 4.0 * rounding > tolerance.tol:
-        return None
-    return rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m))
+def _way(n: int, m: int, count: int, tolerance: Tolerance) -> tuple[bool, bool, float, float, float]:
+    """Whether the lanes solve such channels, whether their bounds are taken as they are; rounding, goal and ceiling."""
+    in_lanes = n <= widest_in_lanes(count, tolerance)
+    as_they_are = in_lanes and m <= MOST_IN_TURN and 4.0 * rounding_in_turn(n, m) <= tolerance.tol
+    rounding = rounding_in_turn(n, m) if as_they_are else bracket.rounding_compensated(n, m, precise=tolerance.precise)
+    return in_lanes, as_they_are, rounding, tolerance.goal_nats(rounding), tolerance.ceiling((n, m))
 
 
 def _bounds_in_turn(stack: Floats, goal: float) -> tuple[Floats, Floats, Floats, Floats] | None:
@@ -89,19 +87,18 @@ def _bounds_in_turn(stack: Floats, goal: float) -> tuple[Floats, Floats, Floats,
 
 def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:
     """What `solve_stack` answers for one channel, to the bit, in a third of the time; None where that has to do it."""
-    scale = _scale_in_turn(*W.shape, tolerance)
-    answers = None if scale is None else _bounds_in_turn(W[None], scale[1])
-    if scale is None or answers is None:
+    _, as_they_are, rounding, goal, ceiling = _way(*W.shape, 1, tolerance)
+    answers = _bounds_in_turn(W[None], goal) if as_they_are and not tolerance.precise else None
+    if answers is None:
         return None
-    (rounding, _, ceiling), (low, high, P, Q) = scale, answers
+    low, high, P, Q = answers
     return Capacity(*tolerance.bracket_of_one(low.item(), high.item(), ceiling, rounding), P[0], Q[0])
 
 
 def best_inputs(stack: Floats, tol: float) -> Floats:
     """The input distributions [c, x] that `solve_stack` answers for stack[c, x, y], sooner where there are few."""
-    tolerance = Tolerance(tol)
-    scale = _scale_in_turn(*stack.shape[1:], tolerance)
-    answers = None if scale is None else _bounds_in_turn(stack, scale[1])
+    _, as_they_are, _, goal, _ = _way(*stack.shape[1:], 1, tolerance := Tolerance(tol))
+    answers = _bounds_in_turn(stack, goal) if as_they_are else None
     return solve_stack(stack, tolerance, name=str).input if answers is None else answers[2]
 
 

@@ -46,10 +46,7 @@ static Mixture mixture(const Answers *answers, const double *shares, Size count,
         FOR(j, count) Q[y] += shares[j] * answers->output[j * answers->m + y];
         all.information -= Q[y] * bc_log(Q[y]);
     }
-    FOR(j, count) {
-        all.information += shares[j] * answers->inner[j];
-        all.cost += shares[j] * answers->cost[j];
-    }
+    FOR(j, count) all.information += shares[j] * answers->inner[j], all.cost += shares[j] * answers->cost[j];
     return all;
 }
 

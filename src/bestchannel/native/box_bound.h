@@ -149,9 +149,8 @@ static void note_answer(const Work *work, const Box *box, Size j) {
     }
 }
 
-/* Note the last evaluation as one more answer, in place of the least useful where there is no room; their number.
-
-   The first evaluation gives several answers, with the same rows and P at several corners of its box, so that the model
+/* Note the last evaluation as one more answer, in place of the least useful where there is no room; their number. The
+   first evaluation gives several answers, with the same rows and P at several corners of its box, so that the model
    can choose between them. */
 static Size add_answer(const Work *work, const Box *box, Size count, Size *newest) {
     Size n = work->rival.n, full = count == work->answers.most;
@@ -238,10 +237,8 @@ static double plan_input_cut(const Work *work, const Box *box, double tol) {
     return total;
 }
 
-/* What the answers' rows give away by disagreeing, and the cell where they do so most.
-
-   The model counts s Σ_j α_j P_jx D(v_jx‖v̄_x) too much, v̄ the mixture's rows: about
-   Σ_y s Σ_j α_j P_jx (v_jx(y) - v̄_x(y))²/v̄_x(y). */
+/* What the answers' rows give away by disagreeing, and the cell where they do so most. The model counts s Σ_j α_j P_jx
+   D(v_jx‖v̄_x) too much, v̄ the mixture's rows: about Σ_y s Σ_j α_j P_jx (v_jx(y) - v̄_x(y))²/v̄_x(y). */
 static double disputed_letter(const Work *work, const Box *box, Size count, Size *cell) {
     Size n = work->rival.n, m = work->rival.m, cells = n * m;
     const Answers *answers = &work->answers;

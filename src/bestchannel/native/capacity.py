@@ -27,19 +27,9 @@ _certified_divergences = Kernel(
 
 
 def solve_in_lanes(
-    stack: Floats,
-    first: int,
-    last: int,
-    lanes: int,
-    tol: float,
-    rtol: float,
-    normalize: bool,
-    lower: Floats,
-    upper: Floats,
-    inputs: Floats,
-    outputs: Floats,
-    status: NDArray[np.uint8],
-) -> None:
+    stack: Floats, first: int, last: int, lanes: int, tol: float, rtol: float, normalize: bool,
+    lower: Floats, upper: Floats, inputs: Floats, outputs: Floats, status: NDArray[np.uint8],
+) -> None:  # fmt: skip
     """Fill in the answers (nats) for the channels first <= c < last of stack[c, x, y]."""
     if not 0 <= first <= last <= len(stack):
         raise IndexError(f"channels {first} to {last} of {len(stack)}")

@@ -52,16 +52,14 @@ BC_EXPORT void BC(rival_choices)(Size rivals, Size count, Size n, Size m, const 
 }
 ROOM(rival_choices, (Size n, Size m), choice_room(&space, n, m))
 
-/* The bets against every rival c of one size that should win most, of some weights, and the bets on the leader with them.
-
-   The leader has the rows W_b [x, y], inputs P_b, deviations D_b = sqrt(V) and senses N_b [x]. Rival c is number
+/* The bets against every rival c of one size that should win most, of some weights, and the bets on the leader with
+   them. The leader has the rows W_b [x, y], inputs P_b, deviations D_b = sqrt(V) and senses N_b [x]. Rival c is number
    places [c] of those with W [., x, y], P and D [., x]; it has the senses N [c, x], is behind by gaps [c], cautiously,
    and `worst` [c] is where the inputs are at which most was lost so far, or null. Its weight is at most `largest` for
-   each sense of its least sensed input. With n = 0 it has the value 0 by its alphabet, and there is nothing to bet on but
-   the leader. ε is what the leader gains for each unit of weight: with n_b = 0, its value, which is known.
-
-   Fills numbers [c, 3]: the weight s, what the bets should win, and the variance v_b of the leader's value at which bets
-   on it bring s C_b - s² v_b/2; tilts [c, x] and Q [c, y]; pays and V [c, x, y], price [c] and ν [c, x] of the leader. */
+   each sense of its least sensed input. With n = 0 it has the value 0 by its alphabet, and there is nothing to bet on
+   but the leader. ε is what the leader gains for each unit of weight: with n_b = 0, its value, which is known. Fills numbers [c, 3]: the weight s, what the
+   bets should win, and the variance v_b of the leader's value at which bets on it bring s C_b - s² v_b/2; tilts [c, x]
+   and Q [c, y]; pays and V [c, x, y], price [c] and ν [c, x] of the leader. */
 BC_EXPORT void BC(wagers)(Size rivals, Size n_b, Size m_b, const double *W_b, const double *P_b, const double *D_b,
                           const double *N_b, Size n, Size m, const double *W, const double *P, const double *D,
                           const int64_t *places, const double *N, const double *gaps, const double *const *worst,
@@ -121,10 +119,9 @@ BC_EXPORT void BC(rival_settle)(Size rivals, Size n, Size m, double *const *addr
 
 /* An upper bound of F over all P, at most `target` where that can be shown by so many boxes; P [x], logW [x, y] and
    logR [y] are where F is about largest. The bets are counts [x, y], charged [x], the history of all requests (see
-   `merge_requests`), and S; requests are merged to so many groups.
-
-   What shows it: how many boxes are used, their cuts [box, 3] (see `search`; the first box has none), their R as
-   logRs [box, y], and the rows at both ends of their inputs as logws [box, side, x, y]. */
+   `merge_requests`), and S; requests are merged to so many groups. What shows it: how many boxes are used, their cuts
+   [box, 3] (see `search`; the first box has none), their R as logRs [box, y], and the rows at both ends of their
+   inputs as logws [box, side, x, y]. */
 BC_EXPORT double BC(rival_bounded)(Size requests, Size groups, Size n, Size m, const double *counts,
                                    const double *charged, const double *history, double weight, double *P, double *logW,
                                    double *logR, double largest, double target, Size boxes, Size *used, double *cuts,
@@ -153,7 +150,6 @@ static void start(Size n, Size m, const double *W, const double *P, double *logW
 }
 
 /* F(P) at a P where it is about largest, for every rival c of one size: fills lost [c]. With largest <= 0, P stays.
-
    The arrays of rival c are at the addresses [c, 6]: counts [x, y], charged [x], history, and P [x], logW [x, y] and
    logR [y], which move to where that is. It has so many requests [c], and weights [c]. Where known [c] is 0, the climb
    begins at P with the rows W [c, x, y]. A climb ends at the next top, which may not be the highest: where it stays at

@@ -13,9 +13,7 @@ from bestchannel.arrays import Floats
 from bestchannel.native.library import Kernel, floats
 
 _leader_bets = Kernel(
-    "leader_bets",
-    "* k n m W[*nm] P[*n] senses[*n] weights[r] pays[rnm] price[r] V[rnm] nu[rn] room(nm)",
-    positive="nm",
+    "leader_bets", "* k n m W[*nm] P[*n] senses[*n] weights[r] pays[rnm] price[r] V[rnm] nu[rn] room(nm)", positive="nm"
 )
 _tilts = Kernel(
     "rival_tilts", "c n m fixed W[cnm] P[cn] N[cn] weights[c] most. >tilts[cn] >Q[cm] room(nm)", positive="nm"

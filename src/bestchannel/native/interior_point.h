@@ -88,10 +88,8 @@ STEP PART(neg_entropies_of)(const PART(Lanes) *at, const int n, const int m) {
 }
 
 /* p scaled to sum 1, q = pW, r = 1/q, U = W - 1q', D_x = D(W_x || q) in nats, and the certificate low <= C <= high.
- *
- * The quick form of D_x subtracts two entropies and is exact to some 1e-16 nats. The precise form, sum_y q psi(u) with
- * u = (W-q)/q, keeps its relative accuracy for a channel of tiny capacity.
- */
+   The quick form of D_x subtracts two entropies and is exact to some 1e-16 nats. The precise form, sum_y q psi(u) with
+   u = (W-q)/q, keeps its relative accuracy for a channel of tiny capacity. */
 STEP PART(divergences_of)(const PART(Lanes) *at, const int n, const int m, const int precise) {
     REAL *p = at->p, *q = at->q, *r = at->r, *D = at->D, *log_q = at->log_q, *mass = at->some;
     EACH_LANE mass[l] = 0;

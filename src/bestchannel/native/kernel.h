@@ -88,10 +88,7 @@ static inline double sum_by_halves(const double *a, Size count) {
 /* old = new, and how far that was. */
 static inline double move(double *restrict old, const double *restrict new, Size count) {
     double change = 0.0;
-    FOR(i, count) {
-        change = larger(change, fabs(new[i] - old[i]));
-        old[i] = new[i];
-    }
+    FOR(i, count) change = larger(change, fabs(new[i] - old[i])), old[i] = new[i];
     return change;
 }
 

@@ -50,11 +50,10 @@ static void move_to_target(const Leader *b, double *restrict V) {
     FOR(i, b->n * b->m) V[i] = (1.0 - t) * V[i] + t * b->target[i];
 }
 
-/* ν with sum_y W n / (ν + stakes) = 1; fills the wealth (ν + stakes) / n.
-
-   Newton's method for the left side, which is convex and falls in ν, climbs to the root from the left: from where the
-   term of the smallest stake alone is 1, or from n - sum_y W stakes, where the left side is at least 1 by Jensen's
-   inequality. The smallest stake is taken off first: large ones must not swallow a small root. */
+/* ν with sum_y W n / (ν + stakes) = 1; fills the wealth (ν + stakes) / n. Newton's method for the left side, which is
+   convex and falls in ν, climbs to the root from the left: from where the term of the smallest stake alone is 1, or
+   from n - sum_y W stakes, where the left side is at least 1 by Jensen's inequality. The smallest stake is taken off
+   first: large ones must not swallow a small root. */
 static double multiplier_of(const double *W, double n, const double *stakes, double *restrict wealth, Size m) {
     double least = stakes[0], at = W[0], mean = 0.0;
     FOR(y, m) if (stakes[y] < least) least = stakes[y], at = W[y];

@@ -78,9 +78,8 @@ static void add_row(Sloped *all, Size m, const StepRoom *room, const double *v) 
     all->slope += larger(square - mean * mean / total, 0.0);
 }
 
-/* The rows at the price s while Q = Pu stays: a descent step, as C(u) is a minimum over Q as well.
-
-   Returns Σ_x P_x D(new_x‖Q) and how fast it falls with s. */
+/* The rows at the price s while Q = Pu stays: a descent step, as C(u) is a minimum over Q as well. Returns Σ_x P_x
+   D(new_x‖Q) and how fast it falls with s. */
 static Sloped leader_step(const Side *side, double s, const double *u, const double *P, double *new,
                           const StepRoom *room) {
     Size n = side->n, m = side->m;
@@ -99,9 +98,8 @@ static Sloped leader_step(const Side *side, double s, const double *u, const dou
     return information;
 }
 
-/* A lower bound of φ(s); fills the information of (P, u).
-
-   C ≥ Σ_x P_x E_{·|x} log(u_x/Pu) for every P and u: a linear function, and the rows separate. */
+/* A lower bound of φ(s); fills the information of (P, u). C ≥ Σ_x P_x E_{·|x} log(u_x/Pu) for every P and u: a linear
+   function, and the rows separate. */
 static double leader_bound(const Side *side, double s, const double *u, const double *P, const StepRoom *room,
                            double *information) {
     Size n = side->n, m = side->m;

@@ -10,9 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, count
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,9 @@ FILE = {"win32": "kernels.dll", "darwin": "kernels.dylib"}.get(sys.platform, "ke
 
 _ARGUMENT = re.compile(r"([>\w*]+\.?)(?:[\[(]([\w*]+)[\])](\w*))?")
 _KINDS = {name: np.dtype(name) for name in ("f8", "i8", "i4", "u8", "u1")}
+_LITERALS = {str(digit): digit for digit in range(10)}
 _MOST_PLANS = 1000
+_LINE = 64  # bytes of a cache line: vectors of work space that begin with one are read in a third less time
 _octet_at, _address_of = ctypes.c_char.from_buffer, ctypes.addressof  # looked up once: they are called a lot
 
 
@@ -76,70 +76,85 @@ class Kernel:
     """
 
     def __init__(self, name: str, arguments: str, returns: Any = None, positive: str = "") -> None:
-        self._sizes, self._numbers, self._arrays, self._made, self._room = groups = [list[Any]() for _ in range(5)]
-        types, order, given = list[Any](), list[tuple[int, int]](), count()
-        for argument in arguments.split():
-            word, dims, kind = _ARGUMENT.fullmatch(argument).groups("")  # type: ignore[union-attr]
-            types.append(ctypes.c_void_p if dims else ctypes.c_double if word.endswith(".") else ctypes.c_int64)
-            array = _KINDS[kind or "f8"], dims
-            part: Any
-            if word == "room":
-                group, part = 4, (_function(f"{name}_room", [ctypes.c_int64] * len(dims), ctypes.c_int64), dims)
-            elif dims:
-                group, part = (3, array) if word.startswith(">") else (2, (next(given), *array))
-            else:
-                group, part = (1, next(given)) if len(word) > 1 else (0, word)
-            order.append((group, len(groups[group])))
-            groups[group].append(part)
-        starts = [0, *accumulate(map(len, groups))]
-        self._in_order = itemgetter(*[starts[group] + i for group, i in order])  # of C, from that of the groups
-        self._places, self._kinds = [i for i, _, _ in self._arrays], [kind for _, kind, _ in self._arrays]
-        self._function, self._returns, self._taken = _function(name, types, returns), returns is not None, next(given)
+        types, self._given, self._sizes, self._made = list[Any](), list[Any](), list[Any](), list[Any]()
+        self._room: Any = None
         self._positive, self._plans = positive, dict[Any, Any]()  # what follows from the shapes of the arrays
+        for place, argument in enumerate(arguments.split()):
+            word, dims, kind = _ARGUMENT.fullmatch(argument).groups("")  # type: ignore[union-attr]
+            number = ctypes.c_double if word.endswith(".") else ctypes.c_int64
+            types.append(ctypes.c_void_p if dims else number)
+            array = place, _KINDS[kind or "f8"] if dims else None, dims
+            if word == "room":
+                self._room = place, dims, _function(f"{name}_room", [ctypes.c_int64] * len(dims), ctypes.c_int64)
+            elif word.startswith(">"):
+                self._made.append(array)
+            elif dims or len(word) > 1:
+                self._given.append(array)
+            else:
+                self._sizes.append((place, word))
+        self._arrays = [i for i, (_, _, dims) in enumerate(self._given) if dims]
+        self._function, self._returns = _function(name, types, returns), returns is not None
+        self._blank = [0] * len(types)
 
     def __call__(self, *given: Any, **named: int) -> Any:
         """What the function returns, if anything, and the arrays that were made; one alone as it is."""
-        arrays = [given[i] for i in self._places]
-        key = *[array.shape for array in arrays], *named.values()
-        sizes, to_make = self._plans.get(key) or self._plan(key, arrays, named)
-        if [array.dtype for array in arrays] != self._kinds:
-            wrong, kind = next((a, kind) for a, kind in zip(arrays, self._kinds, strict=True) if a.dtype != kind)
-            raise _refused(wrong, kind, wrong.shape)
-        if len(given) != self._taken:
-            raise TypeError(f"the kernel takes {self._taken} arrays and numbers; it was given {len(given)}")
-        made = [np.empty(shape, kind) for shape, kind in to_make]
-        passed = [*sizes, *[given[i] for i in self._numbers], *_addresses([*arrays, *made])]
-        answer = self._function(*self._in_order(passed))
+        key = *[given[i].shape for i in self._arrays], *named.values()
+        sizes, to_make, room_size = self._plans.get(key) or self._plan(key, given, named)
+        passed, made = sizes.copy(), []
+        for (place, kind, _), value in zip(self._given, given, strict=True):
+            if kind is None:
+                passed[place] = value
+                continue
+            if value.dtype is not kind and value.dtype != kind:
+                raise _refused(value, kind, value.shape)
+            try:
+                passed[place] = _address_of(_octet_at(value))  # as `address` does, without a call
+            except (TypeError, ValueError):
+                passed[place] = address(value)
+        for place, kind, shape in to_make:
+            made.append(np.empty(shape, kind))
+            passed[place] = address(made[-1])
         if self._room:
-            made.pop()
+            room = np.empty(room_size + _LINE // 8)
+            passed[self._room[0]] = -(-address(room) // _LINE) * _LINE
+        answer = self._function(*passed)
         if self._returns:
             return (answer, *made) if made else answer
         return made[0] if len(made) == 1 else made
 
-    def _plan(self, key: Any, arrays: list[Any], named: dict[str, int]) -> Any:
-        """The sizes to pass and the arrays to make, the room at the end, once the shapes are what they must be."""
-        sizes: dict[str, Any] = {**{str(digit): digit for digit in range(10)}, **named}
-        for array, (_, kind, dims) in zip(arrays, self._arrays, strict=True):
-            shape = array.shape
-            leading = len(shape) - len(dims.lstrip("*"))
-            parts = [shape[:leading], *shape[leading:]] if dims[0] == "*" and leading >= 0 else shape
-            wanted = [sizes.setdefault(dim, part) for dim, part in zip(dims, parts, strict=False)]
-            if len(parts) != len(dims) or wanted != [*parts]:
-                raise _refused(array, kind, [sizes.get(dim, dim) for dim in dims])
-        if any(sizes[dim] < 1 for dim in self._positive):
+    def _plan(self, key: Any, given: tuple[Any, ...], named: dict[str, int]) -> Any:
+        """The sizes to pass, the arrays to make and the room, once the shapes are what they must be."""
+        sizes: dict[str, Any] = {**_LITERALS, **named}
+        for i in self._arrays:
+            _, kind, dims = self._given[i]
+            parts = given[i].shape
+            if dims[0] == "*" and len(parts) + 1 >= len(dims):
+                leading = len(parts) + 1 - len(dims)
+                parts = parts[:leading], *parts[leading:]
+            fits = len(parts) == len(dims)
+            for dim, part in zip(dims, parts, strict=False):
+                fits = sizes.setdefault(dim, part) == part and fits
+            if not fits:
+                raise _refused(given[i], kind, _shape(dims, sizes))
+        if min([sizes[dim] for dim in self._positive], default=1) < 1:
             raise ValueError(f"the kernel requires sizes of at least 1; it was given {[*key]}")
-        passed = [sizes[dim] if dim != "*" else math.prod(sizes[dim]) for dim in self._sizes]
-        to_make = [(tuple(_flat(sizes[dim] for dim in dims)), kind) for kind, dims in self._made]
-        to_make += [(room(*[sizes[dim] for dim in dims]), _KINDS["f8"]) for room, dims in self._room]
+        passed = self._blank.copy()
+        for place, dim in self._sizes:
+            passed[place] = sizes[dim] if dim != "*" else math.prod(sizes[dim])
+        to_make = [(place, kind, _shape(dims, sizes)) for place, kind, dims in self._made]
+        room = self._room[2](*[sizes[dim] for dim in self._room[1]]) if self._room else 0
+        if room < 0:
+            raise ValueError(f"the kernel does not take these sizes: {[*key]}")
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
-        self._plans[key] = passed, to_make
-        return self._plans[key]
+        plan = self._plans[key] = passed, to_make, room
+        return plan
 
 
-def _flat(parts: Iterable[Any]) -> Iterator[int]:
-    for part in parts:
-        yield from part if isinstance(part, tuple) else (part,)
+def _shape(dims: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes of an array, as far as they are known, and the letters of the others."""
+    shape = [sizes.get(dim, dim) for dim in dims]
+    return (*shape[0], *shape[1:]) if dims[0] == "*" else tuple(shape)
 
 
 def _function(name: str, arguments: list[Any], returns: Any) -> Callable[..., Any]:
@@ -147,8 +162,8 @@ def _function(name: str, arguments: list[Any], returns: Any) -> Callable[..., An
     return function
 
 
-def _refused(array: Any, kind: Any, shape: Iterable[Any]) -> TypeError:
-    wanted = str((*_flat(shape),)).replace("'", "")
+def _refused(array: Any, kind: Any, shape: tuple[Any, ...]) -> TypeError:
+    wanted = str(shape).replace("'", "")
     return TypeError(
         f"the kernel requires a C-contiguous array of {kind.name} of shape {wanted}; it was given {array.dtype}"
         f" of shape {array.shape} with strides {array.strides}"
@@ -170,10 +185,3 @@ def address(array: Any) -> int:
         if not array.flags.c_contiguous:
             raise _refused(array, array.dtype, array.shape) from None
         return int(array.ctypes.data)
-
-
-def _addresses(arrays: list[Any]) -> Iterable[int]:
-    try:
-        return [*map(_address_of, map(_octet_at, arrays))]
-    except (TypeError, ValueError):
-        return map(address, arrays)

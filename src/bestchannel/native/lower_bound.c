@@ -25,11 +25,10 @@ ROOM(leader_curve, (Size n, Size m), curve_room(&space, &(Curve){.side = {.n = n
 
 enum { PROVED, VIOLATED, EXHAUSTED };  /* the target holds; rows were found that cost less; neither within the boxes */
 
-/* How it ended, and in `bound` a proved lower bound of min(Z, target), from a first guess (s, Q), for the leader's curve
-   with a_b [x, y], w_b [x] and `count` prices as `leader_curve` fills it, and the rival with a [x, y], w [x] and base.
-
-   With `alarm` it ends as VIOLATED once some rows seem to cost less than the target; those rows and their input are then
-   v [x, y] and P [x]. */
+/* How it ended, and in `bound` a proved lower bound of min(Z, target), from a first guess (s, Q), for the leader's
+   curve with a_b [x, y], w_b [x] and `count` prices as `leader_curve` fills it, and the rival with a [x, y], w [x] and
+   base. With `alarm` it ends as VIOLATED once some rows seem to cost less than the target; those rows and their input
+   are then v [x, y] and P [x]. */
 BC_EXPORT Size BC(certify)(Size n_b, Size m_b, Size count, const double *a_b, const double *w_b, const double *prices,
                            double *phi, double *capacity, double *u_b, double *P_b, Size n, Size m, const double *a,
                            const double *w, double base, double s, const double *Q, double target, Size alarm,
@@ -63,11 +62,10 @@ BC_EXPORT Size BC(certify)(Size n_b, Size m_b, Size count, const double *a_b, co
 ROOM(certify, (Size n_b, Size m_b, Size n, Size m, Size boxes),
      work_room(&space, (Side){.n = n, .m = m}, (Curve){.side = {.n = n_b, .m = m_b}}, boxes))
 
-/* Move the leader (b) with the rows u [x, y] and the input P_u, and the rival (a) with v and P_v, from the price s to a
-   nearby local solution, in place; the price there.
-
-   Each step replaces C(v) ≥ C(u) by a tangent that implies it, so that v stays in the component of {C(v) ≥ c} where it
-   began. C(v) = C(u) holds nearly; `lower_bound.alternatives` makes it exact. */
+/* Move the leader (b) with the rows u [x, y] and the input P_u, and the rival (a) with v and P_v, from the price s to
+   a nearby local solution, in place; the price there. Each step replaces C(v) ≥ C(u) by a tangent that implies it, so
+   that v stays in the component of {C(v) ≥ c} where it began. C(v) = C(u) holds nearly; `lower_bound.alternatives`
+   makes it exact. */
 BC_EXPORT double BC(pair_search)(Size n_b, Size m_b, const double *a_b, const double *w_b, Size n_a, Size m_a,
                                  const double *a_a, const double *w_a, double s, double *u, double *P_u, double *v,
                                  double *P_v, Size most, double tol, double *room) {

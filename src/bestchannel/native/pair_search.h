@@ -21,9 +21,8 @@ static Mover mover(Space *space, Size n, Size m, const double *a, const double *
                    .kept = take(space, 2 * n * m), .step = step_room(space, n, m)};
 }
 
-/* The rival's rows at the price s with C replaced by its tangent at v: a descent step, as C is convex.
-
-   Returns the tangent's value at the new rows and how fast it rises with s. */
+/* The rival's rows at the price s with C replaced by its tangent at v: a descent step, as C is convex. Returns the
+   tangent's value at the new rows and how fast it rises with s. */
 static Sloped rival_step(const Mover *rival, double s) {
     Size n = rival->side.n, m = rival->side.m;
     const StepRoom *room = &rival->step;
@@ -43,10 +42,9 @@ static Sloped rival_step(const Mover *rival, double s) {
     return tangent;
 }
 
-/* Fill the new rows of both sides at the price where they meet; the price.
-
-   Newton's steps, kept between a price that is too low and one that is too high. A letter that W nearly excludes jumps
-   with the price; the two sides of the jump are then blended. */
+/* Fill the new rows of both sides at the price where they meet; the price. Newton's steps, kept between a price that
+   is too low and one that is too high. A letter that W nearly excludes jumps with the price; the two sides of the jump
+   are then blended. */
 static double meet(const Mover *leader, const Mover *rival, double s) {
     const Mover *both[2] = {leader, rival};
     double low = 0.0, high = BC_INFINITY, missing = 0.0, over = 0.0;

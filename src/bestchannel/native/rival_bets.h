@@ -146,11 +146,10 @@ static double expected_loss(Choice *choice, double s, double largest, Size start
 typedef double (*Gain)(void *leader, Size i);
 
 /* Fill tilts [x] and Q [y] for that of the weights, which fall, whose bets should win most: which one that is.
-
-   growths[i] is what bets of weights[i] on the leader should win, or what `gain` of i says; what the rival is expected to
-   lose is taken off, until that leaves less than for the weight before, or so much that the next one can hardly leave
-   more, if growths are s gap - s² v/2. P is a good input of W; it is the fixed one where largest <= 0. `worst` is where
-   most was lost so far, or null. The push has begun. */
+   growths[i] is what bets of weights[i] on the leader should win, or what `gain` of i says; what the rival is expected
+   to lose is taken off, until that leaves less than for the weight before, or so much that the next one can hardly
+   leave more, if growths are s gap - s² v/2. P is a good input of W; it is the fixed one where largest <= 0. `worst`
+   is where most was lost so far, or null. The push has begun. */
 static Size best_bet(Choice *choice, double gap, Size count, const double *weights, double *growths, Gain gain,
                      void *leader, const double *worst, double largest, double most, double *tilts, double *Q) {
     const Push *push = &choice->push;

@@ -92,10 +92,9 @@ static double saddle_of(const Losses *losses, Box box) {
     return constant + balance(losses, box.P);
 }
 
-/* Bound F on one box; R moves to where the bound is least, as far as the target demands and allows.
-
-   With the rows as they are the best R belongs to a saddle point that is found at once (`saddle_of`); for it the rows
-   are computed anew. Where the bound grows, since the rows have moved far, R goes a part of the way only. */
+/* Bound F on one box; R moves to where the bound is least, as far as the target demands and allows. With the rows as
+   they are the best R belongs to a saddle point that is found at once (`saddle_of`); for it the rows are computed
+   anew. Where the bound grows, since the rows have moved far, R goes a part of the way only. */
 static void bound_box(const Losses *losses, Box box, double target) {
     Size m = losses->m;
     double best = BC_INFINITY, saddle = -BC_INFINITY, part = FIRST_PART, *R = losses->R;
@@ -139,10 +138,9 @@ static Size cut_of(const Losses *losses, Box box, double *where) {
     return widest;
 }
 
-/* An upper bound of F over all P, at most `target` where that can be shown with so many boxes; fills how many were used,
-   and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input, and where.
-
-   P is where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound. */
+/* An upper bound of F over all P, at most `target` where that can be shown with so many boxes; fills how many were
+   used, and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input, and where. P is
+   where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound. */
 static double search(const Losses *losses, double *P, double *logW, double *logR, double largest, double target,
                      Size most_boxes, double *boxes, double *cuts, Size *used) {
     Size n = losses->n, m = losses->m;

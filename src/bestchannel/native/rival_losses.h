@@ -60,10 +60,9 @@ static void merge(Losses *losses, const double *history, Size first, Size last, 
     FOR(y, m) logQ[y] = total > 0.0 ? quick_log(logQ[y] / total) : 0.0;
 }
 
-/* All requests, history [i, senses of x | tilts of x | Q of y], as few epochs, which lose at least as much.
-
-   log z is convex in ω, so that it is at most its chord between the least and the largest ω of a group of requests; and
-   z is concave in Q, so that at each of the two the mean of Q serves for all. Requests are grouped in their order, the
+/* All requests, history [i, senses of x | tilts of x | Q of y], as few epochs, which lose at least as much. log z is
+   convex in ω, so that it is at most its chord between the least and the largest ω of a group of requests; and z is
+   concave in Q, so that at each of the two the mean of Q serves for all. Requests are grouped in their order, the
    groups about equal in senses. */
 static void merge_requests(Losses *losses, Size requests, const double *history) {
     Size n = losses->n, m = losses->m, width = 2 * n + m, first = 0, groups = losses->epochs / 2;
@@ -114,9 +113,8 @@ static double rise_of(const Losses *losses, Size x, double p, const double *w, c
     return rise;
 }
 
-/* Move R a part of the way to the output of the rows at which the bounds are reached: the part, and a limit.
-
-   At the best R the two are the same. The rows go where R is small, so that R may go too far; then it goes back to about
+/* Move R a part of the way to the output of the rows at which the bounds are reached: the part, and a limit. At the
+   best R the two are the same. The rows go where R is small, so that R may go too far; then it goes back to about
    where the pull along the last step vanishes, and no later step is longer than this one. pulls[0] is the last. */
 static void pull_outputs(const Losses *losses, const double *P, double *logR, double *part, double *limit) {
     Size m = losses->m;
@@ -138,10 +136,8 @@ static void pull_outputs(const Losses *losses, const double *P, double *logR, do
     FOR(y, m) last[y] = pull[y], logR[y] = quick_log(R[y] + *part * pull[y]);
 }
 
-/* Scale P, cut off at the ends of its box, until it sums to 1.
-
-   The sum is piecewise linear in the factor: that of the present piece is taken, or where it leads out of what is known
-   of the factor, one in the middle. */
+/* Scale P, cut off at the ends of its box, until it sums to 1. The sum is piecewise linear in the factor: that of the
+   present piece is taken, or where it leads out of what is known of the factor, one in the middle. */
 static void fit(const Losses *losses, double *restrict P) {
     const double *low_end = losses->ends, *high_end = losses->ends + losses->n;
     double low = LEAST_FACTOR, high = 1.0 / LEAST_FACTOR, factor = 1.0;
@@ -180,10 +176,8 @@ static double output_entropy(const Losses *losses, const double *P) {
 }
 
 /* Move P, within `ends`, to the largest value of min_R rises·P - weight sum_y output_y log R_y, returned; the best R,
-   which is the output, scaled, is left in R[1].
-
-   Steps multiply P_x by exp(step slope_x / weight): with the step 1 they always lead up, as in Blahut's and Arimoto's
-   algorithm, and with larger ones mostly. */
+   which is the output, scaled, is left in R[1]. Steps multiply P_x by exp(step slope_x / weight): with the step 1 they
+   always lead up, as in Blahut's and Arimoto's algorithm, and with larger ones mostly. */
 static double balance(const Losses *losses, double *P) {
     Size n = losses->n, m = losses->m;
     double value = -BC_INFINITY, step = 2.0, weight = losses->weight, *restrict new = losses->P;

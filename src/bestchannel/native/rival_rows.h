@@ -106,9 +106,8 @@ static double fall_at_one(const Row *row, Size y, const double *logw, double mul
     return w < 1.0 ? w * here - row->a[y] * logw[y] - at_one : 0.0;
 }
 
-/* The allowance of all letters together, also where ψ is concave and so least at 1.
-
-   Where ψ(1) is less than ψ(w), the difference is lost; or a larger λ lifts it by d, at the price of d in every slope. */
+/* The allowance of all letters together, also where ψ is concave and so least at 1. Where ψ(1) is less than ψ(w), the
+   difference is lost; or a larger λ lifts it by d, at the price of d in every slope. */
 static double beyond_convexity(const Row *row, const double *logw, double multiplier, double allowed) {
     double lift = 0.0, lost = 0.0, lifted = 0.0;
     FOR(y, row->m) {
@@ -194,11 +193,10 @@ static double least_of_letter(const Row *row, Size y, double multiplier, double 
     return value < one.value ? value : one.value;
 }
 
-/* An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser.
-
-   Steps are Newton's for every letter by itself, with λ such that the changes sum to 0; where they show nothing, the
-   least value of every letter is found by halving: slow, and always right. row->reach is left at the v at which ψ is
-   least: the derivative of the bound in log R_y is -s reach_y. */
+/* An upper bound of max_w f(w), within `tolerance` of it where that can be shown; `logw` moves to the maximiser. Steps
+   are Newton's for every letter by itself, with λ such that the changes sum to 0; where they show nothing, the least
+   value of every letter is found by halving: slow, and always right. row->reach is left at the v at which ψ is least:
+   the derivative of the bound in log R_y is -s reach_y. */
 static double row_bound(const Row *row, double *restrict logw, double tolerance) {
     Size m = row->m;
     double multiplier, s = row->s, *slopes = row->slope, *bends = row->bend, senses = s;

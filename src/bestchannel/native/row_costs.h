@@ -30,9 +30,8 @@ static inline Size lowest(const double *values, Size count) {
     return best;
 }
 
-/* Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum, base included.
-
-   v = a/(ν+h), and  w - ν + Σ_y a_y log((ν+h_y)/w)  for any ν with ν + h ≥ 0. */
+/* Fill v with argmin w D(W‖v) + ⟨h, v⟩ and return a lower bound of the minimum, base included. v = a/(ν+h), and  w - ν
+   + Σ_y a_y log((ν+h_y)/w)  for any ν with ν + h ≥ 0. */
 static double tilted_row(Size m, const double *a, double w, const double *h, double *v) {
     double least = BC_INFINITY, nu = 0.0, total = 0.0;  /* ν relative to -min h: a small a_y needs ν + h_y to its last digit */
     FOR(y, m) least = smaller(least, h[y]);
@@ -158,10 +157,8 @@ static Letters least_letters(Size m, const double *a, double t, const double *lo
     return all;
 }
 
-/* A lower bound of the least difference, without base, and in v a law near it.
-
-   Where the letters jump past the sum 1, v mixes the two sides: the bound is then one on the convex hull, and v costs
-   more than it. */
+/* A lower bound of the least difference, without base, and in v a law near it. Where the letters jump past the sum 1,
+   v mixes the two sides: the bound is then one on the convex hull, and v costs more than it. */
 static double dual_bound(Size m, const double *a, double w, double t, const double *log_Q, const double *low,
                          const double *high, double *v, double *other) {
     t = larger(t, NEGLIGIBLE * w);  /* a larger t only lowers the value */

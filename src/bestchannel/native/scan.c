@@ -120,7 +120,6 @@ static Size code_of_key(const Text *t, const Cells *cells, const Keys *keys) {
 }
 
 /* Number the rows of text[start:stop] by their keys: why it ended; `place` has where, and how many rows were numbered.
-
    Row i has the key codes[i] and the count counts[i], of up to `most` rows. An empty line is passed over. Columns are
    `width` with roles [column]; begins and ends [column] are work space. There are n_slots, a power of 2, half as many
    hashes and lines, one more of starts, and pool_size bytes. */

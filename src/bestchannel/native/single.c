@@ -232,10 +232,7 @@ static void newton(const Single *at, double high, double goal) {
     FOR(y, m) dq[y] = 0.0;
     add_rows(dq, dp, at->W, n, m, m);
     FOR(y, m) dq[y] /= at->q[y], least = smaller(least, dq[y]);
-    FOR(x, n) {
-        aim[x] = (mu - dp[x] * ds[x]) / p[x];
-        dp[x] = at->D[x] - high + aim[x];
-    }
+    FOR(x, n) aim[x] = (mu - dp[x] * ds[x]) / p[x], dp[x] = at->D[x] - high + aim[x];
     if (least > -0.5) {
         FOR(y, m) dq[y] *= 0.5 * dq[y];
         add_rows(dp, dq, at->by_output, m, n, n);
@@ -252,10 +249,8 @@ BC_EXPORT Size BC(interior_point_room)(Size n, Size m) {
     return room.used;
 }
 
-/* best: the input distribution with the smallest gap on the way from p to a gap of at most goal nats.
-
-   The rows W[x, y] sum to 1 and neg_entropy[x] = sum_y W log W. p is first lifted off the boundary in proportion to its
-   gap. */
+/* best: the input distribution with the smallest gap on the way from p to a gap of at most goal nats. The rows W[x, y]
+   sum to 1 and neg_entropy[x] = sum_y W log W. p is first lifted off the boundary in proportion to its gap. */
 BC_EXPORT void BC(interior_point)(Size n, Size m, const double *W, const double *neg_entropy, const double *p,
                                   double goal, double *best, double *space) {
     Space room = {space, 0};
@@ -282,11 +277,10 @@ BC_EXPORT void BC(interior_point)(Size n, Size m, const double *W, const double 
     }
 }
 
-/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats, with
-   logarithms to 2 ulp and sums uncompensated: what steps go by, no certificate.
-
-   Rate 1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises
-   [MD04]. `space` has 4 n + 2 m numbers. */
+/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats,
+   with logarithms to 2 ulp and sums uncompensated: what steps go by, no certificate. Rate 1 is the step of Blahut and
+   Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises [MD04]. `space` has 4 n + 2 m
+   numbers. */
 BC_EXPORT void BC(climb)(Size n, Size m, const double *W, const double *neg_entropy, const double *p, Size steps,
                          double *best, double *best_D, double *space) {
     double *at = space, *D = at + n, *tried = D + n, *tried_D = tried + n, *q = tried_D + n, *log_q = q + m;
@@ -311,11 +305,10 @@ BC_EXPORT void BC(climb)(Size n, Size m, const double *W, const double *neg_entr
     }
 }
 
-/* What a certificate I(p; W) <= C <= max_x D(W_x || Q) is made of, with sums that lose nothing.
-
-   Every sum is compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is
-   wrong by half a unit in its last place and the square of that. `bracket.rounding_compensated` rests on this, on
-   products that are rounded once, and on logarithms of W to 2 ulp and of Q to 0.6 ulp. */
+/* What a certificate I(p; W) <= C <= max_x D(W_x || Q) is made of, with sums that lose nothing. Every sum is
+   compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is wrong by half
+   a unit in its last place and the square of that. `bracket.rounding_compensated` rests on this, on products that are
+   rounded once, and on logarithms of W to 2 ulp and of Q to 0.6 ulp. */
 
 /* total + lost += term, exactly but for what is lost of `lost` itself; of numbers, and of eight side by side. */
 #define ADD(total, lost, term)                                                                                         \
@@ -366,10 +359,9 @@ BC_EXPORT void BC(outputs)(Size count, Size n, Size m, const double *W, const do
     }
 }
 
-/* D[c, x] = D(W_x || Q) in nats of every row, divided by its sum 1 + excess, for Q[c, y] >= 1e-300.
-
-   sum_y W log W - sum_y W log Q, then D / (1 + excess) - log(1 + excess) to first order, as |excess| is some 1e-15.
-   `space` has m numbers. */
+/* D[c, x] = D(W_x || Q) in nats of every row, divided by its sum 1 + excess, for Q[c, y] >= 1e-300. sum_y W log W -
+   sum_y W log Q, then D / (1 + excess) - log(1 + excess) to first order, as |excess| is some 1e-15. `space` has m
+   numbers. */
 BC_EXPORT void BC(certified_divergences)(Size count, Size n, Size m, const double *W, const double *neg_entropy,
                                          const double *excess, const double *Q, double *D, double *space) {
     FOR(c, count) {
