@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from bestchannel.promises import several
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 ROW_SUM_TOLERANCE = 1e-9
 """How far a row of probabilities may be from summing to 1 without `normalize`."""
@@ -26,6 +29,25 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """The array, marked read-only."""
     array.setflags(write=False)
     return array
+
+
+class FrozenMapping(Mapping[K, V]):
+    """A copy of a mapping that cannot be changed, and, unlike `MappingProxyType`, can be pickled and copied."""
+
+    def __init__(self, content: Mapping[K, V]) -> None:
+        self._content = dict(content)
+
+    def __getitem__(self, key: K) -> V:
+        return self._content[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._content)
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __repr__(self) -> str:
+        return repr(self._content)
 
 
 def numeric_array(values: object, where: str) -> NDArray[Any]:

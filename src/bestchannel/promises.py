@@ -8,6 +8,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 MOST_DIGITS = 6
 """Of a confidence that is written as one number."""
 
+MOST_NAMED = 12
+"""Of channels that a sentence names."""
+
 MOST_PROBABILITIES = 16
 """Of an input distribution that is written in full."""
 
@@ -34,6 +37,16 @@ def several(number: int, thing: str) -> str:
     ('1 sense', '2,000 senses')
     """
     return f"{number:,} {plural(number, thing)}"
+
+
+def listed(things: Sequence[object]) -> str:
+    """The first few, and how many others there are.
+
+    >>> listed(["a", "b"]), listed(range(14))
+    ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 others')
+    """
+    few, rest = things[:MOST_NAMED], len(things) - MOST_NAMED
+    return ", ".join(map(str, few)) + (f" and {several(rest, 'other')}" if rest > 0 else "")
 
 
 def exact(number: float) -> str:

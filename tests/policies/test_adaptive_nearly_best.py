@@ -8,7 +8,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.channels import bsc, q_ary_symmetric
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
+from bestchannel.policies.adaptive.state import Missing, nearest_to_best
 from bestchannel.promises import rounded_up
 
 ONE_BIT = math.log(2.0)

@@ -118,3 +118,10 @@ def test_a_run_on_a_recording_is_resumed_to_the_same_end(tmp_path):
     assert as_document(on) == as_document(whole)
     assert as_document(runs.read_run(path)) == as_document(whole)
     assert runs.view(path).state == "undecided"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_recording_of_several_sizes_goes_on_when_no_channel_of_one_size_is_left(seed):
+    channels = [bsc(0.02), bec(0.9), bec(0.95), random_channel(3, 2, rng=np.random.default_rng(1))]
+    result = bc.identify(recorded(channels, 900, seed), bc.Adaptive([(2, 2), (2, 3), (2, 3), (3, 2)], delta=0.1))
+    assert result.best == 0

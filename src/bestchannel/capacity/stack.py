@@ -84,7 +84,7 @@ def _bounds_in_turn(stack: Floats, goal: float) -> tuple[Floats, Floats, Floats,
     answers = np.empty(count), np.empty(count), np.empty((count, n)), np.empty((count, m))
     status = np.empty(count, dtype=np.uint8)
     native.solve_in_lanes(stack, 0, count, _lane_count(n, m, count), goal, 1.0, False, *answers, status)
-    return None if status.any() else answers
+    return None if any(status.tolist()) else answers
 
 
 def solve_one(W: Floats, tolerance: Tolerance) -> Capacity | None:

@@ -247,12 +247,22 @@ def read_trials(
     r"""The trials of a log in their order, one row per sense: text or Parquet with columns x, y, perhaps channel.
 
     The order is that of a column time, where there is one, otherwise that of the rows. Text may also have lines
-    `(input, output)`. The arguments, and what is raised, are as in `read_counts`.
+    `(input, output)`.
+
+    Parameters
+    ----------
+    path, outputs, transpose, columns, bins, set_aside, form, progress
+        As in `read_counts`.
 
     Returns
     -------
     Trials
         The outputs of every input of every channel, in the order of the log; `Recording` takes it.
+
+    Raises
+    ------
+    InputError, MissingFileError, MissingExtraError
+        As in `read_counts`.
 
     Examples
     --------

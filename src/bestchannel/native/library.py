@@ -11,6 +11,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, count
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -74,69 +76,64 @@ class Kernel:
     """
 
     def __init__(self, name: str, arguments: str, returns: Any = None, positive: str = "") -> None:
-        types, self._given, self._sizes, self._made = list[Any](), list[Any](), list[Any](), list[Any]()
-        self._room: Any = None
-        self._positive, self._plans = positive, dict[Any, Any]()  # what follows from the shapes of the arrays
-        for place, argument in enumerate(arguments.split()):
+        self._sizes, self._numbers, self._arrays, self._made, self._room = groups = [list[Any]() for _ in range(5)]
+        types, order, given = list[Any](), list[tuple[int, int]](), count()
+        for argument in arguments.split():
             word, dims, kind = _ARGUMENT.fullmatch(argument).groups("")  # type: ignore[union-attr]
-            number = ctypes.c_double if word.endswith(".") else ctypes.c_int64
-            types.append(ctypes.c_void_p if dims else number)
-            array = place, _KINDS[kind or "f8"] if dims else None, dims
+            types.append(ctypes.c_void_p if dims else ctypes.c_double if word.endswith(".") else ctypes.c_int64)
+            array = _KINDS[kind or "f8"], dims
+            part: Any
             if word == "room":
-                self._room = place, dims, _function(f"{name}_room", [ctypes.c_int64] * len(dims), ctypes.c_int64)
-            elif word.startswith(">"):
-                self._made.append(array)
-            elif dims or len(word) > 1:
-                self._given.append(array)
+                group, part = 4, (_function(f"{name}_room", [ctypes.c_int64] * len(dims), ctypes.c_int64), dims)
+            elif dims:
+                group, part = (3, array) if word.startswith(">") else (2, (next(given), *array))
             else:
-                self._sizes.append((place, word))
-        self._arrays = [i for i, (_, _, dims) in enumerate(self._given) if dims]
-        self._function, self._returns = _function(name, types, returns), returns is not None
-        self._blank = [0] * len(types)
+                group, part = (1, next(given)) if len(word) > 1 else (0, word)
+            order.append((group, len(groups[group])))
+            groups[group].append(part)
+        starts = [0, *accumulate(map(len, groups))]
+        self._in_order = itemgetter(*[starts[group] + i for group, i in order])  # of C, from that of the groups
+        self._places, self._kinds = [i for i, _, _ in self._arrays], [kind for _, kind, _ in self._arrays]
+        self._function, self._returns, self._taken = _function(name, types, returns), returns is not None, next(given)
+        self._positive, self._plans = positive, dict[Any, Any]()  # what follows from the shapes of the arrays
 
     def __call__(self, *given: Any, **named: int) -> Any:
         """What the function returns, if anything, and the arrays that were made; one alone as it is."""
-        key = *[given[i].shape for i in self._arrays], *named.values()
-        sizes, to_make, room_size = self._plans.get(key) or self._plan(key, given, named)
-        passed, made = sizes.copy(), []
-        for (place, kind, _), value in zip(self._given, given, strict=True):
-            if kind is None:
-                passed[place] = value
-            elif value.dtype is kind or value.dtype == kind:
-                passed[place] = address(value)
-            else:
-                raise _refused(value, kind, value.shape)
-        for place, kind, shape in to_make:
-            made.append(np.empty(shape, kind))
-            passed[place] = address(made[-1])
+        arrays = [given[i] for i in self._places]
+        key = *[array.shape for array in arrays], *named.values()
+        sizes, to_make = self._plans.get(key) or self._plan(key, arrays, named)
+        if [array.dtype for array in arrays] != self._kinds:
+            wrong, kind = next((a, kind) for a, kind in zip(arrays, self._kinds, strict=True) if a.dtype != kind)
+            raise _refused(wrong, kind, wrong.shape)
+        if len(given) != self._taken:
+            raise TypeError(f"the kernel takes {self._taken} arrays and numbers; it was given {len(given)}")
+        made = [np.empty(shape, kind) for shape, kind in to_make]
+        passed = [*sizes, *[given[i] for i in self._numbers], *_addresses([*arrays, *made])]
+        answer = self._function(*self._in_order(passed))
         if self._room:
-            room = np.empty(room_size)
-            passed[self._room[0]] = address(room)
-        answer = self._function(*passed)
+            made.pop()
         if self._returns:
             return (answer, *made) if made else answer
         return made[0] if len(made) == 1 else made
 
-    def _plan(self, key: Any, given: tuple[Any, ...], named: dict[str, int]) -> Any:
-        """The sizes to pass, the arrays to make and the room, once the shapes are what they must be."""
+    def _plan(self, key: Any, arrays: list[Any], named: dict[str, int]) -> Any:
+        """The sizes to pass and the arrays to make, the room at the end, once the shapes are what they must be."""
         sizes: dict[str, Any] = {**{str(digit): digit for digit in range(10)}, **named}
-        for i in self._arrays:
-            (_, kind, dims), shape = self._given[i], given[i].shape
+        for array, (_, kind, dims) in zip(arrays, self._arrays, strict=True):
+            shape = array.shape
             leading = len(shape) - len(dims.lstrip("*"))
             parts = [shape[:leading], *shape[leading:]] if dims[0] == "*" and leading >= 0 else shape
             wanted = [sizes.setdefault(dim, part) for dim, part in zip(dims, parts, strict=False)]
             if len(parts) != len(dims) or wanted != [*parts]:
-                raise _refused(given[i], kind, [sizes.get(dim, dim) for dim in dims])
+                raise _refused(array, kind, [sizes.get(dim, dim) for dim in dims])
         if any(sizes[dim] < 1 for dim in self._positive):
             raise ValueError(f"the kernel requires sizes of at least 1; it was given {[*key]}")
-        passed = self._blank.copy()
-        for place, dim in self._sizes:
-            passed[place] = sizes[dim] if dim != "*" else math.prod(sizes[dim])
-        to_make = [(place, kind, tuple(_flat(sizes[dim] for dim in dims))) for place, kind, dims in self._made]
-        room = self._room[2](*[sizes[dim] for dim in self._room[1]]) if self._room else 0
+        passed = [sizes[dim] if dim != "*" else math.prod(sizes[dim]) for dim in self._sizes]
+        to_make = [(tuple(_flat(sizes[dim] for dim in dims)), kind) for kind, dims in self._made]
+        to_make += [(room(*[sizes[dim] for dim in dims]), _KINDS["f8"]) for room, dims in self._room]
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
-        self._plans[key] = passed, to_make, room
+        self._plans[key] = passed, to_make
         return self._plans[key]
 
 
@@ -173,3 +170,10 @@ def address(array: Any) -> int:
         if not array.flags.c_contiguous:
             raise _refused(array, array.dtype, array.shape) from None
         return int(array.ctypes.data)
+
+
+def _addresses(arrays: list[Any]) -> Iterable[int]:
+    try:
+        return [*map(_address_of, map(_octet_at, arrays))]
+    except (TypeError, ValueError):
+        return map(address, arrays)

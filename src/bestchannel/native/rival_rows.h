@@ -11,37 +11,37 @@
 #pragma once
 #include "kernel.h"
 
-enum { ROW_STEPS = 40, HALVINGS = 60 };
+enum { ROW_STEPS = 40, HALVINGS = 60, GUESSES = 5 };
 static const double LEAST_CHANGE = -0.6, LARGEST_CHANGE = 1.0;  /* of a letter's probability in a step, relatively */
 static const double STILL = 1e-6;  /* changes below which the row is where most is lost, also where ψ is concave there */
 static const double LEAST_LOG = -690.0;         /* of the least probability that a row is given */
 static const double FIRST_PROBABILITY = 1e-12;  /* of a letter, at least, before the first step */
 static const double LOG_OF_A_TENTH = -2.3;
+static const double NEAR = 1e-11;  /* nats of log v */
 
-/* What a row is bet on, and room: (Q/w)^τ, N/z, f' and v ψ'', and the v at which a letter's ψ is least. */
+/* What a row is bet on, and room: (Q/w)^τ, z, N/z, f' and v ψ'', and the v at which a letter's ψ is least. */
 typedef struct {
     Size epochs, m;
-    double *powers, *weights, *slope, *bend, *reach;  /* [e, y], [e], [y], [y], [y] */
+    double *powers, *z, *weights, *slope, *bend, *reach;  /* [e, y], [e], [e], [y], [y], [y] */
     const double *a, *N, *tau, *logQ, *logR;          /* [y], [e], [e], [e, y], [y] */
     double s;
 } Row;
 
 static Row row_room(Space *space, Size epochs, Size m) {
-    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * m), .weights = take(space, epochs),
-                 .slope = take(space, m), .bend = take(space, m), .reach = take(space, m)};
+    return (Row){.epochs = epochs, .m = m, .powers = take(space, epochs * m), .z = take(space, epochs),
+                 .weights = take(space, epochs), .slope = take(space, m), .bend = take(space, m), .reach = take(space, m)};
 }
 
-/* f(w) and λ = sum_y w_y f'_y; fills powers, weights and reach = w, which is scaled to sum to 1. */
-static double normalised_value(const Row *row, double *restrict logw, double *multiplier) {
+/* λ = sum_y w_y f'_y; fills powers, z, weights and reach = w, which is scaled to sum to 1. */
+static double normalised(const Row *row, double *restrict logw) {
     Size m = row->m;
     double *restrict w = row->reach, *restrict powers = row->powers;
-    double value = 0.0, divergence = 0.0, counted = 0.0, unbound = 0.0;
+    double divergence = 0.0, counted = 0.0, unbound = 0.0;
     FOR(y, m) w[y] = quick_exp(logw[y]);
     double total = sum(w, m), shift = quick_log(total);
     FOR(y, m) {
         logw[y] -= shift;
         w[y] /= total;
-        value += row->a[y] * logw[y];
         counted += row->a[y];
         divergence += w[y] * (logw[y] - row->logR[y]);
     }
@@ -50,11 +50,17 @@ static double normalised_value(const Row *row, double *restrict logw, double *mu
     FOR(e, row->epochs) {
         double z = 0.0;
         FOR(y, m) z += w[y] * powers[e * m + y];
-        value += row->N[e] * quick_log(z);
-        row->weights[e] = row->N[e] / z;
+        row->z[e] = z, row->weights[e] = row->N[e] / z;
         unbound += row->N[e] * (1.0 - row->tau[e]);
     }
-    *multiplier = counted + unbound + row->s * (divergence + 1.0);
+    return counted + unbound + row->s * (divergence + 1.0);
+}
+
+/* f(w) where the row was normalised. */
+static double value_there(const Row *row, const double *logw) {
+    double value = 0.0, divergence = 0.0;
+    FOR(y, row->m) value += row->a[y] * logw[y], divergence += row->reach[y] * (logw[y] - row->logR[y]);
+    FOR(e, row->epochs) value += row->N[e] * quick_log(row->z[e]);
     return value + row->s * divergence;
 }
 
@@ -117,28 +123,44 @@ static double beyond_convexity(const Row *row, const double *logw, double multip
     return smaller(allowed + lost, lifted);
 }
 
-/* ψ, ψ' and v ψ'' of one letter at v. */
-typedef struct { double value, slope, bending; } Letter;
+/* ψ, ψ', v ψ'' and how fast that falls with log v, of one letter at v. */
+typedef struct { double value, slope, bending, fall; } Letter;
 
 static Letter letter(const Row *row, Size y, double logv, double multiplier) {
     double v = quick_exp(logv), ratio = logv - row->logR[y], a = row->a[y], s = row->s;
-    Letter at = {v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s};
+    Letter at = {v * (multiplier - s * ratio) - a * logv, multiplier - a / v - s * (ratio + 1.0), a / v - s, a / v};
     FOR(e, row->epochs) {
         double tau = row->tau[e], power = row->weights[e] * quick_exp(tau * (row->logQ[e * row->m + y] - logv));
         at.value -= v * power;
         at.slope -= power * (1.0 - tau);
         at.bending += power * (1.0 - tau) * tau;
+        at.fall += power * (1.0 - tau) * tau * tau;
     }
     return at;
 }
 
-/* log v up to which ψ is convex, or falls, where it does not do so at `high`, which moves next to it. */
-static double last_of(const Row *row, Size y, double multiplier, int falling, double *high) {
-    double low = LEAST_LOG;
+/* Whether ψ falls at v, or else is convex there. */
+static int goes_on(const Row *row, Size y, double logv, double multiplier, int falling) {
+    Letter at = letter(row, y, logv, multiplier);
+    return falling ? at.slope <= 0.0 : at.bending >= 0.0;
+}
+
+/* log v up to which ψ is convex, or falls, where it does not do so at `high`, which moves next to it: by halving.
+
+   There is one such place. Newton's method from `about`, for ψ' or log(v ψ'' + s), tells where; if it lies within NEAR of
+   that, what is further away need not be looked at. */
+static double last_of(const Row *row, Size y, double multiplier, int falling, double about, double *high) {
+    FOR(i, GUESSES) {
+        Letter at = letter(row, y, about, multiplier);
+        if (falling) about -= at.slope / at.bending;
+        else about += quick_log(1.0 + at.bending / row->s) * (at.bending + row->s) / at.fall;
+    }
+    double low = LEAST_LOG, before = about - NEAR, after = about + NEAR;
+    if (!(before < *high && goes_on(row, y, before, multiplier, falling))) before = -BC_INFINITY;
+    if (!(after > about) || goes_on(row, y, after, multiplier, falling)) after = BC_INFINITY;
     FOR(i, HALVINGS) {
         double middle = 0.5 * (low + *high);
-        Letter at = letter(row, y, middle, multiplier);
-        if (falling ? at.slope <= 0.0 : at.bending >= 0.0) low = middle;
+        if (middle <= before || (middle < after && goes_on(row, y, middle, multiplier, falling))) low = middle;
         else *high = middle;
     }
     return low;
@@ -152,10 +174,10 @@ static double left_end(const Row *row, Size y, double multiplier) {
     return value;
 }
 
-/* The least value of ψ on (0, 1], from below, and in `where` about where it is. */
+/* The least value of ψ on (0, 1], from below, and about where it is: in `where`, which first is the row's v. */
 static double least_of_letter(const Row *row, Size y, double multiplier, double *where) {
     Letter one = letter(row, y, 0.0, multiplier), start = letter(row, y, LEAST_LOG, multiplier);
-    double high = 0.0, end = one.bending >= 0.0 ? 0.0 : last_of(row, y, multiplier, 0, &high);
+    double high = 0.0, end = one.bending >= 0.0 ? 0.0 : last_of(row, y, multiplier, 0, 0.0, &high);
     double value = start.value, at = LEAST_LOG;
     if (start.bending < 0.0 || start.slope > 0.0) {
         value = smaller(value, left_end(row, y, multiplier));
@@ -163,7 +185,7 @@ static double least_of_letter(const Row *row, Size y, double multiplier, double 
         Letter last = letter(row, y, end, multiplier);
         value = last.value, at = high = end;
         if (last.slope > 0.0) {
-            at = last_of(row, y, multiplier, 1, &high);
+            at = last_of(row, y, multiplier, 1, quick_log(smaller(*where, row->a[y] / multiplier)), &high);
             Letter bottom = letter(row, y, at, multiplier);
             value = bottom.value + bottom.slope * (quick_exp(high) - quick_exp(at));
         }
@@ -186,7 +208,8 @@ static double row_bound(const Row *row, double *restrict logw, double tolerance)
         if (logw[y] < LOG_OF_A_TENTH)
             logw[y] = larger(logw[y], quick_log(0.1 * row->a[y] / senses + FIRST_PROBABILITY));
     FOR(i, ROW_STEPS) {
-        double value = normalised_value(row, logw, &multiplier), allowed = 0.0, moved = 0.0, total = 0.0, largest = 0.0;
+        double allowed = 0.0, moved = 0.0, total = 0.0, largest = 0.0;
+        multiplier = normalised(row, logw);
         fill_slopes(row, logw);
         FOR(y, m) {
             double w = row->reach[y], h = stiffness(bends[y], s);
@@ -195,7 +218,7 @@ static double row_bound(const Row *row, double *restrict logw, double tolerance)
             total += w / h;
         }
         if (allowed <= tolerance) {
-            double beyond = beyond_convexity(row, logw, multiplier, allowed);
+            double value = value_there(row, logw), beyond = beyond_convexity(row, logw, multiplier, allowed);
             if (beyond < BC_INFINITY) return value + beyond;
             break;
         }
@@ -208,7 +231,7 @@ static double row_bound(const Row *row, double *restrict logw, double tolerance)
         FOR(y, m) largest = larger(largest, slopes[y]);
         if (largest < STILL) break;
     }
-    normalised_value(row, logw, &multiplier);
+    multiplier = normalised(row, logw);
     double bound = multiplier;
     FOR(e, row->epochs) bound += row->N[e] > 0.0 ? row->N[e] * (quick_log(row->N[e] / row->weights[e]) - 1.0) : 0.0;
     FOR(y, m) bound -= least_of_letter(row, y, multiplier, row->reach + y);

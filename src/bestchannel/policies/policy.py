@@ -103,8 +103,11 @@ class Policy(ABC):
     checked_by: ClassVar[str | None] = None
     """The name of the function that checks the evidence in a record for `verify`; docs/how-to/own-policy.md has how."""
 
+    epsilon: float
+    """Within how many bits of the best the named channel may be."""
+
     candidates: tuple[int, ...]
-    """The channels that are not ruled out."""
+    """The channels that are not ruled out, or of which nothing is proved."""
 
     recommendation: int | None = None
     """The named channel, None before the end and where nothing was decided."""
@@ -149,6 +152,7 @@ class Policy(ABC):
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
         self.question: AnyQuestion = question or Best(epsilon)
         self.question.refuse_unless_possible(len(self.alphabets))
+        self.epsilon = self.question.epsilon
         self.functional: Functional = functional_for(input_distribution)
         if isinstance(self.functional, InformationAt):
             distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
@@ -206,11 +210,6 @@ class Policy(ABC):
         ('subroutine', 'input_distribution')
         """
         return tuple(keywords(cls))
-
-    @property
-    def epsilon(self) -> float:
-        """Within how many bits the answer may be."""
-        return self.question.accuracy
 
     @property
     def decided(self) -> bool:

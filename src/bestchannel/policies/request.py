@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 
 import numpy as np
 
-from bestchannel.arrays import Integers, numeric_array
+from bestchannel.arrays import FrozenMapping, Integers, numeric_array
 from bestchannel.display import Valued
 from bestchannel.errors import InputError
 from bestchannel.promises import several
@@ -44,13 +43,7 @@ class Request:
     senses: Mapping[int, tuple[int, ...]]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "senses", MappingProxyType(dict(self.senses)))
-
-    def __reduce__(self) -> tuple[type[Request], tuple[int, dict[int, tuple[int, ...]]]]:
-        return type(self), (self.number, dict(self.senses))
-
-    def __repr__(self) -> str:
-        return f"Request(number={self.number!r}, senses={dict(self.senses)!r})"
+        object.__setattr__(self, "senses", FrozenMapping(self.senses))
 
     @property
     def total(self) -> int:

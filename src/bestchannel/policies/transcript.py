@@ -139,7 +139,7 @@ class Identification(Shown):
     @property
     def epsilon(self) -> float:
         """Within how many bits the answer may be."""
-        return self.question.accuracy
+        return self.question.epsilon
 
     @property
     def proved_so_far(self) -> str | None:

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.promises import confidence, criterion, exact
-from bestchannel.questions.question import Findings, Question, Standpoint
-from bestchannel.questions.wording import MOST_BITS, listed
+from bestchannel.promises import confidence, criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Above(Question, frozen=True, tag="above"):
@@ -33,6 +32,11 @@ class Above(Question, frozen=True, tag="above"):
 
     level: float
     tolerance: float = 0.0
+
+    @property
+    def line(self) -> float:  # type: ignore[override]
+        """The level."""
+        return self.level
 
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.level, "the level (of capacity, in bits)", low=0.0, high=MOST_BITS, low_open=False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bestchannel.arrays import Floats
-from bestchannel.promises import confidence, criterion, exact, rounded_up
+from bestchannel.promises import confidence, criterion, exact, listed, rounded_up
 from bestchannel.questions.question import Question, Standpoint
-from bestchannel.questions.wording import listed
 
 
 class Best(Question, frozen=True, tag="best"):
@@ -25,12 +24,7 @@ class Best(Question, frozen=True, tag="best"):
     0.01
     """
 
-    epsilon: float = 0.0
-
-    @property
-    def accuracy(self) -> float:
-        """Epsilon."""
-        return self.epsilon
+    epsilon: float = 0.0  # type: ignore[misc]  # a field here, and no other question has one
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         largest = "the best" if P is None else f"the largest {criterion(P)}"

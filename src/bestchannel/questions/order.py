@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bestchannel.arrays import Floats
-from bestchannel.promises import confidence, criterion, several
+from bestchannel.promises import confidence, criterion, listed, several
 from bestchannel.questions.question import Findings, Question, Standpoint
-from bestchannel.questions.wording import listed
 
 
 class Order(Question, frozen=True, tag="order"):

@@ -8,11 +8,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
 from bestchannel.arrays import Floats
+
+MOST_BITS = 1e6
+"""No level or width may be larger."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Findings:
     order: tuple[Any, ...] | None = None  # all channels, the best first, once that is decided
     pairs: tuple[tuple[Any, Any], ...] | None = None  # of which the first is better
     brackets: Mapping[Any, tuple[float, float]] | None = None  # bits
+
+    @property
+    def named(self) -> tuple[Any, ...]:
+        """The channels that stand out: above the level, among the best m; none where all are alike."""
+        above = tuple(channel for channel, side in (self.answers or {}).items() if side == "above")
+        return above or self.top or ()
 
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""
@@ -78,10 +87,11 @@ class Standpoint(Protocol):
 class Question(Struct, frozen=True, tag_field="kind"):
     """What is asked; a record holds it under `question`, with its `kind`."""
 
-    @property
-    def accuracy(self) -> float:
-        """Epsilon, where it is for the best; another question has a tolerance or a width of its own."""
-        return 0.0
+    line: ClassVar[float | None] = None
+    """A capacity in bits to which channels are compared."""
+
+    epsilon: ClassVar[float] = 0.0
+    """Within how many bits of the best a channel may be, where that is asked for."""
 
     def refuse_unless_possible(self, channels: int) -> None:
         """Refuse what cannot be asked of so many channels.

@@ -8,9 +8,8 @@ from typing import Any
 
 from bestchannel.arrays import Floats
 from bestchannel.errors import InputError
-from bestchannel.promises import confidence, criterion, several
+from bestchannel.promises import confidence, criterion, listed, several
 from bestchannel.questions.question import Findings, Question, Standpoint
-from bestchannel.questions.wording import listed
 
 
 class Top(Question, frozen=True, tag="top"):

@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.promises import confidence, criterion, exact
-from bestchannel.questions.question import Findings, Question, Standpoint
-from bestchannel.questions.wording import MOST_BITS, listed
+from bestchannel.promises import confidence, criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Within(Question, frozen=True, tag="within"):
@@ -47,7 +46,8 @@ class Within(Question, frozen=True, tag="within"):
     def answer(self, standpoint: Standpoint) -> str:
         brackets = standpoint.findings.brackets or {} if standpoint.findings else {}
         wide = [c for c, (low, high) in brackets.items() if high - low > self.width * (low if self.relative else 1.0)]
-        said = listed([f"{channel} {low:.6g} to {high:.6g} bit" for channel, (low, high) in brackets.items()])
+        ends = [f"{channel} {low:.6g} to {high:.6g} bit" for channel, (low, high) in brackets.items()]
+        said = f"capacities: {listed(ends)}"
         most = f"{100.0 * self.width:.6g} %" if self.relative else f"{exact(self.width)} bit"
         return said + (f"; wider than {most}: {listed(wide)}" if wide else "")
 

@@ -64,7 +64,7 @@ class Simulator:
             for channel, letters in zip(self.channels, self._letters, strict=True)
         ]
         self._sizes = self.alphabets
-        self._last = dict[tuple[int, ...], tuple[Floats, Integers, Integers]]()
+        self._last = dict[tuple[int, ...], tuple[Floats, Integers]]()
 
     def __repr__(self) -> str:
         return f"<Simulator of {channels_in_brief(self.parties)}>"
@@ -90,13 +90,12 @@ class Simulator:
             last = self._last.get(channels)  # the next request is mostly about the same ones
             if last is None:
                 laws, letters = (np.concatenate([rows[j] for j in channels]) for rows in (self._laws, self._letters))
-                last = laws, letters, np.arange(len(letters))[:, None]
+                drawn_at = np.argsort(letters, axis=1) + letters.shape[1] * np.arange(len(letters))[:, None]
+                last = laws, drawn_at.reshape(len(channels), -1, letters.shape[1])
                 self._last = {channels: last}  # at once, so that threads may share a simulator
-            laws, letters, numbers = last
+            laws, places = last
             drawn = self.rng.multinomial([n for channel in channels for n in request.senses[channel]], laws)
-            tables = np.empty_like(drawn)
-            tables[numbers, letters] = drawn
-            counts |= dict(zip(channels, tables.reshape(len(channels), -1, laws.shape[1]), strict=True))
+            counts |= zip(channels, drawn.take(places), strict=True)
         return counts
 
 

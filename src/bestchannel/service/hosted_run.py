@@ -69,6 +69,7 @@ def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
         channels=channels,
         candidates=channels,
         best=None if outcome.best is None else str(outcome.best),
+        answer="" if outcome.findings is None else outcome.question.answer(outcome),
         nearly_best=None if nearly is None else str(nearly.channel),
         within_bits=None if nearly is None else nearly.within_bits,
         senses=outcome.senses,

@@ -10,6 +10,7 @@ other code refuses it, also one that joins later.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import multiprocessing
 import os
@@ -92,6 +93,7 @@ def _begin(study: Study) -> None:
     _study = study
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.freeze()  # what is loaded by now stays: no collection need look at it again
 
 
 def _end_with_parent() -> None:

@@ -20,9 +20,8 @@ from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
 from bestchannel.policies.adaptive.claims import WagersMade
-from bestchannel.policies.adaptive.nearly_best import Missing, nearest_to_best
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
-from bestchannel.policies.adaptive.state import PastBets, State
+from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
@@ -230,7 +229,7 @@ class Adaptive(Policy):
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
         evidence = dict.fromkeys(thresholds, 0.0)
-        worthless = list(evidence.keys() - set().union(*(channels for channels, _ in view.alike)))
+        worthless = [rival for rival in thresholds if min(self.alphabets[rival]) == 1]
         for channels, look in [*view.alike, (worthless, NOTHING)]:
             rivals = [rival for rival in channels if rival in thresholds]
             weighed = evidence_against(
@@ -370,23 +369,25 @@ class Adaptive(Policy):
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """What to sense next."""
         b, rivals = state.leader, state.rivals
-        gaps, errors = self._gaps(state, view)
-        needed = np.array([self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals])
-        shown = np.array([state.variances.get(rival, (1.0, 1.0)) for rival in rivals])
+        gaps, errors = (numbers.tolist() for numbers in self._gaps(state, view))
+        own, theirs = float(view.leader_variances[b]), view.rival_variances.tolist()
+        shown = [state.variances.get(rival, (1.0, 1.0)) for rival in rivals]
+        missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
         situation = Situation(
-            gaps=np.maximum(gaps - CAUTION * errors, 0.7 * errors),
-            needed=np.maximum(needed, 0.0) + MARGIN,
-            leader_variances=view.leader_variances[b] * shown[:, 0],
-            rival_variances=view.rival_variances.take(rivals) * shown[:, 1],
+            gaps=np.array([max(gap - CAUTION * error, 0.7 * error) for gap, error in zip(gaps, errors, strict=True)]),
+            needed=np.array([max(nats, 0.0) + MARGIN for nats in missing]),
+            leader_variances=np.array([own * multiple for multiple, _ in shown]),
+            rival_variances=np.array([theirs[rival] * n for rival, (_, n) in zip(rivals, shown, strict=True)]),
             leader_senses=float(state.senses(b)),
             rival_senses=np.array([float(state.senses(rival)) for rival in rivals]),
             leader_left=left.of(b),
         )
-        wanted = self._wanted_senses(state, situation, left, self._rule(state, view))
-        for rival, gap, error in zip(rivals, (gaps + state.slack).tolist(), errors.tolist(), strict=True):
-            if not state.bets[rival].betting and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
+        leader, others = self._wanted_senses(state, situation, left, self._rule(state, view))
+        for rival, gap, error in zip(rivals, gaps, errors, strict=True):
+            ahead = gap + state.slack
+            if not state.bets[rival].betting and ahead > 0.0 and 0.5 * (ahead / error) ** 2 >= BETTING_FROM:
                 state.bets[rival].since = self._answered + 1
-        return self._senses(state, view, dict(zip([b, *rivals], [wanted[0], *wanted[1].tolist()], strict=True)), left)
+        return self._senses(state, view, {b: leader, **dict(zip(rivals, others.tolist(), strict=True))}, left)
 
     def _rule(self, state: State, view: View) -> Rule:
         """The sampling rule; with costs, it shares out cost as it would senses."""
