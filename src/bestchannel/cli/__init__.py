@@ -16,8 +16,7 @@ VERBS = {  # the first line of the help of every verb, which is a function in th
     "estimate": "Estimate capacities from counts of what was sent and received, with proved intervals, and judge"
     " which is largest.",
     "explain": "Say what is promised and what it rests on, in a few lines; with --full, prove it.",
-    "identify": "Name the channel of largest capacity, sensing one input of one channel at a time; or answer another"
-    " question.",
+    "identify": "Name the channel of largest capacity, sensing one input of one channel at a time.",
     "plan": "Show how many senses each policy would need if the channels were as in the file.",
     "report": "Draw an identification, or counts, as one HTML file that opens without a network.",
     "reproduce": "Reproduce a figure of the paper: the senses that its algorithms use.",
