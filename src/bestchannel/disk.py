@@ -159,8 +159,8 @@ class OpenFile:
             return self._file.read(size)
 
 
-def _too_large(found: str) -> str:
-    return f"a file that is read at once must have at most {MOST_BYTES:,} bytes; {found} (long logs: .csv, .parquet)"
+def _too_large(has: str) -> str:
+    return f"a file that is read at once must have at most {MOST_BYTES:,} bytes; {has} (long logs: .csv, .parquet)"
 
 
 @contextmanager

@@ -176,7 +176,8 @@ class SensorStatus(Struct, frozen=True):
 class RunStatus(Struct, frozen=True, kw_only=True):
     """Where a run stands. `asked` and `answered` are senses of the open request; evidence is in bits.
 
-    `nearly_best` is proved to be the best or within `within_bits` of the best.
+    `nearly_best` is proved to be the best or within `within_bits` of the best; `answer` is what is known where
+    something else is asked for.
     """
 
     run: str
@@ -188,6 +189,7 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     channels: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     best: str | None = None
+    answer: str = ""
     leader: str | None = None
     challenger: str | None = None
     evidence_bits: float | None = None

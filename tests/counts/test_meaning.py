@@ -244,6 +244,33 @@ def test_column_that_may_tell_counts_apart_where_it_is_filled_in_is_not_passed_o
     assert read(tmp_path, f"x,y,t,note\n{noted}").counts.sum() == 80
 
 
+@pytest.mark.parametrize("titles", [["Actual", "bar"], ["foo", "bar"]])
+def test_few_rows_beside_numbers_are_not_a_matrix(tmp_path, titles):
+    senses = [[1, 1], [1, 1], [0, 1], [0, 1], [0, 0], [1, 1]]
+    frame = pd.DataFrame(senses, columns=titles, index=[0, 7, 11, 31, 21, 34])
+    frame.to_csv(tmp_path / "file.csv")
+    for read in (lambda **o: labelled_counts(frame, **o), lambda **o: read_counts(tmp_path / "file.csv", **o)):
+        with pytest.raises(
+            InputError, match=rf"write --columns x={titles[0]},y={titles[1]} .* for rows, or --form matrix"
+        ):
+            read()
+        assert only(read(form="matrix")).outputs == tuple(titles)
+        assert only(read(columns=dict(zip("xy", titles, strict=True)))).counts.tolist() == [[1, 2], [0, 3]]
+
+
+@pytest.mark.parametrize("index", [[0.5, 1.25, 2.5, 3.75], ["t1", "t2", "t3", "t4"], [7, 3, 9, 1]])
+@pytest.mark.parametrize("titles", [["output", "x", "counts"], ["tx", "rx", "n"]])
+def test_columns_of_rows_beside_an_index_are_not_the_outputs_of_a_matrix(tmp_path, index, titles):
+    cells = [[0, 0, 90], [1, 0, 10], [0, 1, 5], [1, 1, 95]]
+    frame = pd.DataFrame(cells, columns=titles, index=pd.Index(index, name="phase"))
+    frame.to_csv(tmp_path / "file.csv")
+    with pytest.raises(InputError):
+        read_counts(tmp_path / "file.csv")
+    with pytest.raises(InputError, match=r"may be rows .*; write --columns .* for rows, or --form matrix"):
+        labelled_counts(frame)
+    assert only(labelled_counts(frame, form="matrix")).outputs == tuple(titles)
+
+
 def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):
     log = "x,y\n" + "a,u\na,v\n" * 5
     with pytest.raises(InputError, match="line 12 must be a row; it is the header once more"):

@@ -186,6 +186,20 @@ def test_counts_in_the_first_column_under_names_that_nobody_knows_are_asked_abou
     assert read_counts(path, form="matrix")["cells"].counts.shape == (12, 3)
 
 
+@pytest.mark.parametrize("names", ["bar,prepared", "foo,bar", "foo,Antwort,times"])
+def test_log_whose_lines_hardly_come_again_is_not_a_matrix(tmp_path, names):
+    x, y, *others = names.split(",")
+    rows = [[5 * (i * i % 5), i % 3, *([i * 7 % 23] if others else [])] for i in range(17)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([names, *(",".join(map(str, row)) for row in rows), ""]))
+    with pytest.raises(InputError, match=r"may be rows of a log .* write --columns .* for rows, or --form matrix"):
+        read_counts(path)
+    (content,) = read_counts(path, columns={"x": x, "y": y, **dict.fromkeys(["count"] if others else [], "")}).values()
+    assert content.counts.sum() == 17
+    (content,) = read_counts(path, form="matrix").values()
+    assert content.outputs == tuple(names.split(","))
+
+
 @pytest.mark.parametrize("names", ["foo,rx,size,temperature", "foo,bar,quux,temperature"])
 def test_few_cells_of_counts_beside_another_column_are_not_a_matrix(tmp_path, names):
     path = tmp_path / "cells.csv"

@@ -16,7 +16,8 @@ from tests.journeys.page_outputs import blocks, linked, printed_by, renewed, sam
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RUN = ["tutorial.md"] + [
-    f"how-to/{page}.md" for page in ("data-formats", "measured-outputs", "own-sensor", "own-policy", "report")
+    f"how-to/{page}.md"
+    for page in ("ask-another-question", "data-formats", "measured-outputs", "own-sensor", "own-policy", "report")
 ]
 """Pages run here; that on laboratories has tests of its own."""
 

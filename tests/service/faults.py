@@ -24,8 +24,7 @@ from bestchannel.service.access import Tokens
 from bestchannel.service.instrument import Instrument
 from bestchannel.service.ledger import identifier
 from bestchannel.service.link import Address, Link, Outbox, refuse
-from bestchannel.service.monitoring import log_to_stderr
-from bestchannel.service.server import Place, Service
+from bestchannel.service.server import Place, Service, log_to_stderr
 from tests.service import instruments
 
 TOKEN = "0123456789abcdefghij"

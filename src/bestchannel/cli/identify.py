@@ -123,7 +123,7 @@ def identify(
     no_checks: bool = options.NO_CHECKS,
     json: bool = options.JSON,
 ) -> None:
-    """Name the channel of largest capacity, sensing one input of one channel at a time; or answer another question.
+    """Name the channel of largest capacity, sensing one input of one channel at a time.
 
     With --above, --top, --order or --within something else is asked than which channel is the best.
     The policy says how often to sense which input of which channel; a simulator or a recording answers.

@@ -38,8 +38,7 @@ def serve(
     """
     try:
         from bestchannel.service.access import Tokens
-        from bestchannel.service.monitoring import log_to_stderr
-        from bestchannel.service.server import Place, Service
+        from bestchannel.service.server import Place, Service, log_to_stderr
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"serving ({error.name})", "service") from None
 

@@ -85,11 +85,11 @@ def costs_of_known(texts: Sequence[str] | None, channels: Mapping[str, Channel])
     return parse_costs(texts or (), labels)
 
 
-def parse_costs(texts: Sequence[str], parties: Sequence[ChannelLabels]) -> dict[str, list[list[float]]]:
+def parse_costs(texts: Sequence[str], channels: Sequence[ChannelLabels]) -> dict[str, list[list[float]]]:
     """{"cost": that of every input of every channel}, or nothing where no text says any."""
     if not texts:
         return {}
-    letters = {str(labels.key): labels.inputs for labels in parties}
+    letters = {str(labels.key): labels.inputs for labels in channels}
     given: dict[tuple[str, str | None], Any] = {}
     for place, cost in (pair for text in texts for pair in _named_costs(text)):
         if (priced := _place(place, letters)) in given:

@@ -120,6 +120,7 @@ def _of_printed(path: Path, document: dict[str, Any], promised: dict[str, Any], 
             "epsilon": document.get("epsilon", 0.0),
             "design": document.get("design", "fixed"),
             "rank": document.get("order") is not None,
+            "question": document.get("question"),
             "input_distribution": document.get("input_distribution"),
         }
         warnings = warnings_in(document.get("checks"))

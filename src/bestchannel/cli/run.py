@@ -277,7 +277,7 @@ def _say_status(run: runs.Run, result: Identification, channels: Sequence[Mappin
         left, rows = {str(key) for key in result.candidates}, []
         for channel in channels[:MOST_NAMED]:
             ends = "" if channel["lower"] is None else f"{channel['lower']:.4f} to {channel['upper']:.4f}"
-            out = "" if channel["name"] in left else "ruled out"
+            out = "" if channel["name"] in left or result.findings else "ruled out"
             rows.append((channel["name"], out, f"{channel['senses']:,}", ends))
         terminal.show_table(("channel", "", "senses", "capacity, bits"), rows)
         if len(channels) > MOST_NAMED:

@@ -27,7 +27,7 @@ from bestchannel.counts.labelled_counts import (
     label_of,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
-from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_numbered_rows
+from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_rows_beside
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
@@ -339,7 +339,7 @@ def _undoubted(matrix: NamedMatrix, hints: Hints) -> NamedMatrix:
     """The matrix, unless its labels say that it is something else."""
     if hints.form is None:
         refuse_channels(matrix.titles[0], matrix.inputs or (), matrix.outputs or ())
-        refuse_numbered_rows(matrix.inputs or (), matrix.outputs or ())
+        refuse_rows_beside(matrix.titles[0], matrix.inputs or (), matrix.outputs or (), np.asarray(matrix.rows))
     return replace(matrix, doubtful=hints.form is None)
 
 

@@ -12,15 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
 from bestchannel.counts import long_table, text_log
 from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
 from bestchannel.counts.columns import unknown_columns as unknown
-from bestchannel.counts.labelled_counts import Hints
+from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
@@ -36,7 +38,6 @@ _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix wit
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
 _SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
@@ -176,7 +177,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     if hints.form is None and above is not None:
         refuse_channels(above[0], beside or (), above[1:])
         if beside is not None and counts:
-            refuse_numbered_rows(beside, above[len(above) - rows.shape[1] :])
+            refuse_rows_beside(corner, beside, above[len(above) - rows.shape[1] :], rows)
     if hints.form is None:
         _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
         _refuse_doubt(table, rows, above, beside, counts, hints)
@@ -255,12 +256,14 @@ def _refuse_doubt(
         raise InputError(_labels_or_counts("column", column, proposal(above), "labels" if labels else "counts"))
 
 
-def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
-    """Refuse a matrix without labels beside it that looks like rows of a log."""
+def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
+    """Refuse a matrix without labels beside it, or with an index, that looks like rows of a log."""
     n_rows, width = cells.shape
     whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
     before = cells[:, :-1]
     trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
+    if 1 < width <= _MOST_COLUMNS and n_rows > max(_FEW, 2 * width):  # senses beside something else that was noted
+        trials = trials or sum(2 * len(np.unique(column)) <= n_rows for column in cells.T) > 1
     labels = None  # of cells: under names they may be anywhere, otherwise they are before the counts
     if whole and 2 < width <= _MOST_COLUMNS and n_rows >= _CELLS:
         places = range(width if header else width - 1)
@@ -270,7 +273,7 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
     is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
     measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
     measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
-    known = header is not None and whole and say_roles(header)
+    known = header is not None and whole and _sound_like_columns(header)
     if known or (whole and (labels or trials)) or (header is None and measured):
         columns = proposal(header, strict=labels is not None)
         if columns is None and header and labels:
@@ -284,7 +287,13 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: Floats) -> None:
         )
 
 
-def _are_pairs(cells: Floats) -> bool:
+def _sound_like_columns(titles: Cells) -> bool:
+    """Whether titles say roles, or one is called as a side, other than true, and the others may be the rest."""
+    sides = {role_of(title) for title in titles if title.strip().casefold() != "true"}
+    return say_roles(titles) or (not sides.isdisjoint({"x", "y"}) and proposal(titles) is not None)
+
+
+def _are_pairs(cells: NDArray[Any]) -> bool:
     """Whether the lines are all different, and made of few labels each."""
     few = all(2 * len(np.unique(column)) <= len(cells) for column in cells.T)
     return few and len(np.unique(cells, axis=0)) == len(cells)
@@ -315,10 +324,14 @@ def unnamed(width: int, *, counted: bool) -> str:
     return f"--columns {','.join(found)} (columns={found} in Python)"
 
 
-def refuse_numbered_rows(beside: Cells, above: Cells) -> None:
-    """Refuse a matrix whose outputs are called as columns of rows are, beside numbers that may number these."""
-    if say_roles(above) and all(_WHOLE.fullmatch(label.strip()) for label in beside):
-        proposed = proposal(above)
+def refuse_rows_beside(title: str, beside: Cells, above: Cells, cells: NDArray[Any]) -> None:
+    """Refuse a matrix that may be rows beside an index of theirs, by the names of its outputs or by its cells."""
+    if sorted(beside) == sorted(above):
+        return
+    proposed, numbers = proposal(above), all(measured(label) is not None for label in beside)
+    if numbers and role_of(title) is None and cells.dtype.kind in "iuf":
+        _refuse_rows_in_doubt(above, cells)
+    if (numbers and _sound_like_columns(above)) or (say_roles(above) and proposed):
         raise InputError(
             f"the {len(beside)} lines may be rows below {', '.join(above[:20])}, or a matrix with these outputs;"
             f" {f'write {option(proposed)}' if proposed else 'rename x and y'} for rows, or --form matrix"

@@ -33,6 +33,11 @@ class Above(Question, frozen=True, tag="above"):
     level: float
     tolerance: float = 0.0
 
+    @property
+    def line(self) -> float:  # type: ignore[override]
+        """The level."""
+        return self.level
+
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.level, "the level (of capacity, in bits)", low=0.0, high=MOST_BITS, low_open=False)
         number_in(self.tolerance, "the tolerance (in bits)", low=0.0, high=MOST_BITS, low_open=False)

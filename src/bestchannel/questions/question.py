@@ -44,6 +44,12 @@ class Findings:
     pairs: tuple[tuple[Any, Any], ...] | None = None  # of which the first is better
     brackets: Mapping[Any, tuple[float, float]] | None = None  # bits
 
+    @property
+    def named(self) -> tuple[Any, ...]:
+        """The channels that stand out: above the level, among the best m; none where all are alike."""
+        above = tuple(channel for channel, side in (self.answers or {}).items() if side == "above")
+        return above or self.top or ()
+
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""
 
@@ -80,6 +86,9 @@ class Standpoint(Protocol):
 
 class Question(Struct, frozen=True, tag_field="kind"):
     """What is asked; a record holds it under `question`, with its `kind`."""
+
+    line: ClassVar[float | None] = None
+    """A capacity in bits to which channels are compared."""
 
     epsilon: ClassVar[float] = 0.0
     """Within how many bits of the best a channel may be, where that is asked for."""

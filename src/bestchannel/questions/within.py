@@ -46,7 +46,8 @@ class Within(Question, frozen=True, tag="within"):
     def answer(self, standpoint: Standpoint) -> str:
         brackets = standpoint.findings.brackets or {} if standpoint.findings else {}
         wide = [c for c, (low, high) in brackets.items() if high - low > self.width * (low if self.relative else 1.0)]
-        said = listed([f"{channel} {low:.6g} to {high:.6g} bit" for channel, (low, high) in brackets.items()])
+        ends = [f"{channel} {low:.6g} to {high:.6g} bit" for channel, (low, high) in brackets.items()]
+        said = f"capacities: {listed(ends)}"
         most = f"{100.0 * self.width:.6g} %" if self.relative else f"{exact(self.width)} bit"
         return said + (f"; wider than {most}: {listed(wide)}" if wide else "")
 

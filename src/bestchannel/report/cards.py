@@ -39,14 +39,15 @@ def identification_card(result: Identification) -> str:
     """The verdict and its promise; the best capacities with their intervals, unless they take long to compute."""
     cells = sum(math.prod(labels.alphabet) for labels in result.audit.channels)
     if cells > MOST_CELLS or not result.audit.steps:
-        best = f"{brief(str(result.best))} is the best." if result.decided else "Undecided."
-        return framed(tag("h2", best), tag("p", several(result.senses, "sense"), "; the report has the rest."))
+        answer, rest = brief(result.question.answer(result), 200), "; the report has the rest."
+        heading = tag("h2", f"{answer[:1].upper()}{answer[1:]}.")
+        return framed(heading, tag("p", several(result.senses, "sense"), rest))
     summary = summarise(result)
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     return framed(
         tag("h2", summary.verdict),
         tag("p", f"{summary.promise} {summary.spent}"),
-        *_intervals(rows, map(str, result.candidates), summary.values),
+        *_intervals(rows, summary.marked, summary.values),
     )
 
 
@@ -114,6 +115,8 @@ def channel_card(channel: Channel) -> str:
 
 
 def _sentence(result: Estimate) -> str:
+    if result.question is not None:
+        return summarise(result).verdict
     leader = brief(result.verdict.leader)
     if len(result.channels) == 1:
         return f"{leader}: {bits(result.channels[0].capacity)} bits per channel use."

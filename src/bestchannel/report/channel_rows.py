@@ -33,17 +33,19 @@ def label(name: str, middle: int) -> Html:
     return letters(brief(name, LONGEST_LABEL), x=-10, y=middle, dy="0.34em", class_="label end")
 
 
-def interval_figure(rows: Sequence[Row], marked: frozenset[str], title: str) -> Html:
+def interval_figure(rows: Sequence[Row], marked: frozenset[str], title: str, line: float | None = None) -> Html:
     """One row per channel: the proved interval with caps, the approximate one as a bar, the estimate as a dot.
 
-    Names in `marked` (the best, or the candidates) stand out.
+    Names in `marked` (the best, or the candidates) stand out; a level, if there is one, is drawn through all rows.
     """
     known = [estimate for _, estimate in rows if estimate]
-    low = min((estimate.lower for estimate in known), default=0.0)
-    high = max((estimate.upper for estimate in known), default=1.0)
+    levels = [] if line is None else [line]
+    low = min([*levels, *(estimate.lower for estimate in known)], default=0.0)
+    high = max([*levels, *(estimate.upper for estimate in known)], default=1.0)
     margin = 0.03 * (high - low)
     axis = Axis.over(max(low - margin, 0.0), high + margin, lambda value: f"{value:.3g}", 5)
     guides = [lone("line", x1=axis.place(m), x2=axis.place(m), y1="0", y2="100%", class_="grid") for m in axis.marks]
+    guides += [lone("line", x1=axis.place(m), x2=axis.place(m), y1="0", y2="100%", class_="level") for m in levels]
     drawn = [_interval_row(name, estimate, i, axis, name in marked) for i, (name, estimate) in enumerate(rows)]
     about = (
         "A dot marks each estimate, a bar its approximate interval, a capped line its proved interval, in bits per"

@@ -80,10 +80,10 @@ def warnings(about: Provenance) -> Html:
 
 def capacities(summary: Summary) -> Html:
     """The intervals, best channel first."""
-    marked, values = frozenset(summary.candidates), summary.values
+    marked, values = summary.marked, summary.values
     rows = [(channel.name, channel.estimate) for channel in summary.channels]
     shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
-    P = summary.input_distribution
+    P, line = summary.input_distribution, summary.question.line if summary.question else None
     compared = f"The policy compared {criterion(P)}, and not the capacities shown here"
     if summary.estimate is not None:
         compared = f"All are {criterion(P)}"
@@ -96,8 +96,8 @@ def capacities(summary: Summary) -> Html:
         NOTHING if P is None else tag("p", f"{compared}."),
         search if rest else NOTHING,
         legend(),
-        interval_figure(shown, marked, f"{values} with their intervals"),
-        _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels")),
+        interval_figure(shown, marked, f"{values} with their intervals", line),
+        _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels", line)),
         folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary.channels, values)),
     )
 
@@ -109,7 +109,7 @@ def _supposed(summary: Summary) -> str:
     if summary.estimate is not None and summary.estimate.shuffles is not None:
         words = "if senses are independent and nobody chose their numbers by looking at outputs"
     weighed = recorded or any(status.evidence_nats for status in summary.course)
-    if not (weighed and summary.decided and len(summary.channels) > 1):
+    if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
         return words
     return (
         f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
@@ -254,7 +254,7 @@ def _why_no_bound(summary: Summary, worth_sensing: Sequence[Measured]) -> str:
 
 def bound(summary: Summary) -> Html:
     """The lower bound beside the senses that were used, where a policy was to use few."""
-    if not summary.course:
+    if not summary.course or summary.findings is not None:
         return NOTHING
     used, least = summary.senses, least_senses(summary)
     if least.senses is None or not used:

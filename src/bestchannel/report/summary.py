@@ -18,6 +18,7 @@ from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
+from bestchannel.questions import AnyQuestion, Findings, NearlyBest
 from bestchannel.report.wording import brief, named, several
 from bestchannel.runs.results import anytime_estimates, told_counts
 
@@ -73,11 +74,19 @@ class Summary:
     cost: float | None = None
     proved_so_far: str | None = None
     estimate: Estimate | None = field(default=None, repr=False)
+    question: AnyQuestion | None = None  # where something else than the best was asked for, with what is proved of it
+    findings: Findings | None = None
+    nearly_best: NearlyBest | None = None
 
     @property
     def decided(self) -> bool:
-        """Whether a channel is named."""
-        return self.best is not None
+        """Whether a channel is named, or the question answered."""
+        return self.best is not None if self.findings is None else self.findings.decided
+
+    @property
+    def marked(self) -> frozenset[str]:
+        """The channels that stand out: the candidates, or those that the answer names."""
+        return frozenset(self.candidates if self.findings is None else map(str, self.findings.named))
 
     @property
     def senses(self) -> int:
@@ -115,6 +124,9 @@ class Summary:
     def verdict(self) -> str:
         """What was found, in one sentence."""
         value = "capacity" if self.input_distribution is None else "I(P;W)"
+        if self.question is not None and self.findings is not None:
+            said = self.question.answer(self)
+            return f"{said[:1].upper()}{said[1:]}."
         if self.best is None:
             left = set(self.candidates)
             names = [channel.name for channel in self.channels if channel.name in left]
@@ -166,7 +178,7 @@ def _of_record(result: Identification) -> Summary:
         Measured(str(c.key), c.inputs, c.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
         for j, c in enumerate(result.audit.channels)
     ]
-    best, candidates = str(result.best) if result.decided else None, tuple(map(str, result.candidates))
+    best, candidates = None if result.best is None else str(result.best), tuple(map(str, result.candidates))
     return Summary(
         best=best,
         candidates=candidates,
@@ -181,6 +193,8 @@ def _of_record(result: Identification) -> Summary:
         policy=result.policy,
         cost=result.cost,
         proved_so_far=result.proved_so_far,
+        question=result.question,
+        findings=result.findings,
     )
 
 
@@ -192,7 +206,7 @@ def require_consistent(result: Identification) -> None:
     """Raise `InputError` where a record contradicts itself or has numbers that cannot be; the schema has the rest."""
     nearly, steps = result.nearly_best, result.audit.steps
     right = {
-        "decided": result.decided == (result.best is not None),
+        "decided": result.findings is not None or result.decided == (result.best is not None),
         "senses": 0 <= result.senses <= MOST,
         "rounds": 0 <= result.rounds <= MOST,
         "delta": 0.0 < result.delta < 1.0,
@@ -205,7 +219,9 @@ def require_consistent(result: Identification) -> None:
     names = {str(labels.key) for labels in result.audit.channels}
     if len(names) < len(result.audit.channels):
         raise InputError("the record must have channels whose names differ")
-    named = {*map(str, result.candidates), *([str(result.best)] if result.decided else [])}
+    named = {*map(str, result.candidates), *([] if result.best is None else [str(result.best)])}
+    if result.findings is not None:
+        result.findings.called(lambda channel: named.add(str(channel)))
     if (named | ({str(nearly.channel)} if nearly else set())) - names:
         raise InputError("the record names a best channel, or a candidate, that is none of its channels")
     for step in steps:
@@ -248,6 +264,8 @@ def _of_counts(estimate: Estimate) -> Summary:
         told=({j: channel.counts for j, channel in enumerate(channels)},),
         options={} if P is None else {"input_distribution": list(P)},
         estimate=estimate,
+        question=estimate.question,
+        findings=estimate.findings,
     )
 
 

@@ -116,16 +116,14 @@ class History:
     """All that is known of a run: its settings and its log."""
 
     def __init__(self, settings: Settings, entries: Iterable[Entry] = ()) -> None:
-        self.settings = settings
-        self.alphabets = settings.alphabets
+        self.settings, self.alphabets = settings, settings.alphabets
         self.requests: dict[int, Request] = {}
         self.answers: dict[int, Answer] = {}
         self.amended: list[int] = []
-        self.senses = 0
+        self.senses, self.length = 0, 0
         self.max_senses: int | None = None
         self.began: datetime | None = None
         self.told_at: dict[int, datetime] = {}
-        self.length = 0
         self._partial: dict[int, PartialAnswer] = {}
         self._seal = _sha256(settings.text())
         for entry in entries:

@@ -24,19 +24,10 @@ Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """Some senses of input `x` of a channel: `counts[y]` of them gave output y.
+    """Some senses of input `x` of a channel, both by number: `counts[y]` of them gave output y.
 
-    Parameters
-    ----------
-    id
-        What tells this piece from every other of its request: a piece sent again has the same.
-    channel, x
-        The number of the channel and of its input.
-    counts
-        Whole numbers, one for each output.
+    Its `id` tells a piece from every other of its request: a piece sent again has the same.
 
-    Examples
-    --------
     >>> AnswerPiece("sensor 1, batch 7", channel=0, x=1, counts=(3, 61)).senses
     64
     """

@@ -78,14 +78,18 @@ def record_of(result: Identification) -> Result:
     )
 
 
+def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
+    return {key: getattr(content, key) for key in keys}
+
+
 def _findings_record(result: Identification) -> dict[str, Any]:
     """What a record says of another question than for the best."""
     if result.findings is None:
         return {}
-    found = result.findings.called(str)
-    said = {name: getattr(found, name) for name in FINDINGS if getattr(found, name) is not None}
-    if found.brackets is not None:
-        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in found.brackets.items()}
+    findings = result.findings.called(str)
+    said = {name: part for name in FINDINGS if (part := getattr(findings, name)) is not None}
+    if findings.brackets is not None:
+        said["brackets"] = {name: BracketRecord(*map(float, ends)) for name, ends in findings.brackets.items()}
     return {"question": result.question, **said}
 
 
@@ -96,10 +100,6 @@ def _findings(record: Result) -> Findings | None:
     if "brackets" in said:
         said["brackets"] = {name: (ends.lower, ends.upper) for name, ends in said["brackets"].items()}
     return Findings(record.decided, **said)
-
-
-def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
-    return {key: getattr(content, key) for key in keys}
 
 
 def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:

@@ -67,16 +67,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Told:
-    """What became of an answer, or of pieces of one.
+    """What became of an answer, or of pieces of one: whether the run had it already (`repeated`).
 
-    Attributes
-    ----------
-    request
-        The number of the request.
-    repeated
-        Whether the run had it already.
-    complete
-        Whether the request has its whole answer, so that the policy has moved on.
+    Once a request has its whole answer (`complete`), the policy has moved on.
     """
 
     request: int

@@ -92,12 +92,12 @@ class Kind:
     @cached_property
     def _schemas(self) -> dict[int, Schema]:
         """What SQLite says of each version that we make."""
-        found = {}
+        schemas = {}
         for version in self.added:
             with closing(sqlite3.connect(":memory:")) as connection:
                 self._bring_up(connection, 0, version)
-                found[version] = _schema(connection)
-        return found
+                schemas[version] = _schema(connection)
+        return schemas
 
     @contextmanager
     def errors_naming(self, path: Path) -> Iterator[None]:

@@ -86,12 +86,12 @@ class Store:
     def in_place(self) -> bool:
         """Whether the file is as this process has left it, whatever its date; any thread may ask."""
         with self._filing:
-            (stamp, digest), found = self._left, _stamp(self.path)
-            if found == stamp:
+            (stamp, digest), now = self._left, _stamp(self.path)
+            if now == stamp:
                 return True
-            if not _same_file(found, stamp) or self._closed or _digest(self._file) != digest:
+            if not _same_file(now, stamp) or self._closed or _digest(self._file) != digest:
                 return False
-            self._left = found, digest
+            self._left = now, digest
             return True
 
     def limit(self, max_senses: int | None) -> None:
@@ -214,10 +214,10 @@ def _stored(path: Path, settings: Settings | None, wait_s: float, is_new: bool =
 
 def _stamp(path: Path) -> Stamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _same_file(one: Stamp, other: Stamp) -> bool:
@@ -273,10 +273,10 @@ def _settings(connection: sqlite3.Connection) -> Settings:
     if is_empty(connection):
         raise InputError("the file is empty, and a run is required; `bestchannel run new` begins one")
     RUN.require(connection)
-    found = connection.execute("SELECT settings FROM run").fetchall()
-    if len(found) != 1:
+    rows = connection.execute("SELECT settings FROM run").fetchall()
+    if len(rows) != 1:
         raise InputError("the settings of the run are damaged; restore the file from a copy")
-    return Settings.parse(found[0][0])
+    return Settings.parse(rows[0][0])
 
 
 @contextmanager

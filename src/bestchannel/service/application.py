@@ -28,8 +28,7 @@ from bestchannel.record import RunStatus
 from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Refusal, RefusedError, parsed
-from bestchannel.service.monitoring import Metrics
+from bestchannel.service.messages import LoginForm, Metrics, Refusal, RefusedError, parsed
 from bestchannel.service.pages import again_page
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"

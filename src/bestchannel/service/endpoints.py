@@ -23,7 +23,6 @@ from bestchannel.service.application import EVENTS, HTML, JSON, TEXT, Endpoint, 
 from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Limits
 from bestchannel.service.live import LIST, Live, ReportProcess, report_of_file, result_of_file
-from bestchannel.service.monitoring import Metrics
 from bestchannel.service.run_folder import RunFolder
 
 SQLITE = "application/vnd.sqlite3"
@@ -55,7 +54,7 @@ class Endpoints:
     _reports: ReportProcess
     _guard: Guard
     _limits: Limits
-    _metrics: Metrics
+    _metrics: m.Metrics
 
     @property
     def table(self) -> list[Endpoint]:

@@ -6,8 +6,9 @@ disk, and the cost of putting it there is shared. The policy thinks in this thre
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from msgspec.structs import replace
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.json_text import finite_or_none
 from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import History
@@ -69,6 +69,7 @@ def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
         channels=channels,
         candidates=channels,
         best=None if outcome.best is None else str(outcome.best),
+        answer="" if outcome.findings is None else outcome.question.answer(outcome),
         nearly_best=None if nearly is None else str(nearly.channel),
         within_bits=None if nearly is None else nearly.within_bits,
         senses=outcome.senses,
@@ -79,15 +80,19 @@ def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
     )
     if not steps:
         return status
-    last = steps[-1].status
-    rival, evidence, threshold = last.challenger, last.evidence_nats, last.threshold_nats
+    last, rival = steps[-1].status, steps[-1].status.challenger
+
+    def bits(nats: Mapping[int, float]) -> float | None:
+        value = math.inf if rival is None else nats[rival]
+        return value / NATS_PER_BIT if math.isfinite(value) else None
+
     return replace(
         status,
         candidates=tuple(channels[c] for c in last.candidates),
         leader=None if last.leader is None else channels[last.leader],
         challenger=None if rival is None else channels[rival],
-        evidence_bits=None if rival is None else finite_or_none(evidence[rival] / NATS_PER_BIT),
-        threshold_bits=None if rival is None else finite_or_none(threshold[rival] / NATS_PER_BIT),
+        evidence_bits=bits(last.evidence_nats),
+        threshold_bits=bits(last.threshold_nats),
         more_senses=None if request is None else last.more_senses,
     )
 

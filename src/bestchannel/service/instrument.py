@@ -44,8 +44,6 @@ class Batch:
 
     Their positions within the request are start, start + 1, …
 
-    Examples
-    --------
     >>> Batch("lab", 1, "q3", "0", start=0, count=2, outputs=("0", "1")).inputs
     ['0', '0']
     """
@@ -120,19 +118,10 @@ class Instrument:
         self._stop = stop or threading.Event()
 
     def run(self) -> str:
-        """Sense until the run of the address has ended, or until `stop`.
+        """Sense until the run of the address has ended, or until `stop`: `decided`, `limited`, `undecided`, `stopped`.
 
-        Returns
-        -------
-        str
-            The state of the run: `decided`, `limited`, `undecided`, or `stopped`.
-
-        Raises
-        ------
-        NotPermittedError
-            Where the service refuses the token, the run or the channels.
-        InputError
-            Where an output is no letter of its channel.
+        A `NotPermittedError` says that the service refuses the token, the run or the channels, and an `InputError` that
+        an output is no letter of its channel.
         """
         link = Link(self.address, self._stop, self._noted)
         try:
@@ -187,20 +176,8 @@ Decorator = Callable[[Callable[..., Any]], SendingInstrument]  # makes an instru
 def sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
     """Make an `Instrument` of a function `send(channel, symbol)` that sends one symbol and returns the one received.
 
-    Parameters
-    ----------
-    url, channels
-        See `Instrument`, as for the errors.
-    options
-        Further arguments of `Instrument`.
+    A decorator; its arguments are those of `Instrument`.
 
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Examples
-    --------
     >>> @sender("http://127.0.0.1:8484/runs/lab?token=secret", channels=["loop"])
     ... def send(channel, symbol):
     ...     return symbol
@@ -213,10 +190,8 @@ def sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
 def vector_sender(url: str, channels: Sequence[str], **options: Any) -> Decorator:
     """Make an `Instrument` of a function `sense(channel, inputs)` that returns the outputs, or how often each came.
 
-    See `sender` for the parameters and what is returned.
+    A decorator; its arguments are those of `Instrument`.
 
-    Examples
-    --------
     >>> @vector_sender("http://127.0.0.1:8484/runs/lab?token=secret", channels=["loop"])
     ... def sense(channel, inputs):
     ...     return inputs

@@ -17,8 +17,7 @@ from bestchannel.runs.run import OPEN
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import outcome_late
 from bestchannel.service.limits import Client, Hold, Places
-from bestchannel.service.messages import KEPT, LeaseWish, Lent, Offer, Received, RefusedError
-from bestchannel.service.monitoring import Metrics
+from bestchannel.service.messages import KEPT, LeaseWish, Lent, Metrics, Offer, Received, RefusedError
 from bestchannel.service.run_folder import RunFolder
 
 log = logging.getLogger(__name__)

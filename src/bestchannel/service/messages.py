@@ -1,10 +1,14 @@
-"""What clients and the service say to each other, as JSON: parsed, bounded and described from one definition."""
+"""What clients and the service say to each other, as JSON: parsed, bounded and described from one definition.
+
+What the service counts is said in the text form of Prometheus.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -16,6 +20,7 @@ from bestchannel.record import RunStatus
 MOST_SENSES = 2**53  # of one part: what every reader of JSON holds exactly
 MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_536
 LONGEST_WAIT_S, LONGEST_DAYS = 30.0, 3650.0
+BUCKETS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)  # ends of the classes of latency
 
 RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", description="The name of a run.")]
 # text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it
@@ -206,3 +211,60 @@ def parsed(body: bytes, kind: type[S]) -> S:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(f"the body must be JSON as /openapi.json describes it; {error}") from None
     return message
+
+
+@dataclass
+class Latency:
+    """How long answers took: how many took at most so long, their number and their sum."""
+
+    buckets: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_S))
+    count: int = 0
+    sum_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """One answer more."""
+        self.count += 1
+        self.sum_s += seconds
+        for i, end in enumerate(BUCKETS_S):
+            self.buckets[i] += seconds <= end
+
+
+@dataclass
+class Metrics:
+    """Counts since the start; only the event loop changes them."""
+
+    senses: int = 0
+    leases: int = 0
+    expired: int = 0
+    pieces: Counter[str] = field(default_factory=Counter)
+    responses: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    latency: Latency = field(default_factory=Latency)
+
+    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
+        """All counts, and what there is now, as {name: (what it is, value)}."""
+        took, seconds = self.latency, "response_seconds"
+        ends = [*(f"{end:g}" for end in BUCKETS_S), "+Inf"]
+        buckets = {f'_bucket{{le="{e}"}}': n for e, n in zip(ends, [*took.buckets, took.count], strict=True)}
+        histogram = {**buckets, "_sum": f"{took.sum_s:.6f}", "_count": took.count}
+        blocks = [
+            _block("senses_total", "counter", "Senses that were acknowledged.", {"": self.senses}),
+            _block("leases_total", "counter", "Leases that were given.", {"": self.leases}),
+            _block("leases_expired_total", "counter", "Leases that ran out.", {"": self.expired}),
+            _block("pieces_total", "counter", "Pieces by what became of them.", _by("outcome", self.pieces)),
+            _block("responses_total", "counter", "Responses by status.", _by("status", self.responses)),
+            _block("refusals_total", "counter", "Refusals by rule.", _by("rule", self.refusals)),
+            _block(seconds, "histogram", "Time from a request to its response, streams left out.", histogram),
+            *(_block(name, "gauge", meaning, {"": f"{value:g}"}) for name, (meaning, value) in gauges.items()),
+        ]
+        return "".join(blocks)
+
+
+def _by(label: str, counts: Mapping[str, int]) -> dict[str, int]:
+    return {f'{{{label}="{value}"}}': count for value, count in sorted(counts.items())}
+
+
+def _block(name: str, kind: str, meaning: str, values: Mapping[str, object]) -> str:
+    name = f"bestchannel_{name}"
+    lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", *(f"{name}{end} {n}" for end, n in values.items())]
+    return "\n".join([*lines, ""])

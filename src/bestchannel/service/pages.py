@@ -108,7 +108,7 @@ def _page(title: str, *content: object, **data: object) -> str:
 def _row(run: RunStatus) -> Html:
     cells = (
         "paused" if run.paused and run.state == "open" else run.state,
-        run.best or run.leader or "",
+        run.answer or run.best or run.leader or "",
         evidence(run),
         f"{run.senses:,}",
         tag("time", run.last_activity.replace("T", " ").removesuffix("+00:00"), datetime=run.last_activity),

@@ -1,4 +1,4 @@
-"""The service as a process: its socket, its connections, its beginning and its end."""
+"""The service as a process: its socket, its connections, its logs, its beginning and its end."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import asyncio
 import ctypes
 import gc
 import ipaddress
+import json
 import logging
 import os
 import resource
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -30,7 +33,7 @@ from bestchannel.service.endpoints import Endpoints
 from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Hold, Limits
 from bestchannel.service.live import Live, ReportProcess
-from bestchannel.service.monitoring import Metrics
+from bestchannel.service.messages import Metrics
 from bestchannel.service.run_folder import RunFolder
 
 IDLE_S = 10.0  # seconds after which a connection that has not sent a whole head of a call is closed
@@ -292,3 +295,29 @@ def _files_permitted() -> int:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return wanted
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: time, level, event, and the keys that `extra={"fields": …}` adds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line."""
+        content = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            content["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(content, ensure_ascii=True, default=str)
+
+
+def log_to_stderr(level: str) -> None:
+    """Let the library and uvicorn write their lines to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("bestchannel", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level.upper())

@@ -125,8 +125,8 @@ def plan(
     Examples
     --------
     >>> import bestchannel as bc
-    >>> found = plan({"a": bc.bsc(0.05), "b": bc.bsc(0.3)}, runs=5)
-    >>> [need.policy for need in found.needs]
+    >>> answer = plan({"a": bc.bsc(0.05), "b": bc.bsc(0.3)}, runs=5)
+    >>> [need.policy for need in answer.needs]
     ['adaptive', 'best-chan-id', 'naive', 'median']
     """
     if not isinstance(channels, Mapping) or len(channels) < 2:
