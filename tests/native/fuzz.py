@@ -155,6 +155,20 @@ def view(rng):
     views.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
 
 
+def fewest(rng):
+    k = few(rng)
+    views.fewest_senses(*(numbers(rng, k) for _ in range(4)), numbers(rng, few(rng)), number(rng), number(rng))
+
+
+def settle(rng):
+    cases, n, m = (few(rng) for _ in range(3))
+    accounts = [(numbers(rng, n, m), numbers(rng, n), numbers(rng, 8, 2 * n + m), np.zeros(n), np.zeros((n, m)), np.zeros(m))
+                for _ in range(cases)]  # fmt: skip
+    at = [evidence.addresses(*account) for account in accounts]
+    made = numbers(rng, cases, n), rows(rng, cases, m), numbers(rng, cases, n, m)
+    evidence.settle(at, rng.integers(0, 8, cases).tolist(), *made)
+
+
 def scan(rng):
     width = int(rng.integers(1, 5))
     count = width - 1 if width > 1 and rng.random() < 0.5 else None
@@ -168,7 +182,7 @@ def scan(rng):
 
 
 CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,
-         view, scan)  # fmt: skip
+         view, fewest, settle, scan)  # fmt: skip
 
 
 def main(calls=20_000, seed=1) -> None:
