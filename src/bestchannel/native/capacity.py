@@ -18,7 +18,7 @@ _solve = Kernel(
     "stack[cnm] first last n m l tol. rtol. normalize lower[c] upper[c] inputs[cn] outputs[cm] status[c]u1 room(nml)",
 )
 _interior_point = Kernel("interior_point", "n m W[nm] neg_entropy[n] p[n] goal. >best[n] room(nm)")
-_climb = Kernel("climb", "n m W[nm] neg_entropy[n] p[n] steps >best[n] >D[n] >space[s]", positive="nm")
+_climb = Kernel("climb", "n m W[nm] neg_entropy[n] p[n] steps >best[n] >D[n] room(nm)", positive="nm")
 _neg_entropies = Kernel("neg_entropies", "* m W[*m] >neg_entropy[*] >excess[*] >space[m]")
 _outputs = Kernel("outputs", "* n m W[*nm] P[*n] >Q[*m] >space[m]")
 _certified_divergences = Kernel(
@@ -44,7 +44,7 @@ def interior_point(W: Floats, neg_entropy: Floats, p: Floats, goal: float) -> Fl
 
 def climb(W: Floats, neg_entropy: Floats, p: Floats, steps: int) -> tuple[Floats, Floats]:
     """The p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats."""
-    best, D, _ = _climb(W, neg_entropy, p, steps, s=4 * W.shape[0] + 2 * W.shape[1])
+    best, D = _climb(W, neg_entropy, p, steps)
     return best, D
 
 

@@ -12,14 +12,25 @@ enum { BLOCK = 4, PARTS = 16, SPARSE = 16, STEPS = 80 };
 #define EPS 0x1p-52
 #define FIRST_RATE 0.5
 
-/* sum_i a_i b_i, and sum_i a_i where b is null. */
-static inline double dot(const double *a, const double *b, Size count) {
+static double in_pairs(double *parts) {
+    for (int width = PARTS / 2; width > 0; width /= 2)
+        for (int k = 0; k < width; k++) parts[k] += parts[k + width];
+    return parts[0];
+}
+
+static double dot(const double *a, const double *b, Size count) {
     double parts[PARTS] = {0.0};
     Size whole = count - count % PARTS;
-    for (Size i = 0; i < whole; i += PARTS) FOR(k, PARTS) parts[k] += b ? a[i + k] * b[i + k] : a[i + k];
-    for (Size i = whole; i < count; i++) parts[i - whole] += b ? a[i] * b[i] : a[i];
-    for (int width = PARTS / 2; width > 0; width /= 2) FOR(k, width) parts[k] += parts[k + width];
-    return parts[0];
+    for (Size i = 0; i < whole; i += PARTS)
+        for (int k = 0; k < PARTS; k++) parts[k] += a[i + k] * b[i + k];
+    for (Size i = whole; i < count; i++) parts[i - whole] += a[i] * b[i];
+    return in_pairs(parts);
+}
+
+static double sum_of(const double *a, Size count) {
+    double parts[PARTS] = {0.0};
+    FOR(i, count) parts[i % PARTS] += a[i];
+    return in_pairs(parts);
 }
 
 static double largest(const double *a, Size count) {
@@ -29,7 +40,7 @@ static double largest(const double *a, Size count) {
 }
 
 static void scale_to_one(double *p, Size count) {
-    double total = dot(p, 0, count);
+    double total = sum_of(p, count);
     FOR(x, count) p[x] /= total;
 }
 
@@ -38,20 +49,28 @@ static void add_row(double *restrict out, double f, const double *restrict row, 
     FOR(k, count) out[k] += f * row[k];
 }
 
-/* out += f' rows, for four rows of `stride` numbers. */
-static inline void add_four(double *restrict out, const double *f, Size f_stride, const double *restrict rows, Size count,
-                            Size stride) {
-    const double *r = rows, *s = r + stride, *t = s + stride, *u = t + stride;
-    double a = f[0], b = f[f_stride], c = f[2 * f_stride], d = f[3 * f_stride];
-    FOR(k, count) out[k] += (a * r[k] + b * s[k]) + (c * t[k] + d * u[k]);
-}
-
 /* out += f' rows, four rows of `stride` numbers at a time. */
 static void add_rows(double *restrict out, const double *f, const double *restrict rows, Size n, Size count,
                      Size stride) {
     Size i = 0;
-    for (; i + BLOCK <= n; i += BLOCK) add_four(out, f + i, 1, rows + i * stride, count, stride);
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const double *r = rows + i * stride, *s = r + stride, *t = s + stride, *u = t + stride;
+        double a = f[i], b = f[i + 1], c = f[i + 2], d = f[i + 3];
+        FOR(k, count) out[k] += (a * r[k] + b * s[k]) + (c * t[k] + d * u[k]);
+    }
     for (; i < n; i++) add_row(out, f[i], rows + i * stride, count);
+}
+
+/* A_ij += sum_k F_ki rows_kj for the four k and first <= i <= j; some j < i, for whole vectors, do no harm. */
+static void add_block(double *restrict A, const double *F, Size F_stride, const double *restrict rows, Size first,
+                      Size n, Size width) {
+    for (Size i = first; i < n; i++) {
+        double a = F[i], b = F[F_stride + i], c = F[2 * F_stride + i], d = F[3 * F_stride + i];
+        Size j = i - i % PARTS;
+        const double *r = rows + j, *s = r + width, *t = s + width, *u = t + width;
+        double *out = A + i * width + j;
+        FOR(k, width - j) out[k] += (a * r[k] + b * s[k]) + (c * t[k] + d * u[k]);
+    }
 }
 
 /* The rows, laid out both ways with the non-zero entries of every column where they are few, an input distribution, what
@@ -75,11 +94,11 @@ typedef struct {
 static Single laid_out(Space *space, Size n, Size m) {
     Size width = (n + PARTS - 1) / PARTS * PARTS, columns = (m + BLOCK - 1) / BLOCK * BLOCK;
     Single at = {.n = n, .m = m, .width = width, .columns = columns};
+    at.U = take(space, columns * width), at.A = take(space, width * width);  /* first: their rows are whole cache lines */
     double **vectors[] = {&at.p, &at.s, &at.D, &at.pivots, &at.weight, &at.v, &at.dp, &at.ds, &at.aim, &at.ahead, &at.q,
                           &at.log_q, &at.dq};
     FOR(i, 13) *vectors[i] = take(space, i < 10 ? n : m);
-    at.by_output = take(space, n * m), at.U = take(space, columns * width), at.A = take(space, width * width);
-    at.F = take(space, BLOCK * n), at.starts = take(space, m + 1);
+    at.by_output = take(space, n * m), at.F = take(space, BLOCK * n), at.starts = take(space, m + 1);
     at.inputs = at.U, at.entries = at.U ? at.U + columns * width / 2 : 0;
     return at;
 }
@@ -123,7 +142,7 @@ static void evaluate(const Single *at, double *low, double *high) {
     FOR(y, at->m) at->log_q[y] = -bc_quick_log(at->q[y]);
     copy(at->neg_entropy, at->D, at->n);
     add_rows(at->D, at->log_q, at->by_output, at->m, at->n, at->n);
-    *low = dot(at->p, at->D, at->n) / dot(at->p, 0, at->n);
+    *low = dot(at->p, at->D, at->n) / sum_of(at->p, at->n);
     *high = largest(at->D, at->n);
 }
 
@@ -183,10 +202,7 @@ static void factor_one(const Single *at) {
         if (last == n) break;
         FOR(k, BLOCK)
             for (Size i = last; i < n; i++) at->F[k * n + i] = -pivots[first + k] * A[(first + k) * width + i];
-        for (Size i = last; i < n; i++) {
-            Size j = i - i % PARTS;  /* some j < i, for whole vectors, do no harm */
-            add_four(A + i * width + j, at->F + i, n, A + first * width + j, width - j, width);
-        }
+        add_block(A, at->F, n, A + first * width, last, n, width);
     }
 }
 
@@ -201,7 +217,7 @@ static void solve_one(const Single *at, double *b) {
 /* Overwrite b with the dp of A dp + c 1 = b, 1' dp = 0. */
 static void solve_one_within_simplex(const Single *at, double *b) {
     solve_one(at, b);
-    add_row(b, -dot(b, 0, at->n) / dot(at->v, 0, at->n), at->v, at->n);
+    add_row(b, -sum_of(b, at->n) / sum_of(at->v, at->n), at->v, at->n);
 }
 
 /* The largest step <= 1 that keeps value + step * change >= 0. */
@@ -277,19 +293,23 @@ BC_EXPORT void BC(interior_point)(Size n, Size m, const double *W, const double 
     }
 }
 
-/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats,
-   with logarithms to 2 ulp and sums uncompensated: what steps go by, no certificate. Rate 1 is the step of Blahut and
-   Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises [MD04]. `space` has 4 n + 2 m
-   numbers. */
+/* q = pW, D_x = D(W_x || q) in nats, each logarithm to 2 ulp and sums uncompensated: what steps go by, no certificate. */
+static void divergences(Size n, Size m, const double *W, const double *neg_entropy, const double *p, double *q,
+                        double *log_q, double *D) {
+    fill_outputs(n, m, W, p, q);
+    FOR(y, m) log_q[y] = bc_quick_log(q[y]);
+    FOR(x, n) D[x] = neg_entropy[x] - dot(log_q, W + x * m, m);
+}
+
+/* best: the p with the smallest gap among those of some multiplicative steps p <- p exp(rate D), and its D in nats. Rate
+   1 is the step of Blahut and Arimoto [Bla72, Ari72]; here the rate grows for as long as the lower bound rises [MD04]. */
 BC_EXPORT void BC(climb)(Size n, Size m, const double *W, const double *neg_entropy, const double *p, Size steps,
                          double *best, double *best_D, double *space) {
     double *at = space, *D = at + n, *tried = D + n, *tried_D = tried + n, *q = tried_D + n, *log_q = q + m;
     double low = -BC_INFINITY, high = 0.0, rate = 0.0, best_gap = BC_INFINITY;
     copy(p, tried, n);
     for (Size step = 0; step == 0 || step <= steps; step++) {
-        fill_outputs(n, m, W, tried, q);
-        FOR(y, m) log_q[y] = bc_quick_log(q[y]);
-        FOR(x, n) tried_D[x] = neg_entropy[x] - dot(log_q, W + x * m, m);
+        divergences(n, m, W, neg_entropy, tried, q, log_q, tried_D);
         double tried_low = dot(tried, tried_D, n);
         if (step == 0 || tried_low > low) {
             copy(tried, at, n);
@@ -304,6 +324,7 @@ BC_EXPORT void BC(climb)(Size n, Size m, const double *W, const double *neg_entr
         scale_to_one(tried, n);
     }
 }
+ROOM(climb, (Size n, Size m), take(&space, 4 * n + 2 * m))
 
 /* What a certificate I(p; W) <= C <= max_x D(W_x || Q) is made of, with sums that lose nothing. Every sum is
    compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is wrong by half
