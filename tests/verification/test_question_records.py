@@ -8,10 +8,13 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
+from bestchannel.evidence.rival_bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
+from bestchannel.verification.rival_check import proved
+from bestchannel.verification.rival_rows import SensedRival
 
 LINKS = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1001), "d": bc.bsc(0.4)}
 ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])
@@ -134,3 +137,12 @@ def test_ends_meet_where_bets_are_too_large_for_what_there_is_to_win(channel, wi
     sensor = bc.Simulator({"link": channel}, rng=1)
     result = bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=Within(width)), max_senses=40_000)
     assert result.decided
+
+
+def test_a_bound_is_found_for_few_and_uneven_counts():
+    counts = [[[0, 4], [0, 4]]] * 2 + [[[1, 3], [0, 4]]] + [[[0, 4], [0, 4]]] * 3
+    tilts = [[0.976, 0.783]] + [[1.0, 0.8]] * 4 + [[0.989, 0.8]]
+    first = (0.243, 0.182, 0.144, 0.144, 0.121, 0.103)
+    bets = [(np.array(n), np.array(w), np.array([q, 1.0 - q])) for n, w, q in zip(counts, tilts, first, strict=True)]
+    rival = SensedRival.of((2, 2), bets, 23.91)
+    assert proved(rival, None, covers_of((2, 2), bets, 23.91, None, 3.0), -3.0) >= -3.0
