@@ -32,6 +32,10 @@ ROUNDING = 1e-11  # nats by which a bound is raised, for each sense and each uni
 PATIENT_BOXES, HOPELESS = 2_000, 0.1  # boxes for somebody who checks a bound, unless so many nats more seem lost
 SURE = 1e-6  # nats less that are aimed at then, since another arithmetic may give that much more
 
+ADDED = (1.0, 2.0, 8.0)
+"""Senses of every input that are added evenly to those that were bet on, for rows from which a search for a bound
+begins: from few and uneven ones it may end far from the least bound."""
+
 FEW_CELLS = 64
 """Cells of a rival's rows up to which as many boxes serve a statement before the end; of larger ones, fewer."""
 
@@ -258,21 +262,25 @@ def covers_of(
     shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None, most: float
 ) -> Iterator[kernels.Cover]:
     """`RivalAccount.covers` of bets of which no more is known than what was staked, in all and request by request."""
-    account, W, P = _account_of(shape, requests, weight, fixed)
-    yield from account.covers(W, P, most, fixed is not None)
+    for added in ADDED:
+        account, W, P = _account_of(shape, requests, weight, fixed, added)
+        yield from account.covers(W, P, most, fixed is not None)
 
 
 def loss_of(shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None) -> float:
     """Nats that such bets have lost at most, as far as that can be shown."""
-    account, W, P = _account_of(shape, requests, weight, fixed)
-    return -account.proved_evidence(W, P, fixed is not None)
+    losses = []
+    for added in ADDED:
+        account, W, P = _account_of(shape, requests, weight, fixed, added)
+        losses.append(-account.proved_evidence(W, P, fixed is not None))
+    return min(losses)
 
 
 def _account_of(
-    shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None
+    shape: tuple[int, int], requests: Sequence[Answer], weight: float, fixed: Floats | None, added: float
 ) -> tuple[RivalAccount, Floats, Floats]:
     """The account of bets, and rows and inputs to begin a search with."""
-    account, seen = RivalAccount(shape, weight=weight), np.full(shape, 1.0 / shape[1])
+    account, seen = RivalAccount(shape, weight=weight), np.full(shape, added / shape[1])
     for counts, tilts, outputs in requests:
         settle_senses([account], tilts[None], outputs[None], counts[None].astype(np.float64))
         seen += counts

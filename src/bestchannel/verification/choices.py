@@ -39,10 +39,11 @@ def document_of(result: Any) -> Any:
     return as_document(result) if isinstance(result, Identification) else result
 
 
-def answered(record: Record) -> str:
-    """What a record says of a question other than for the best, in a few words."""
+def answered(record: Record) -> str | None:
+    """What a record says of a question other than for the best, in a few words; None where it says nothing."""
     stated = identification_of(record.stated)
-    return stated.question.answer(stated)
+    silent = not stated.decided and stated.question.proved_so_far(stated, record.delta, None) is None
+    return None if silent else stated.question.answer(stated)
 
 
 def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
@@ -50,8 +51,11 @@ def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
     known = {**POLICIES, **{kind.reference(): kind for kind in others}}
     require(record.policy in known, f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
     wanted = f"the policy {record.policy} must name what checks its records (checked_by); it does not"
-    require(known[record.policy].checked_by is not None, wanted)
-    return known[record.policy]
+    kind = known[record.policy]
+    require(kind.checked_by is not None, wanted)
+    knows = not record.stated.question or "question" in kind.option_names()
+    require(knows, f"the policy {record.policy} answers which channel is the best, and no other question")
+    return kind
 
 
 def taken_on_trust(record: Record, ours: int) -> str | None:

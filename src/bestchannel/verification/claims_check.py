@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta, Struct
 
+from bestchannel.errors import InputError
 from bestchannel.questions import Above, Order, Top, Within
 from bestchannel.record import Number
 from bestchannel.verification import rival_check
@@ -38,7 +39,7 @@ from bestchannel.verification.rival_rows import Sensed, SensedRival
 
 FIRST_SHARE = 0.9  # of what is left, for every start of bets
 ROUNDING = 1e-9  # by which stated numbers may exceed what follows, relatively
-FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15)  # of the weight of all bets on the upper end of a capacity
+FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of the weight of bets on an upper end
 DEEPEST = 2_000_000  # boxes that are looked at before worlds are said to be left
 
 
@@ -51,7 +52,7 @@ class Wager(Struct, frozen=True):
     over: str | None
     under: str | None
     since: Annotated[int, Meta(ge=1, le=2**53)]
-    starts: Annotated[int, Meta(ge=0, le=500)]
+    starts: Annotated[int, Meta(ge=0, le=300)]  # the share of any more is 0 in doubles
     weight: Number
     input: Floats = NOTHING  # P, V and ν of the channel that is over
     auxiliary: Floats = NOTHING
@@ -178,6 +179,10 @@ def share(start: int) -> float:
 def check_claims(record: Record, watch: Watch, kind: Any) -> None:
     """Raise `NotValidError` unless the steps prove what the record says of its question."""
     question, stated = record.stated.question, record.stated
+    try:
+        question.refuse_unless_possible(len(record.names))  # type: ignore[union-attr]
+    except InputError as error:
+        raise NotValidError(f"the question cannot be asked: {error}") from None
     books = Books(record, kind, [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets])
     steps = _followed(books, watch)
     if isinstance(question, Above):
@@ -233,8 +238,8 @@ def _check_above(books: Books, question: Above, answers: Mapping[int, str | None
             other = wager.under if side == "above" else wager.over
             require(side in levels and name is not None and other is None, f"a bet of {where} is for no level")
             channel, purse = number_of(str(name), record.names, where), stakes.purse
-            if purse is None:
-                raise NotValidError(f"{where} has bets without a purse")
+            if purse is None or not parts:
+                raise NotValidError(f"{where} has bets without a purse, or on what no channel is left to be bet on")
             if not turns or turns[-1].channel != channel or turns[-1].purse != purse:
                 turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in levels.items()}))
             books.settle(turns[-1].sides[side], wager, step, side)
@@ -317,16 +322,20 @@ class BestSets:
         """What the record says, and the sets that say otherwise."""
         worthless = {c for c in range(self.k) if record.worthless(c)}
         top, out = ({number_of(c, record.names, "top") for c in part or ()} for part in _sides(record))
-        require(len(top) <= self.m and not top & out, "no more than m channels can be the best m, and none both")
-        every_other = set(range(self.k)) - worthless <= top
+        once = len(top) == len(_sides(record)[0]) <= self.m and len(out) <= self.k - self.m and not top & out
+        require(once, "no more than m channels can be the best m, none of them twice, and none both")
+        still_open = frozenset(range(self.k)) - top - out
+        require(record.candidates == still_open, "the candidates must be all of which nothing is said; they are not")
+        places = self.m - (self.k - len(worthless))  # that are left by all others: any of value 0 may have them
+        tied = len(top & worthless) <= places <= len(worthless - out)
         for channel in sorted(top):
-            if not (channel in worthless and every_other):  # of value 0, and so is whatever is left out
+            if not (channel in worthless and tied):
                 yield (
                     f"{record.names[channel]!r} is among the best",
                     BestSets(self.m, self.k, outside=frozenset({channel})),
                 )
         for channel in sorted(out):
-            if not (channel in worthless and (every_other or len(top) == self.m)):
+            if not (channel in worthless and (tied or len(top) == self.m)):
                 yield f"{record.names[channel]!r} is not among the best", BestSets(self.m, self.k, frozenset({channel}))
 
 
@@ -401,7 +410,9 @@ def _check_worlds(books: Books, everything: Any, steps: Iterable[Any]) -> None:
         for name, wager in stakes.wagers.items():
             where = f"request {step.request}"
             require(name in by_name, f"{where} has bets against the worlds {name!r}, which it does not have")
-            over, under = (number_of(str(c), record.names, where) for c in (wager.over, wager.under))
+            if wager.over is None or wager.under is None:
+                raise NotValidError(f"the bets against the worlds {name!r} in {where} are for no channel over another")
+            over, under = (number_of(c, record.names, where) for c in (wager.over, wager.under))
             denied = by_name[name].box.all_deny(over, under)
             require(
                 denied, f"the bets against the worlds {name!r} in {where} are for a claim that holds in some of them"
@@ -466,12 +477,15 @@ def _check_ends(books: Books, question: Within, steps: Iterable[Any]) -> None:
     highs = {channel: Account() for channel in range(k)}
     lower, times = dict.fromkeys(range(k), 0.0), {channel: list[tuple[int, float]]() for channel in range(k)}
     for step, stakes in steps:
+        ends_bet_on = {(wager.over, wager.under) for wager in stakes.wagers.values()}
+        once = len(ends_bet_on) == len(stakes.wagers)  # what bets on the same senses win must not be multiplied
+        require(once, f"request {step.request} has several bets on the same end of a channel")
         for name, wager in stakes.wagers.items():
             bettor = Bettor()
             books.settle(bettor, wager, step, name)
             ((under, account),) = bettor.starts[wager.starts].items()
-            channel = number_of(str(wager.over or wager.under), record.names, name)
             require((wager.over is None) != (wager.under is None), f"the bet of {name!r} must be on one channel")
+            channel = number_of(str(wager.under if wager.over is None else wager.over), record.names, name)
             if under is None:
                 lows[channel].paid += account.paid
                 lows[channel].weight += account.weight
@@ -499,6 +513,7 @@ def _upper_end_holds(
         past = Account(0.0, weight, account.sensed[:requests])
         for factor in FACTORS:
             S = factor * weight
-            if (most := S * high * (1.0 + ROUNDING) - nats) > 0.0 and books.lost(channel, past, most, S) <= most:
+            most = S * high * (1.0 + ROUNDING) - nats
+            if books.lost(channel, past, most, S) <= most:
                 return True
     return False

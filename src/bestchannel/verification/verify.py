@@ -106,14 +106,16 @@ def verify(
 
 
 def _claim(record: Record) -> str:
+    nothing = "undecided: nothing is claimed"
+    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
     if record.stated.question:
-        return f"{answered(record)}, with an error probability of at most {record.delta!r}"
+        said = answered(record)
+        return nothing if said is None else f"{said}, with an error probability of at most {record.delta!r}{condition}"
     if record.best is None and record.nearly_best is None:
-        return "undecided: nothing is claimed"
+        return nothing
     channel, bits = (record.best, record.epsilon) if record.best is not None else record.nearly_best  # type: ignore[misc]
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
-    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
     undecided = "undecided: " if record.best is None else ""
     return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 LEARNING = 0.05  # the part of the senses needed that is learned from before bets begin
 BATCH = 0.06  # the part of the senses needed that one request asks for
-LARGEST_GROWTH = 0.5  # of a channel's senses by one request, relatively
+SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 8.0  # senses of a request, at least
-FACTORS = (0.85, 0.92, 1.0, 1.08, 1.15)  # of the weight of all bets, with which the upper end is looked for afterwards
+NEAR = (0.85, 0.92, 1.08, 1.15)  # of the weight of all bets, tried as S of the upper end where the ends are near
+SMALLER = (0.5, 0.25, 0.125, 0.0625, 0.03125)  # tried as long as the end falls: too large a weight loses too much
+SPARE = 0.05  # nats that the upper end leaves to who checks it, by bounds that are less close at some places
 MARGIN = 1.05  # of the senses that are planned for
 
 
@@ -93,12 +95,21 @@ class WithinScript(QuestionScript):
         if not ends.low.weight > 0.0:
             return
         ends.lower = max(ends.lower, (ends.low.paid - self.nats) / ends.low.weight)
-        look = self.view([channel]).of(channel)
-        for factor in FACTORS if ends.upper - ends.lower <= 3.0 * self._target(ends) else (1.0,):
-            account = deepcopy(ends.high)
-            account.paid, account.weight = 0.0, factor * ends.high.weight
-            lost = -account.proved_evidence(look.rows, look.inputs, self.fixed_input)
-            ends.upper = min(ends.upper, (lost + self.nats) / account.weight)
+        end = partial(self._upper_end, channel, self.view([channel]))
+        near = NEAR if ends.upper - ends.lower <= 3.0 * self._target(ends) else ()
+        lowest = min(map(end, (1.0, *near)))
+        for factor in SMALLER:
+            if not (lower := end(factor)) < lowest:
+                break
+            lowest = lower
+        ends.upper = min(ends.upper, lowest)
+
+    def _upper_end(self, channel: int, view: View, factor: float) -> float:
+        """(Λ(S) + log 1/α) / S, with S so many times the weight of all bets."""
+        account, look = deepcopy(self.ends[channel].high), view.of(channel)
+        account.paid, account.weight = 0.0, factor * account.weight
+        proved = account.proved_evidence(look.rows, look.inputs, self.fixed_input)
+        return (self.nats + SPARE - proved) / account.weight
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
@@ -107,19 +118,25 @@ class WithinScript(QuestionScript):
         return max(self._width(ends), 1e-9)
 
     def _request(self, channels: list[int], view: View, left: Supply) -> Senses | None:
-        """What to sense next, and the bets on it: s = h/v for each channel, which is best for ends at distance h."""
+        """What to sense next, and the bets on it: s = h/v for a sense, which is best for ends at distance h.
+
+        After more senses than seemed to be needed s falls as the root of their number, so that all that is lost by bets
+        that were too large becomes a smaller part of S, and the ends meet.
+        """
         now, senses, more = self.next_request, dict[int, tuple[int, ...]](), 0.0
         half = {c: 0.5 * max(self._planned_width(c, view), 1e-6) for c in channels}
         variances = {c: 0.5 * float(view.leader_variances[c] + view.rival_variances[c]) for c in channels}
+        weights = dict[int, float]()  # s of one sense
         for channel in channels:
             ends, had = self.ends[channel], float(self.counts[channel].sum())
             variances[channel] = max(variances[channel], 2.0 * half[channel])
             needed = MARGIN * 2.0 * self.nats * variances[channel] / half[channel] ** 2
+            weights[channel] = half[channel] / variances[channel] * math.sqrt(min(1.0, needed / max(had, 1.0)))
             ends.first = min(ends.first, needed)
             more += max(needed - had, FEWEST)
             look = view.of(channel)
             shares = 0.5 * (look.as_leader + look.as_rival)
-            asked = min(max(BATCH * needed, FEWEST), max(LARGEST_GROWTH * had, FEWEST))
+            asked = min(max(BATCH * needed, SMALLEST_GROWTH * had, FEWEST), max(LARGEST_GROWTH * had, FEWEST))
             senses[channel] = whole(asked * shares)
         self.policy.more_senses = math.ceil(min(more, MOST_SENSES))
         asked_for = left.cut(senses)
@@ -130,7 +147,7 @@ class WithinScript(QuestionScript):
             if not ends.since and float(self.counts[channel].sum()) >= LEARNING * ends.first:
                 ends.since = now
             if ends.since and all(each):
-                wagers += self._bets(channel, view, np.array(each, dtype=np.float64), half[channel], variances[channel])
+                wagers += self._bets(channel, view, np.array(each, dtype=np.float64), weights[channel])
         self.stake(wagers)
         return asked_for or None
 
@@ -139,9 +156,9 @@ class WithinScript(QuestionScript):
             return self.question.width * NATS_PER_BIT
         return self.question.width * max(float(view.values[channel]), 1e-6)
 
-    def _bets(self, channel: int, view: View, N: Floats, half: float, variance: float) -> list[Wager]:
+    def _bets(self, channel: int, view: View, N: Floats, of_one_sense: float) -> list[Wager]:
         look = view.of(channel)
-        weight = half * float(N.sum()) / variance
+        weight = of_one_sense * float(N.sum())
         on_over = leader_bets(look.rows, look.inputs, N, np.array([weight]))
         under = min(weight, largest_weight(len(N)) * float(N.min()))
         tilts, outputs = rival_tilts(look.rows, look.inputs, N, under, self.fixed_input)

@@ -1,0 +1,148 @@
+"""Records of questions other than for the best: honest ones hold, and evidence that was made up is seen for itself."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+import bestchannel as bc
+from bestchannel import Above, Order, Top, Within
+from bestchannel.evidence.rival_bets import covers_of
+from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.runs.results import as_document
+from bestchannel.verification.claims_check import check_claims
+from bestchannel.verification.record import NotValidError, check_structure, read, reading
+from bestchannel.verification.rival_check import proved
+from bestchannel.verification.rival_rows import SensedRival
+
+LINKS = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1001), "d": bc.bsc(0.4)}
+ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])
+
+
+def document(question, channels=LINKS, *, seed=1, max_senses=3000, **options):
+    sensor = bc.Simulator(channels, rng=seed)
+    policy = bc.Adaptive(sensor.alphabets, delta=0.05, question=question, **options)
+    return json.loads(json.dumps(as_document(bc.identify(sensor, policy, max_senses=max_senses))))
+
+
+def evidence_alone(said):
+    """Whether stakes and answers prove what is said, whoever chose them: all that other revisions' records rest on."""
+    record = read(said)
+    with np.errstate(all="ignore"), reading():
+        check_structure(record)
+        check_claims(record, lambda _: None, Adaptive)
+
+
+def wagers(said):
+    for step in said["audit"]["steps"]:
+        if step["stakes"]:
+            yield step["stakes"]["wagers"]
+
+
+@pytest.mark.parametrize(
+    ("question", "channels", "seed", "max_senses"),
+    [
+        (Within(0.2), {"useless": bc.bsc(0.5)}, 0, None),
+        (Within(0.02), {"useless": bc.bsc(0.5)}, 2, None),
+        (Within(0.02), {"nearly": bc.bsc(0.49)}, 2, None),
+        (Within(0.2), {"": bc.bsc(0.1)}, 1, None),
+        (Top(2), {"live": bc.bsc(0.1), "dead": ONE_OUTPUT, "gone": ONE_OUTPUT}, 1, 20),
+        (Top(2), LINKS, 1, 3000),
+        (Order(), LINKS, 1, 3000),
+        (Above(0.531), LINKS, 1, 3000),
+    ],
+)
+def test_honest_records_hold(question, channels, seed, max_senses):
+    said = document(question, channels, seed=seed, max_senses=max_senses)
+    evidence_alone(said)
+    assert bc.verify(said).valid
+
+
+def test_bets_on_the_same_senses_are_not_multiplied():
+    said = document(Within(0.1), {"a": bc.bsc(0.1)}, max_senses=250)
+    for bets in wagers(said):
+        bets |= {f"{name} again": copy.deepcopy(bet) for name, bet in bets.items()}
+    said["brackets"]["a"]["lower"] += 0.05
+    with pytest.raises(NotValidError, match="several bets on the same end"):
+        evidence_alone(said)
+
+
+def test_a_channel_that_is_named_twice_is_one():
+    said = document(Top(2))
+    said |= {"top": ["a", "a"], "decided": True}
+    with pytest.raises(NotValidError, match="none of them twice"):
+        evidence_alone(said)
+
+
+def test_candidates_that_an_undecided_record_drops_are_missed():
+    said = document(Top(2))
+    said["candidates"] = said["candidates"][:1]
+    with pytest.raises(NotValidError, match="candidates"):
+        evidence_alone(said)
+
+
+def test_a_question_that_cannot_be_asked_proves_nothing():
+    said = document(Top(2))
+    said |= {"question": {"kind": "top", "m": 9}, "top": [], "out": ["a"], "decided": False}
+    with pytest.raises(NotValidError, match="cannot be asked"):
+        evidence_alone(said)
+
+
+def test_no_channel_is_called_none():
+    said = document(Top(1), {"None": bc.bsc(0.1), "x": bc.bsc(0.3)})
+    for bet in (bet for bets in wagers(said) for bet in bets.values()):
+        bet |= {"under": None} if bet["under"] == "None" else {"over": None}
+    with pytest.raises(NotValidError, match="no channel over another"):
+        evidence_alone(said)
+
+
+def test_shares_and_parts_that_are_zero_are_refused_without_a_traceback():
+    said = document(Above(0.4))
+    sure = said | {"question": {"kind": "above", "level": 1.0, "tolerance": 0.0}}
+    sure["answers"] = dict.fromkeys(LINKS, "below")
+    assert not bc.verify(sure).valid
+    for bet in (bet for bets in wagers(said) for bet in bets.values()):
+        bet["starts"] = 400
+    with pytest.raises(bc.InputError):
+        bc.verify(said)
+
+
+def test_a_policy_that_names_the_best_answers_no_other_question():
+    sensor = bc.Simulator(LINKS, rng=1)
+    policy = bc.NaiveChanSel(sensor.alphabets, delta=0.1, epsilon=0.3)
+    said = as_document(bc.identify(sensor, policy))
+    said |= {"best": None, "nearly_best": None, "question": {"kind": "top", "m": 2}, "top": ["c", "d"], "out": []}
+    said["audit"]["revision"] = 0
+    checked = bc.verify(said)
+    assert not checked.valid
+    assert checked.claim == "nothing is proved"
+
+
+def test_what_is_claimed_has_the_condition_of_its_outputs_and_nothing_is_claimed_where_nothing_is_proved():
+    assert bc.verify(document(Above(0.5), max_senses=60)).claim == "undecided: nothing is claimed"
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 2, 600)
+    trials = {"one": np.stack([x, x ^ (rng.random(600) < 0.02)], axis=1)}
+    sensor = bc.Recording(trials)
+    result = bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=Above(0.3)))
+    assert result.audit.inferred_outputs
+    assert bc.verify(result).claim.endswith("conditional on the observed alphabet")
+
+
+@pytest.mark.parametrize(
+    ("channel", "width"), [(bc.z_channel(0.999), 0.05), (bc.z_channel(0.99), 0.02), (bc.bsc(0.0), 0.05)]
+)
+def test_ends_meet_where_bets_are_too_large_for_what_there_is_to_win(channel, width):
+    sensor = bc.Simulator({"link": channel}, rng=1)
+    result = bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=Within(width)), max_senses=40_000)
+    assert result.decided
+
+
+def test_a_bound_is_found_for_few_and_uneven_counts():
+    counts = [[[0, 4], [0, 4]]] * 2 + [[[1, 3], [0, 4]]] + [[[0, 4], [0, 4]]] * 3
+    tilts = [[0.976, 0.783]] + [[1.0, 0.8]] * 4 + [[0.989, 0.8]]
+    first = (0.243, 0.182, 0.144, 0.144, 0.121, 0.103)
+    bets = [(np.array(n), np.array(w), np.array([q, 1.0 - q])) for n, w, q in zip(counts, tilts, first, strict=True)]
+    rival = SensedRival.of((2, 2), bets, 23.91)
+    assert proved(rival, None, covers_of((2, 2), bets, 23.91, None, 3.0), -3.0) >= -3.0
