@@ -71,6 +71,11 @@ def test_vectors_x_and_y_are_a_log(tmp_path):
     assert tables(found) == {"counts": [[4, 1], [0, 6]]}
 
 
+def test_vectors_of_which_one_counts_are_not_channels_of_one_input(tmp_path):
+    with pytest.raises(InputError, match="rows must have the columns x and y"):
+        read(tmp_path, {"Bit": np.array([68, 5, 68]), "bar": np.array([0, 1, 2]), "number": np.array([868, 4186, 901])})
+
+
 def test_transpose_takes_columns_for_inputs(tmp_path):
     assert tables(read(tmp_path, {"a": A.T}, transpose=True)) == {"a": A.tolist()}
 

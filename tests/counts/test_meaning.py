@@ -271,6 +271,12 @@ def test_columns_of_rows_beside_an_index_are_not_the_outputs_of_a_matrix(tmp_pat
     assert only(labelled_counts(frame, form="matrix")).outputs == tuple(titles)
 
 
+def test_counts_that_tell_rows_apart_as_the_channels_do_are_not_passed_over(tmp_path):
+    cells = "0,0,n,3\n0,0,f,5\n0,1,n,5\n0,1,f,3\n1,0,n,3\n1,0,f,5\n1,1,n,5\n1,1,f,3\n"
+    with pytest.raises(InputError, match="'how many' may say how often a row counts"):
+        read(tmp_path, f"x,y,Kanal,how many\n{cells}")
+
+
 def test_header_in_the_middle_of_a_log_is_no_row(tmp_path):
     log = "x,y\n" + "a,u\na,v\n" * 5
     with pytest.raises(InputError, match="line 12 must be a row; it is the header once more"):

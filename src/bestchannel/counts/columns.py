@@ -226,7 +226,7 @@ def count_column(
         return named[0]
     if not named and not once:  # or with a further column that may name channels
         apart = [i for i in others if _tells_apart(list(map(_label, cells(i))), rows)]
-        whole, once = [i for i in whole if i not in apart], bool(apart)
+        whole, once = [i for i in whole if any(k != i for k in apart)], bool(apart)
     if not named and (not whole or not once or _outputs_look_measured(labels, seen)):
         return None
     titles = [_short(header[i]) for i in named or whole]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
-from bestchannel.counts.columns import SHOWN, log_columns, named_columns, say_roles, unknown_columns
+from bestchannel.counts.columns import SHOWN, is_count_word, log_columns, named_columns, say_roles, unknown_columns
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -187,7 +187,7 @@ def log_of_vectors(
     if columns is None and not {"x", "y"} <= vectors.keys():
         # vectors of one length that are called as columns are, or are long, would be channels of one input
         alike = len(header) == len(arrays) > 1 == len(set(lengths)) and lengths[0] > 1
-        if alike and (say_roles(header) or lengths[0] >= _LONG):
+        if alike and (say_roles(header) or any(map(is_count_word, header)) or lengths[0] >= _LONG):
             raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
         return None
     n_rows = lengths[named_columns(header, columns)["x"]]
