@@ -421,3 +421,10 @@ def test_refusal_of_pairs_counted_and_of_a_path_names_the_way_out():
         bc.estimate({(0, 0): 9, (0, 1): 1, (1, 1): 8})
     with pytest.raises(InputError, match=r"it is a str; a file is read by bestchannel\.read_counts\(path\)"):
         bc.estimate("log.csv")
+
+
+def test_truth_values_beside_a_frame_are_labels_and_no_numbers_of_rows():
+    frame = pd.DataFrame({"c": [80, 9], "heard": [12, 90]}, index=[False, True])
+    assert bc.estimate(frame).channels[0].inputs == ("False", "True")
+    with pytest.raises(bc.InputError, match="must be a label; it is blank"):
+        bc.estimate(pd.DataFrame({"": [5, 7], "c": [80, 9], "heard": [12, 90]}, index=[False, True]))

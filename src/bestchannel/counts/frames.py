@@ -309,7 +309,7 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     titles = list(map(_title, names))
     if not names or not len(frame):
         raise InputError(f'the counts of channel "{name}" must not be empty; the columns are {names}')
-    if index is not None and (index.name is not None or list(index) != list(range(len(index)))):
+    if index is not None and (index.name is not None or list(map(str, index)) != list(map(str, range(len(index))))):
         return _labelled_matrix(name, frame, hints)
     if getattr(frame.columns, "name", None) is not None and len(titles) > 1:
         return _labelled_matrix(name, frame.set_index(names[0]), hints)  # crosstab(...).reset_index()
