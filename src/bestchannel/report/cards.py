@@ -39,7 +39,8 @@ def identification_card(result: Identification) -> str:
     """The verdict and its promise; the best capacities with their intervals, unless they take long to compute."""
     cells = sum(math.prod(labels.alphabet) for labels in result.audit.channels)
     if cells > MOST_CELLS or not result.audit.steps:
-        best = f"{brief(str(result.best))} is the best." if result.decided else "Undecided."
+        best = "Undecided." if result.best is None else f"{brief(str(result.best))} is the best."
+        best = best if result.findings is None else f"{result.question.answer(result)}."
         return framed(tag("h2", best), tag("p", several(result.senses, "sense"), "; the report has the rest."))
     summary = summarise(result)
     rows = [(channel.name, channel.estimate) for channel in summary.channels]

@@ -109,7 +109,7 @@ def _supposed(summary: Summary) -> str:
     if summary.estimate is not None and summary.estimate.shuffles is not None:
         words = "if senses are independent and nobody chose their numbers by looking at outputs"
     weighed = recorded or any(status.evidence_nats for status in summary.course)
-    if not (weighed and summary.decided and len(summary.channels) > 1):
+    if not (weighed and summary.best is not None and len(summary.channels) > 1):
         return words
     return (
         f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"

@@ -73,11 +73,13 @@ class Summary:
     cost: float | None = None
     proved_so_far: str | None = None
     estimate: Estimate | None = field(default=None, repr=False)
+    answer: str | None = None  # where not the best is asked for, what is said, whether or not that is all
+    answered: bool = False
 
     @property
     def decided(self) -> bool:
-        """Whether a channel is named."""
-        return self.best is not None
+        """Whether a channel is named, or another question is answered."""
+        return self.best is not None or self.answered
 
     @property
     def senses(self) -> int:
@@ -115,6 +117,8 @@ class Summary:
     def verdict(self) -> str:
         """What was found, in one sentence."""
         value = "capacity" if self.input_distribution is None else "I(P;W)"
+        if self.answer is not None:
+            return f"{self.answer}."
         if self.best is None:
             left = set(self.candidates)
             names = [channel.name for channel in self.channels if channel.name in left]
@@ -166,7 +170,8 @@ def _of_record(result: Identification) -> Summary:
         Measured(str(c.key), c.inputs, c.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
         for j, c in enumerate(result.audit.channels)
     ]
-    best, candidates = str(result.best) if result.decided else None, tuple(map(str, result.candidates))
+    best, candidates = None if result.best is None else str(result.best), tuple(map(str, result.candidates))
+    other = result.findings is not None
     return Summary(
         best=best,
         candidates=candidates,
@@ -181,6 +186,8 @@ def _of_record(result: Identification) -> Summary:
         policy=result.policy,
         cost=result.cost,
         proved_so_far=result.proved_so_far,
+        answer=result.question.answer(result) if other else None,
+        answered=other and result.decided,
     )
 
 
@@ -192,7 +199,7 @@ def require_consistent(result: Identification) -> None:
     """Raise `InputError` where a record contradicts itself or has numbers that cannot be; the schema has the rest."""
     nearly, steps = result.nearly_best, result.audit.steps
     right = {
-        "decided": result.decided == (result.best is not None),
+        "decided": result.findings is not None or result.decided == (result.best is not None),
         "senses": 0 <= result.senses <= MOST,
         "rounds": 0 <= result.rounds <= MOST,
         "delta": 0.0 < result.delta < 1.0,
@@ -205,7 +212,7 @@ def require_consistent(result: Identification) -> None:
     names = {str(labels.key) for labels in result.audit.channels}
     if len(names) < len(result.audit.channels):
         raise InputError("the record must have channels whose names differ")
-    named = {*map(str, result.candidates), *([str(result.best)] if result.decided else [])}
+    named = {*map(str, result.candidates), *([] if result.best is None else [str(result.best)])}
     if (named | ({str(nearly.channel)} if nearly else set())) - names:
         raise InputError("the record names a best channel, or a candidate, that is none of its channels")
     for step in steps:
