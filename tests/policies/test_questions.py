@@ -180,6 +180,21 @@ def test_numbers_of_numpy_are_numbers():
     assert question_of({"kind": "top", "m": np.int64(2)}) == Top(2)
 
 
+@pytest.mark.parametrize(
+    ("question", "channels"),
+    [
+        (Above(0.0), {"useless": bc.bsc(0.5)}),
+        (Top(1), {"one": bc.bsc(0.1), "same": bc.bsc(0.1)}),
+        (Order(), {"one": bc.bsc(0.1), "same": bc.bsc(0.1)}),
+        (Within(1e-8), {"one": bc.bsc(0.1)}),
+    ],
+)
+def test_what_cannot_be_decided_ends_where_counts_would_not_fit(question, channels):
+    result = asked(question, channels)
+    assert not result.decided
+    assert result.senses < 2**65
+
+
 # Errors, where they are as frequent as can be: at the level itself.
 
 

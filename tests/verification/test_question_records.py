@@ -10,6 +10,9 @@ import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
 from bestchannel.evidence.rival_bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.report.cards import identification_card
+from bestchannel.report.sections import capacities
+from bestchannel.report.summary import summarise
 from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
@@ -146,3 +149,15 @@ def test_a_bound_is_found_for_few_and_uneven_counts():
     bets = [(np.array(n), np.array(w), np.array([q, 1.0 - q])) for n, w, q in zip(counts, tilts, first, strict=True)]
     rival = SensedRival.of((2, 2), bets, 23.91)
     assert proved(rival, None, covers_of((2, 2), bets, 23.91, None, 3.0), -3.0) >= -3.0
+
+
+@pytest.mark.parametrize("question", [Above(0.4), Top(1), Order(), Within(0.3)])
+def test_a_report_says_the_answer_and_names_no_best_channel(question):
+    channels = {"good": bc.bsc(0.02), "bad": bc.bsc(0.4)}
+    sensor = bc.Simulator(channels, rng=1)
+    result = bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=question))
+    summary = summarise(result)
+    assert summary.decided
+    assert summary.verdict == f"{question.answer(result)}."
+    assert "the best is proved" not in str(capacities(summary))
+    assert "is the best." not in identification_card(result)

@@ -156,7 +156,7 @@ class AboveScript(QuestionScript):
         if bettor.since and gap > 0.0 and asked and all(asked[channel]):
             bet = best_wager(side, bettor, turn.claim(side), gap, view, asked, self.fixed_input)
         self.stake([bet], purse={"waiting": self.purse.waiting, "stake": self.purse.stake})
-        return asked or None
+        return self.fitting(asked)
 
     def _easiest(self, channels: list[int]) -> int:
         """The channel that should be decided first: that with the fewest senses needed."""

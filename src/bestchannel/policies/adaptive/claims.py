@@ -22,7 +22,8 @@ from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAc
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
-from bestchannel.policies.policy import Plan, Script
+from bestchannel.policies.policy import Plan, Script, Senses, TooManySensesError
+from bestchannel.policies.request import MOST_SENSES
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
@@ -213,6 +214,13 @@ class QuestionScript(ABC):
         """Add the answer to a request."""
         for channel, table in counts.items():
             self.counts[channel] = self.counts[channel] + table
+
+    def fitting(self, asked: Senses) -> Senses | None:
+        """The senses, if there are any, unless 64 bits would not hold the counts, as at exact ties without a limit."""
+        for channel, wanted in asked.items():
+            if int(self.counts[channel].sum()) + sum(wanted) > MOST_SENSES:
+                raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
+        return asked or None
 
     def end(self) -> None:
         """Nothing is staked any more."""

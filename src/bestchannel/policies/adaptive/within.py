@@ -149,7 +149,7 @@ class WithinScript(QuestionScript):
             if ends.since and all(each):
                 wagers += self._bets(channel, view, np.array(each, dtype=np.float64), weights[channel])
         self.stake(wagers)
-        return asked_for or None
+        return self.fitting(asked_for)
 
     def _planned_width(self, channel: int, view: View) -> float:
         if not self.question.relative:

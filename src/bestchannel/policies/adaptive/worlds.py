@@ -364,7 +364,7 @@ class WorldsScript(QuestionScript):
                 bets.append(best_wager(world.name, bettor, Claim(*pair), surely, view, asked, self.fixed_input))
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
         self.stake(bets, boxes=born)
-        return asked or None
+        return self.fitting(asked)
 
     def _sensed(self, channel: int, asked: Senses) -> bool:
         return channel in self.worthless or (channel in asked and all(asked[channel]))
