@@ -124,7 +124,7 @@ def in_words(guarantee: str, between: str = " ") -> str:
     """
     promised, _, rest = guarantee.removesuffix(f", {OBSERVED}").partition(" [")
     proof, _, conditions = rest.partition("]")
-    if promised.startswith(("the ", "with ")):  # anything else may be a name
+    if promised.startswith(("the ", "with ", "every ", "what ")):  # anything else may be a name
         promised = promised[0].upper() + promised[1:]
     sentences = [f"{promised}{conditions}."]
     if proof:
