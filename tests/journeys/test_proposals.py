@@ -1,6 +1,7 @@
 """What a refusal proposes can be written as it stands: the verb has the option, and gets past that refusal."""
 
 import ast
+import importlib
 import inspect
 import io
 import random
@@ -126,14 +127,15 @@ def only_read(monkeypatch):
         raise SystemExit(0)
 
     for work in (
-        "estimate.estimated",
-        "records.estimate",
-        "capacity.capacities_by_name",
-        "plan.planned",
-        "bound.lower_bound",
-        "identify.policies.identify",
+        "cli.estimate.estimated",
+        "cli.records.estimate",
+        "cli.known_channels.capacities_by_name",
+        "study.planning.plan",
+        "lower_bound.bound.lower_bound",
+        "policies.identify",
     ):
-        monkeypatch.setattr(f"bestchannel.cli.{work}", end)
+        module, _, name = work.rpartition(".")
+        monkeypatch.setattr(importlib.import_module(f"bestchannel.{module}"), name, end)
 
 
 def run(verb, path, *more):
