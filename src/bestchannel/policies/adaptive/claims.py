@@ -71,7 +71,7 @@ class Bettor:
         return (1.0 - FIRST_SHARE) ** (self.starts + 1)
 
     def demanded(self, wealth: float) -> float:
-        """The nats of evidence with which all starts together have so much; infinity where none would do."""
+        """The nats of evidence with which all starts together have so much; minus infinity where they have it."""
         missing = wealth - self.past - self.kept
         return math.log(missing / self.share) if missing > 0.0 else -math.inf
 
