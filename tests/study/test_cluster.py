@@ -1,5 +1,6 @@
 """Studies on a Dask cluster: a real scheduler and real workers on loopback, some of which are killed."""
 
+import os
 import sys
 from concurrent.futures import Future
 
@@ -15,7 +16,7 @@ from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Piece
 from bestchannel.study.pools import Pool, Software, WorkerLostError, software
 from bestchannel.study.runner import conduct
-from tests.journeys.command import bestchannel, started
+from tests.journeys.command import bestchannel, process_of, started
 from tests.study.dask_processes import dask_processes
 from tests.study.test_monte_carlo import study_of, table
 
@@ -144,8 +145,8 @@ def test_address_where_no_scheduler_answers_is_refused(study, tmp_path, address,
 
 def test_refused_address_is_one_sentence_of_the_command_line(tmp_path):
     (tmp_path / "spec.toml").write_text(SPEC)
-    with dask.config.set({"distributed.comm.timeouts.connect": "0.5s"}):
-        run = bestchannel("study", "spec.toml", "--cluster", "tcp://127.0.0.1:9", cwd=tmp_path)
+    soon = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "0.5s"}
+    run = process_of("study", "spec.toml", "--cluster", "tcp://127.0.0.1:9", cwd=tmp_path, env=soon)
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr.startswith("error: no Dask scheduler answers at tcp://127.0.0.1:9")
     assert run.stderr.count("\n") == 1
