@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
+from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
@@ -30,12 +31,12 @@ from bestchannel.questions import Findings, Order, Top
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 
-BETTING_FROM = 1.2  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
-CAUTION, LEAST_GAP = 0.25, 0.7  # standard errors: how much smaller a gap is thought to be, and its least
+BETTING_FROM = 0.4  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
+LEAST_GAP = 0.7  # standard errors that a gap is thought to be at least
 MARGIN = 1.0  # nats that are planned for beyond what is demanded
 BATCH = 0.12  # the part of the senses still needed that one request asks for
-SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
-FEWEST = 8.0  # senses of a channel in a request, at least
+SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
+FEWEST = 4.0  # senses of a channel in a request, at least
 STEPS = 250  # of the search for the fewest senses
 CUTS = 2_000  # of a box, to see whether all of it is bet against
 
@@ -345,10 +346,8 @@ class WorldsScript(QuestionScript):
         bettors = [world.bettor for world, _ in self.bet_on] + [Bettor()] * len(waiting)
         pairs = [pair for _, pair in self.bet_on] + [pair for pair, _ in waiting]
         missing = [bettor.demanded(1.0 / self.policy.delta) - bettor.evidence for bettor in bettors]
-        gaps, errors = (np.array(part) for part in zip(*(_gap(*pair, view) for pair in pairs), strict=True))
-        wanted, as_leader = fewest_senses(
-            pairs, np.maximum(gaps - CAUTION * errors, LEAST_GAP * errors), np.maximum(missing, 0.0) + MARGIN, view
-        )
+        gaps = [max(prudent(gap, error), LEAST_GAP * error) for gap, error in (_gap(*pair, view) for pair in pairs)]
+        wanted, as_leader = fewest_senses(pairs, np.array(gaps), np.maximum(missing, 0.0) + MARGIN, view)
         self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
         asked = left.cut(self._part_of(wanted, as_leader, view))
         for i, (pair, box) in enumerate(waiting):
@@ -359,9 +358,9 @@ class WorldsScript(QuestionScript):
             bettor, (gap, error) = world.bettor, _gap(*pair, view)
             if not bettor.since and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 bettor.since = now
-            surely = gap - CAUTION * error
-            if bettor.since and surely > 0.0 and all(self._sensed(channel, asked) for channel in pair):
-                bets.append(best_wager(world.name, bettor, Claim(*pair), surely, view, asked, self.fixed_input))
+            if bettor.since and gap > 0.0 and all(self._sensed(channel, asked) for channel in pair):
+                ahead = prudent(gap, error)
+                bets.append(best_wager(world.name, bettor, Claim(*pair), ahead, view, asked, self.fixed_input))
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
         self.stake(bets, boxes=born)
         return self.fitting(asked)
