@@ -86,7 +86,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
-            return seen.counted(log)
+            return counted_in_order(seen, log)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
 
@@ -145,7 +145,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
-    (content,) = seen.counted(log_of_vectors({"x": x, "y": y}, seen, name, None) or ())
+    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
     return content
 
 
