@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel.channels import poisson as poisson
     from bestchannel.channels import q_ary_symmetric as q_ary_symmetric
     from bestchannel.channels import z_channel as z_channel
-    from bestchannel.counts import JointTrials as JointTrials
     from bestchannel.counts import quantise as quantise
     from bestchannel.counts import read_channels as read_channels
     from bestchannel.counts import read_counts as read_counts
@@ -70,7 +69,7 @@ _HOMES = {
     "capacity": "Capacities Capacity capacities capacity pseudo_capacity",
     "channels": "Channel awgn_pam awgn_qam bec binary_asymmetric bsc noisy_typewriter poisson q_ary_symmetric"
     " z_channel",
-    "counts": "JointTrials quantise read_channels read_counts read_trials",
+    "counts": "quantise read_channels read_counts read_trials",
     "errors": "BestChannelError InputError",
     "information": "mutual_information",
     "intervals": "Estimate estimate",

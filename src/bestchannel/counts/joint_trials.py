@@ -28,11 +28,28 @@ class AnswerPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointTrials:
-    """x[i, j] was sent to channel j in trial i, and y[i, j] came, numbered as in its alphabets; -1 where nothing came.
+    """Trials that several channels answer, each with an input of its own; answers of a trial may depend on each other.
 
-    Trials are independent of each other, or those of different `groups` are, where groups[i] is the group of trial i
-    (one writer, one day). The answers of a trial may depend on each other in any way.
+    Parameters
+    ----------
+    alphabets
+        What every channel and its letters are called.
+    x
+        x[i, j] was sent to channel j in trial i, numbered as in its alphabets.
+    y
+        y[i, j] came; -1 where nothing came.
+    inferred_outputs
+        Whether the outputs are only those that happened to be seen.
+    groups
+        groups[i] is that of trial i (a writer, a day): trials of different groups are independent; None where all are.
 
+    Raises
+    ------
+    InputError
+        Where x or y is no table of letters.
+
+    Examples
+    --------
     >>> labels = tuple(ChannelLabels.numbered(name, (2, 2)) for name in "ab")
     >>> trials = JointTrials(labels, x=np.array([[0, 0], [1, 1], [1, 1]]), y=np.array([[0, 0], [1, 0], [-1, 1]]))
     >>> trials.counts()["b"].tolist(), trials.missing, trials.pair("b", "a").y_b.tolist()
