@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
 from bestchannel.counts.columns import SHOWN, log_columns
+from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -52,7 +53,7 @@ def labelled_counts(
     """
     declared = None if outputs is None else declared_outputs(outputs)
     hints = Hints(columns, form=form, channel_axis=channel_axis)
-    if isinstance(counts, Trials):
+    if isinstance(counts, Trials | JointTrials):
         found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
         found = _of_mapping(counts, declared, hints)
