@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
-from bestchannel.policies.request import Request
+from bestchannel.policies.request import Request, marginals
 from bestchannel.policies.supply import Supply
 from bestchannel.promises import amount, conditional, in_words, several
 from bestchannel.questions import AnyQuestion, Findings, NearlyBest
@@ -55,8 +55,13 @@ class Step(Valued):
 
     request: Request
     stakes: Stakes | None
-    counts: Mapping[int, Integers]
+    told: Mapping[int, Integers]  # as an `Observation` has it: of shots, pairs of answers
     status: Status
+
+    @property
+    def counts(self) -> dict[int, Integers]:
+        """counts[x, y] of every channel that was asked for."""
+        return marginals(self.told)
 
 
 @dataclass(frozen=True, eq=False)
