@@ -382,6 +382,7 @@ class Policy(ABC):
             evidence_nats=self.evidence_nats,
             threshold_nats=self.threshold_nats,
             more_senses=self.more_senses,
+            unit="sense" if self.paired is None else "shot",
         )
 
     def _guarded(self, find: Callable[[], Request | None]) -> Request | None:

@@ -41,6 +41,7 @@ class Status:
     evidence_nats: Mapping[int, float]
     threshold_nats: Mapping[int, float]
     more_senses: int | None
+    unit: str = "sense"  # or "shot", which all channels of a request answer at once
 
     @property
     def challenger(self) -> int | None:
@@ -177,7 +178,8 @@ class Identification(Shown):
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
-        cost = f"after {several(self.senses, 'sense')}{paid} in {several(self.rounds, 'round')} of {self.policy}"
+        unit = self.audit.steps[-1].status.unit if self.audit.steps else "sense"
+        cost = f"after {several(self.senses, unit)}{paid} in {several(self.rounds, 'round')} of {self.policy}"
         proved = self.guarantee if self.decided else self.proved_so_far
         lines = (self.question.answer(self), cost, proved and in_words(proved))
         return "\n".join(on_one_line(line) for line in lines if line)

@@ -192,6 +192,7 @@ def _step(step: StepRecord, count: int, number: Mapping[str, int]) -> Step:
         Status(
             **_alike(status, STATUS),
             requests=count,
+            unit="sense" if paired is None else "shot",
             candidates=tuple(number[name] for name in status.candidates),
             leader=None if status.leader is None else number[status.leader],
             evidence_nats=nats(status.evidence_nats),
