@@ -22,8 +22,8 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import Watch
 from bestchannel.promises import several
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
-from bestchannel.runs.durable import carried_on
 from bestchannel.runs.results import as_document
+from bestchannel.runs.run import carried_on
 from bestchannel.sensing import Recording, Simulator
 
 if TYPE_CHECKING:
