@@ -30,6 +30,7 @@ from bestchannel.counts.columns import (
     role_of,
     say_roles,
     unknown_columns,
+    way_out,
 )
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.long_table import Place, refuse_not_finite
@@ -325,6 +326,8 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     if hints.form is None:
         if above is not None:
             refuse_channels(above[0], beside or (), above[1:])
+        if above is not None and beside is not None and 2 * len(set(beside)) <= len(beside) > 2:
+            raise InputError(_unknown(above, counts))  # labels that come again, as below x,adc
         if beside is not None and outputs is not None and counts:
             refuse_rows_beside(corner, beside, outputs, rows)
         _refuse_bits([row[beside is not None :] for row in table.rows[start:]])
@@ -405,11 +408,18 @@ def _refuse_texts(table: Table, counts: bool) -> None:
             f"the {len(table.rows)} lines look like rows without names above them, as {','.join(first)} comes again;"
             f" write {_unnamed(width, counted=counted)}, or what else their columns are"
         )
-    named = all(cell and table.number(cell) is None for cell in first)
+    named = all(cell and table.number(cell) is None for cell in first[1:])
+    if not first[0] and None in map(table.number, below[0]):
+        named = False  # a blank corner, and not the name of an index that pandas or R wrote
     beside = len(texts) == 1 and len(set(below[texts[0]])) == len(below[texts[0]])
     if named and texts and (not beside or width == 2):
-        missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, first))]
-        raise InputError(unknown_columns(first, missing, "count" if counts else "p"))
+        raise InputError(_unknown(first, counts))
+
+
+def _unknown(above: Cells, counts: bool) -> str:
+    """What is said of names above columns that do not say which is x and which is y."""
+    missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
+    return unknown_columns(above, missing, "count" if counts else "p")
 
 
 def refuse_channels(corner: str, beside: Cells, above: Cells) -> None:
@@ -483,10 +493,12 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
             columns = dict(zip(("channel", "x", "y")[-len(labels) :], (header[i].strip() for i in labels), strict=True))
             further = [header[i].strip() for i in range(width) if i not in labels]
             columns |= {"count": further[0]} if len(further) == 1 else {}
-        way = option(columns) if columns else _unnamed(width, counted=labels is not None)
+        way = f"write {option(columns) if columns else _unnamed(width, counted=labels is not None)} for rows"
+        if columns is None and header is not None:
+            way = way_out(header)
         raise InputError(
-            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
-            " rows, or --form matrix (form='matrix')"
+            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; {way}, or"
+            " --form matrix (form='matrix')"
         )
 
 
