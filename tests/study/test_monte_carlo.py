@@ -10,12 +10,11 @@ import pytest
 from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study import pools, runner
-from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SENSING, Piece, Study, best_is_out, values_of
 from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times, pieces
-from bestchannel.study.spec import parse_spec
+from bestchannel.study.spec import FAMILIES, parse_spec
 from bestchannel.study.statistics import as_csv, run_rows, summaries
 
 CONTENT = {

@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading
 from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, exact, listed, rounded_up, several

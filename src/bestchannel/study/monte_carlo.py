@@ -22,8 +22,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
 from bestchannel.policies import Identification, Policy, identify
 from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator
-from bestchannel.study.channel_sets import FAMILIES
-from bestchannel.study.spec import PolicyChoice, Source, Spec
+from bestchannel.study.spec import FAMILIES, PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1  # the first number of a child's key: what its generator is for
 SAME = 1e-10  # bits: capacities no further apart than this are equal; they are computed within 1e-12

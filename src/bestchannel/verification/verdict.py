@@ -122,7 +122,7 @@ def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
         theirs = {names[c]: senses for c, senses in step.request.senses.items()}
         for difference in _entries(ours, theirs, f"request {number}: senses"):
             raise _other_choice(stated.policy, *difference)
-        policy.tell(Observation(number, step.counts))
+        policy.tell(Observation(number, step.told))
         watch(number)
 
 
