@@ -26,8 +26,7 @@ from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply, marginals
 from bestchannel.questions import Above, AnyQuestion, Best, NearlyBest, Order, Question, Top, Within, question_of
 
 FIRST_SENSES = 6

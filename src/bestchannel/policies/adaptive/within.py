@@ -17,8 +17,7 @@ from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Within
 
 if TYPE_CHECKING:
