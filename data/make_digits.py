@@ -1,11 +1,12 @@
-"""Write digits/confusion.csv: how often twelve classifiers took the digit x for y.
+"""Write what twelve classifiers answered on the same images, digits/predictions.csv, and digits/confusion.csv, its counts.
 
     python data/make_digits.py
 
-needs scikit-learn; digits/README.md names the versions that made the file in this folder.
+needs scikit-learn; digits/README.md names the versions that made the files in this folder.
 """
 
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 
 from sklearn.datasets import load_digits
@@ -38,17 +39,25 @@ CLASSIFIERS = {
 
 
 def main() -> None:
-    """Classify every image by a model trained on the four folds it is not in, and write the counts."""
+    """Classify every image by a model trained on the four folds it is not in, and write the answers and their counts."""
     images, digits = load_digits(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=SEED)
-    path = Path(__file__).parent / "digits" / "confusion.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
+    answers = {name: cross_val_predict(each, images, digits, cv=folds) for name, each in CLASSIFIERS.items()}
+    trials = zip(range(len(digits)), digits, *answers.values(), strict=True)
+    write("predictions.csv", ["trial", "x", *(f"y_{name}" for name in answers)], trials)
+    tables = {name: confusion_matrix(digits, y) for name, y in answers.items()}
+    cells = ((name, x, y, counts[x, y]) for name, counts in tables.items() for x in range(10) for y in range(10))
+    write("confusion.csv", ["channel", "x", "y", "count"], cells)
+    for name, counts in tables.items():
+        print(f"{name}: {len(digits) - counts.trace()} of {len(digits)} wrong")
+
+
+def write(name: str, header: list[str], rows: Iterable[Iterable[object]]) -> None:
+    """A table in digits/."""
+    with (Path(__file__).parent / "digits" / name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["channel", "x", "y", "count"])
-        for name, classifier in CLASSIFIERS.items():
-            counts = confusion_matrix(digits, cross_val_predict(classifier, images, digits, cv=folds))
-            writer.writerows([name, x, y, counts[x, y]] for x in range(10) for y in range(10))
-            print(f"{name}: {len(digits) - counts.trace()} of {len(digits)} wrong")
+        writer.writerow(header)
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,18 @@ def test_each_of_twelve_classifiers_saw_every_image():
         assert matrix.sum(axis=1).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 
 
+def test_the_answers_to_all_images_add_up_to_the_counts():
+    with (DATA / "digits" / "predictions.csv").open(encoding="utf-8", newline="") as file:
+        trials = list(csv.DictReader(file))
+    assert [int(row["trial"]) for row in trials] == list(range(1797))
+    counts = confusion()
+    assert [*trials[0]] == ["trial", "x", *(f"y_{name}" for name in counts)]
+    for name, matrix in counts.items():
+        added = np.zeros((10, 10), int)
+        np.add.at(added, ([int(row["x"]) for row in trials], [int(row[f"y_{name}"]) for row in trials]), 1)
+        np.testing.assert_array_equal(added, matrix)
+
+
 def test_table_of_classifiers_agrees_with_the_counts():
     counts = confusion()
     rows = table("digits")

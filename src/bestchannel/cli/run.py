@@ -12,11 +12,12 @@ import typer
 
 from bestchannel import runs
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
 from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
+from bestchannel.cli.options import Asked
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
+from bestchannel.runs.history import Rows, as_pieces
 from bestchannel.runs.laboratory_files import (
     AnswerSheet,
     answered_inputs,
@@ -25,7 +26,6 @@ from bestchannel.runs.laboratory_files import (
     read_sheet,
     request_rows,
 )
-from bestchannel.runs.pieces import Rows, as_pieces
 from bestchannel.runs.results import FINDINGS, as_document
 
 MOST_NAMED = 12

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
 from bestchannel.counts.columns import SHOWN, log_columns
+from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -27,9 +29,16 @@ from bestchannel.counts.labelled_counts import (
     label_of,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
-from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_rows_beside
+from bestchannel.counts.matrix_text import (
+    MOST_INPUTS,
+    Table,
+    are_rows,
+    as_number,
+    bare_matrix,
+    refuse_channels,
+    refuse_rows_beside,
+)
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
@@ -52,7 +61,7 @@ def labelled_counts(
     """
     declared = None if outputs is None else declared_outputs(outputs)
     hints = Hints(columns, form=form, channel_axis=channel_axis)
-    if isinstance(counts, Trials):
+    if isinstance(counts, Trials | JointTrials):
         found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
         found = _of_mapping(counts, declared, hints)
@@ -86,7 +95,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
-            return seen.counted(log)
+            return counted_in_order(seen, log)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
 
@@ -145,7 +154,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
-    (content,) = seen.counted(log_of_vectors({"x": x, "y": y}, seen, name, None) or ())
+    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
     return content
 
 
@@ -257,7 +266,7 @@ def _is_log(frame: Any, table: Any) -> bool:
         return False  # a matrix with the same labels on both sides
     if len(titles) > len(_names(frame)) and frame.index.names == [None]:
         titles[0] = ""  # as it would be written
-    return is_log(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), decimal_comma=False)
+    return are_rows(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), partial(as_number, decimal_comma=False))
 
 
 def _texts(table: Any, most: int) -> list[list[str]]:
@@ -324,7 +333,7 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
             NamedMatrix(name, np.column_stack(columns), beside, titles[1:], False, (titles[0], "")), hints
         )
     texts = [titles, *_texts(frame, len(frame))]
-    return bare_matrix(Table(texts, list(range(len(texts))), False, None), name, hints, counts=True, titled=True)
+    return bare_matrix(Table(texts, range(len(texts))), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
