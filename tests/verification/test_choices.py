@@ -64,7 +64,7 @@ KEPT = sorted((Path(__file__).parent / "records-0.2.0").glob("*.json"))
 
 
 def test_kept_records_are_of_all_policies():
-    assert {json.loads(path.read_text())["policy"] for path in KEPT} == set(POLICIES)
+    assert {json.loads(path.read_text())["policy"] for path in KEPT} == set(POLICIES) - {"joint"}  # which came later
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)

@@ -14,8 +14,8 @@ from bestchannel.native.views import estimates, likeliest_addition, smoothed_row
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
 
-ADDED = np.array([0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0])
-"""What may be added to every count for an estimate of rows: little where most outputs hardly occur."""
+ADDED = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+"""Senses of every input, shared by all outputs, that may be added to counts for an estimate of rows."""
 
 
 class Look(NamedTuple):
@@ -67,7 +67,7 @@ def view_of(
     view = View(numbers[0], numbers[1], numbers[2], numbers[3], [])
     for size, alike in sizes.items():
         if min(size) > 1:
-            added = likeliest_addition(np.array([table for table in counts if table.shape == size]), ADDED)
+            added = likeliest_addition(np.array([table for table in counts if table.shape == size]), ADDED / size[1])
             W, senses = smoothed_rows(np.array([counts[j] for j in alike]), added)
             P = np.ascontiguousarray(functional.best_inputs(W))
             evenly = EVENLY_ON_LEADER, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL

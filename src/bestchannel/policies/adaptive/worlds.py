@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 BETTING_FROM = 0.4  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
 LEAST_GAP = 0.7  # standard errors that a gap is thought to be at least
 MARGIN = 1.0  # nats that are planned for beyond what is demanded
-BATCH = 0.12  # the part of the senses still needed that one request asks for
+BATCH, LITTLE = 0.12, 0.01  # the part of its senses still needed that a request asks of a channel, or of all senses
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 4.0  # senses of a channel in a request, at least
 STEPS = 250  # of the search for the fewest senses
+UNCLEAR, CLEARER = 1.5, 3.0  # standard errors of a near-tie, and of a claim for which its worlds are divided
 CUTS = 2_000  # of a box, to see whether all of it is bet against
 
 Pair = tuple[int, int]
@@ -257,18 +258,22 @@ class WorldsScript(QuestionScript):
         return [(world, world.versus) for world in self.worlds if world.versus and not world.ruled_out]
 
     def _split(self, ranks: Sequence[int], view: View) -> None:
-        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has."""
+        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has.
+
+        So are those of a near-tie that have clearer claims against them.
+        """
         divided = list[Worlds]()
         for world in self.worlds:
-            if world.ruled_out or (world.versus and _gap(*world.versus, view)[0] > 0.0):
+            clear = _clearness(world.versus, view) if world.versus else 0.0
+            if world.ruled_out or clear > UNCLEAR:
                 divided.append(world)
                 continue
-            parts = list(self._claims(world.box, ranks, view, all_of_them=True))
-            if len(parts) == 1:
-                world.versus = parts[0][0]
+            parts, now = list(self._claims(world.box, ranks, view, all_of_them=True)), self.next_request
+            clearest = max((_clearness(pair, view) for pair, _ in parts if pair), default=0.0)
+            if len(parts) == 1 or (clear > 0.0 and clearest < CLEARER):
+                world.versus = world.versus if clear > 0.0 else parts[0][0]
                 divided.append(world)
                 continue
-            now = self.next_request
             for i, (pair, box) in enumerate(parts):
                 divided.append(Worlds(f"{world.name}/{now}.{i}", box, world.bettor.copy(), pair, now))
         self.worlds = divided
@@ -368,14 +373,15 @@ class WorldsScript(QuestionScript):
         return channel in self.worthless or (channel in asked and all(asked[channel]))
 
     def _part_of(self, wanted: Floats, as_leader: Floats, view: View) -> Senses:
-        """The part of the senses still needed that is asked for now."""
-        asked = dict[int, tuple[int, ...]]()
+        """The part of the senses still needed that is asked for now: more of it where that is little beside the rest."""
+        asked, little = dict[int, tuple[int, ...]](), LITTLE * float(wanted.sum())
         for channel in np.flatnonzero(wanted > 0.0).tolist():
             look, now = view.of(channel), float(self.counts[channel].sum())
             least, most = max(SMALLEST_GROWTH * now, FEWEST), max(LARGEST_GROWTH * now, FEWEST)
             shares = as_leader[channel] * look.as_leader + (1.0 - as_leader[channel]) * look.as_rival
             if len(look.inputs):
-                asked[channel] = whole(min(max(BATCH * float(wanted[channel]), least), most) * shares)
+                part = max(BATCH * float(wanted[channel]), min(float(wanted[channel]), little), least)
+                asked[channel] = whole(min(part, most) * shares)
         return asked
 
 
