@@ -373,7 +373,7 @@ class WorldsScript(QuestionScript):
         return channel in self.worthless or (channel in asked and all(asked[channel]))
 
     def _part_of(self, wanted: Floats, as_leader: Floats, view: View) -> Senses:
-        """The part of the senses still needed that is asked for now: more of it where that is little beside the rest."""
+        """The part of the senses still needed that is asked for now: all that is little beside the rest."""
         asked, little = dict[int, tuple[int, ...]](), LITTLE * float(wanted.sum())
         for channel in np.flatnonzero(wanted > 0.0).tolist():
             look, now = view.of(channel), float(self.counts[channel].sum())
