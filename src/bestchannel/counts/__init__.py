@@ -1,6 +1,6 @@
 """What people have becomes counts and channels: text, NumPy, MATLAB, JSON and Parquet files, frames and arrays."""
 
-from bestchannel.counts.data_files import read_channels, read_counts, read_trials, write_channels
+from bestchannel.counts.data_files import read_channels, read_counts, read_joint_trials, read_trials, write_channels
 from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
 from bestchannel.counts.quantisation import quantise
 from bestchannel.counts.trials import Trials
@@ -12,6 +12,7 @@ __all__ = [
     "quantise",
     "read_channels",
     "read_counts",
+    "read_joint_trials",
     "read_trials",
     "write_channels",
 ]
