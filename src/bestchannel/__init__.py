@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel.policies import Adaptive as Adaptive
     from bestchannel.policies import BestChanID as BestChanID
     from bestchannel.policies import Identification as Identification
+    from bestchannel.policies import JointAdaptive as JointAdaptive
     from bestchannel.policies import MedianChanEl as MedianChanEl
     from bestchannel.policies import NaiveChanSel as NaiveChanSel
     from bestchannel.policies import Observation as Observation
@@ -74,8 +75,8 @@ _HOMES = {
     "information": "mutual_information",
     "intervals": "Estimate estimate",
     "lower_bound.bound": "LowerBound lower_bound",
-    "policies": "Adaptive BestChanID Identification MedianChanEl NaiveChanSel Observation Policy Request Sensor"
-    " identify",
+    "policies": "Adaptive BestChanID Identification JointAdaptive MedianChanEl NaiveChanSel Observation Policy"
+    " Request Sensor identify",
     "questions": "Above Best Order Top Within",
     "sensing": "Recording Simulator",
     "study.planning": "Plan plan",

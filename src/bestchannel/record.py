@@ -55,13 +55,17 @@ class StatusRecord(Struct, frozen=True):
 
 
 class StepRecord(Struct, frozen=True):
-    """An answered request; `stakes` is what the policy had staked on the answer beforehand, in a form of its own."""
+    """An answered request; `stakes` is what the policy had staked on the answer beforehand, in a form of its own.
+
+    Where it asked for shots, `paired` is the channel with whose answers those of the others are counted.
+    """
 
     request: int
     senses: Senses
     stakes: dict[str, Any] | None
-    counts: dict[str, tuple[tuple[int, ...], ...]]
+    counts: dict[str, tuple[tuple[int | tuple[int, ...], ...], ...]]
     status: StatusRecord
+    paired: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True):

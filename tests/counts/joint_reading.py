@@ -35,7 +35,13 @@ from bestchannel.errors import BestChannelError
 
 TEXTS = {"csv": ",", "tsv": "\t", "txt": ";", "dat": ","}
 WAYS = [*TEXTS, "json", "jsonl", "npz", "mat", "xlsx", "parquet", "feather", "pandas", "polars", "arrow", "vectors"]
-LETTERS = [["0", "1", "2", "3"], ["cat", "dog", "a b", "é"], ["00", "01", "10", "11"], ["-1", "7", "300", "12"], [0, 1, 2, 3]]
+LETTERS = [
+    ["0", "1", "2", "3"],
+    ["cat", "dog", "a b", "é"],
+    ["00", "01", "10", "11"],
+    ["-1", "7", "300", "12"],
+    [0, 1, 2, 3],
+]
 NAMES = ["svm", "tree", "q7", "L 1", "3", "é", "A", "x", "forest_2"]
 SPOILS = ["again", "other input", "no input", "no trial", "further column", "row again"]
 
@@ -73,7 +79,11 @@ def written(draw, folder):
     with_gaps = table.way not in ("npz", "mat") and draw.random() < 0.5
     for trial in table.trials:
         for name, (x, y) in trial.items():
-            x = draw.choice([other[name][0] for other in table.trials]) if table.layout != "wide" and draw.random() < 0.3 else x
+            x = (
+                draw.choice([other[name][0] for other in table.trials])
+                if table.layout != "wide" and draw.random() < 0.3
+                else x
+            )
             trial[name] = (x, None if with_gaps and draw.random() < 0.15 else y)
     for name in table.names:
         for t in range(4):  # no letter is lost by a gap
@@ -108,11 +118,16 @@ def long_rows(draw, table):
 def wide_rows(draw, table):
     """A row per trial."""
     own, foreign = table.layout == "own", draw.random() < 0.3
-    x_title, y_title = ("sent_{}", "{} said") if foreign else (draw.choice(["x_{}", "X_{}"]), draw.choice(["y_{}", "Y_{}"]))
+    x_title, y_title = (
+        ("sent_{}", "{} said") if foreign else (draw.choice(["x_{}", "X_{}"]), draw.choice(["y_{}", "Y_{}"]))
+    )
     columns, names = [], draw.sample(table.names, len(table.names))
     with_trial = draw.random() < 0.7
     if foreign:
-        table.options["columns"] = {"x": x_title.replace("{}", "*") if own else "truth", "y": y_title.replace("{}", "*")}
+        table.options["columns"] = {
+            "x": x_title.replace("{}", "*") if own else "truth",
+            "y": y_title.replace("{}", "*"),
+        }
     if with_trial:
         columns.append("item" if foreign else "trial")
         table.options.get("columns", {}).update({"trial": "item"} if foreign else {})
@@ -140,7 +155,9 @@ def spoil(draw, table, columns, rows):
         columns.append(f"x_{next(title for title in columns if title[:2] in ('y_', 'Y_'))[2:]}")
         return [[*row, row[1]] for row in rows]
     if table.spoilt == "no input" and table.way not in ("npz", "mat"):
-        i = columns.index(next(c for c in columns if c in ("x", "prepared", "truth") or c.startswith(("x_", "X_", "sent_"))))
+        i = columns.index(
+            next(c for c in columns if c in ("x", "prepared", "truth") or c.startswith(("x_", "X_", "sent_")))
+        )
         answered = [row for row in rows if row[i + 1] is not None]
         draw.choice(answered)[i] = None
         return rows
@@ -173,7 +190,10 @@ def put(draw, table, columns, rows, folder):
             path.write_bytes(draw.choice([b"", b"\xef\xbb\xbf"]) + buffer.getvalue().encode())
         return path
     if way in ("json", "jsonl"):
-        records = [{c: cell for c, cell in zip(columns, row, strict=True) if cell is not None or draw.random() < 0.5} for row in rows]
+        records = [
+            {c: cell for c, cell in zip(columns, row, strict=True) if cell is not None or draw.random() < 0.5}
+            for row in rows
+        ]
         path.write_text(json.dumps(records) if way == "json" else "\n".join(map(json.dumps, records)))
         return path
     vectors = {c: [row[i] for row in rows] for i, c in enumerate(columns)}
@@ -184,7 +204,9 @@ def put(draw, table, columns, rows, folder):
             table.way = "npz"
             path = folder / "table.npz"
         arrays = {c: np.array(v) for c, v in vectors.items()}
-        savemat(path, {c: v if v.dtype.kind != "U" else v.astype(object) for c, v in arrays.items()}) if path.suffix == ".mat" else np.savez(path, **arrays)
+        savemat(
+            path, {c: v if v.dtype.kind != "U" else v.astype(object) for c, v in arrays.items()}
+        ) if path.suffix == ".mat" else np.savez(path, **arrays)
         return path
     frame = pd.DataFrame(vectors)
     if way == "pandas":
@@ -200,7 +222,9 @@ def put(draw, table, columns, rows, folder):
 
 def meaning(table):
     """What must be read: of every trial, {channel: (x, y)} of the answers that came; trials in any order."""
-    return Counter(frozenset((n, str(x), str(y)) for n, (x, y) in trial.items() if y is not None) for trial in table.trials)
+    return Counter(
+        frozenset((n, str(x), str(y)) for n, (x, y) in trial.items() if y is not None) for trial in table.trials
+    )
 
 
 def read(table):
@@ -227,7 +251,11 @@ def judged(draw, folder):
     right = not table.spoilt and +Counter({k: n for k, n in found.items() if k}) == Counter(
         {k: n for k, n in meaning(table).items() if k}
     )
-    return ("right" if right else "wrong"), table, f"read {found}\nmeant {'nothing' if table.spoilt else meaning(table)}"
+    return (
+        ("right" if right else "wrong"),
+        table,
+        f"read {found}\nmeant {'nothing' if table.spoilt else meaning(table)}",
+    )
 
 
 def campaign(tables, seed):

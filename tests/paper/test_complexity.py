@@ -4,13 +4,7 @@ import math
 
 import numpy as np
 import pytest
-
-from bestchannel import BestChanID, MedianChanEl, NaiveChanSel, Observation, capacity, identify
-from bestchannel.channels import Channel, bsc, q_ary_symmetric
-from bestchannel.errors import InputError
-from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.paper.complexity import (
-    expected_senses,
+from theorems import (
     theorem_1_bound,
     theorem_1_order,
     theorem_2_bound,
@@ -18,6 +12,12 @@ from bestchannel.paper.complexity import (
     theorem_3_bound,
     theorem_3_order,
 )
+
+from bestchannel import BestChanID, MedianChanEl, NaiveChanSel, Observation, capacity, identify
+from bestchannel.channels import Channel, bsc, q_ary_symmetric
+from bestchannel.errors import InputError
+from bestchannel.intervals.paper_bounds import Rate
+from bestchannel.paper.complexity import expected_senses
 
 BINARY = Rate(2, 2)
 

@@ -30,6 +30,10 @@ TOPICS = {  # the page of each topic, and what it promises
         "recorded-counts",
         "intervals, verdict and order hold where nobody chose numbers of senses by looking at outputs",
     ),
+    "joint-trials": (
+        "joint-trials",
+        "intervals, verdict and order hold for channels that answer the same trials, however their answers depend",
+    ),
     "checks": ("drift-and-memory", "if channels neither change nor remember, at most 1 file in 100 gets a warning"),
     "capacity": ("capacity", "the capacity lies between its lower and its upper bound"),
     "bound": (

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import to_builtins
 
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli.asked import Asked
 from bestchannel.cli.reading import Reading
 from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, several
@@ -94,10 +96,11 @@ def bound(
     cost: list[str] | None = options.COST,
     rtol: float = options.option(0.01, "Width of the bracket of T* to aim at, relative to T*."),
     *,
+    asked: Asked,
     reading: Reading,
     json: bool = options.JSON,
 ) -> None:
-    """Show how many senses every policy needs on average to name the best of known channels.
+    """Show how many senses every policy needs on average to name the best of known channels, or another answer.
 
     The files hold probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
     frequencies are then the channels.
@@ -111,7 +114,8 @@ def bound(
 
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
-        answer = lower_bound(read, delta, **options.costs_of_known(cost, read), rtol=rtol, progress=progress)
+        costs = options.costs_of_known(cost, read)
+        answer = lower_bound(read, delta, question=asked.question, **costs, rtol=rtol, progress=progress)
     terminal.answer(_bound_as_json(answer), lambda: _show_bound(read, answer), json=json)
     if answer.characteristic_time.relative_gap > 1.1 * rtol:
         terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
@@ -121,6 +125,7 @@ def _bound_as_json(answer: LowerBound) -> dict[str, Any]:
     cost = answer.cost
     return {
         "delta": answer.delta,
+        "question": to_builtins(answer.question),
         "best": answer.best,
         "gaps": dict(answer.gaps),
         "theorem4_senses": answer.theorem4 and _ends(answer.theorem4),
@@ -145,7 +150,8 @@ def _show_bound(channels: Mapping[str, Channel], answer: LowerBound) -> None:
         by_input = " ".join(f"{share:.1%}" for share in shares) if len(shares) <= MOST_INPUTS else ""
         size, gap = terminal.size(channels[name]), f"{answer.gaps[name]:.6g}"
         rows.append((name, size, gap, f"{shares.sum():.1%}", by_input))
-    terminal.show_table(("channel", "size", "gap, bits", "oracle", "by input"), rows, bold=str(answer.best))
+    bold = str(answer.best) if answer.findings is None else None
+    terminal.show_table(("channel", "size", "gap, bits", "oracle", "by input"), rows, bold=bold)
     terminal.note_few(len(rows), len(channels), "smallest gaps")
     terminal.say(*str(answer).splitlines())
 

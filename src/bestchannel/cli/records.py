@@ -21,7 +21,7 @@ from bestchannel.policies.catalogue import policy_class
 from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
-from bestchannel.verification.verify import TRUSTED
+from bestchannel.verification.verdict import TRUSTED
 
 Drawn = tuple[str, dict[str, Any]]  # a page, and what it says in JSON
 

@@ -17,6 +17,7 @@ from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, 
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several
+from bestchannel.runs.history import Rows, as_pieces
 from bestchannel.runs.laboratory_files import (
     AnswerSheet,
     answered_inputs,
@@ -25,7 +26,6 @@ from bestchannel.runs.laboratory_files import (
     read_sheet,
     request_rows,
 )
-from bestchannel.runs.pieces import Rows, as_pieces
 from bestchannel.runs.results import FINDINGS, as_document
 
 MOST_NAMED = 12

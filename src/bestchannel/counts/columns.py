@@ -30,9 +30,9 @@ _COUNTED = (
 _COUNT_WORDS = frozenset(_COUNTED.split())  # what a column of counts may be called
 _KNOWN = {
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
-    " transmitted cause gold reference written",
+    " transmitted cause gold reference written stim",
     "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
-    " observation destination dst decoded effect answer read spikes called",
+    " observation destination dst decoded effect answer read spikes called resp",
     "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
     " classifier model user node station port neuron participant person patient electrode detector unit",
     "count": f"{_COUNTED} trials senses",
@@ -45,6 +45,7 @@ _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""
 
+_PLANE = (("i", "q"), ("re", "im"), ("real", "imag"))  # what the two coordinates of points of the plane are called
 _PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
 _PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
@@ -74,6 +75,7 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
     With `strict`, by their names alone. `value` is the role of the last column, `count` or `p`.
     """
     titles = [title.strip() for title in header or []]
+    titles = titles[not all(titles[:1]) :]  # without an index of the rows, which has no name
     if not all(titles) or any(map(_PERCENTAGE.fullmatch, titles)) or len(set(map(str.casefold, titles))) < len(titles):
         return None
     named: dict[str, str] = {}
@@ -83,11 +85,13 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
     roles = [role for role in ("x", "y") if role not in named]
     if len(roles) == 2:
         roles = {2: roles, 3: ["channel", *roles], 4: ["channel", *roles, value]}.get(len(others), [])
+    if roles == ["y"] and tuple(map(str.casefold, others)) in _PLANE:
+        roles = ["y", "y2"]
     if not strict and len(roles) == len(others):
         named |= dict(zip(roles, others, strict=True))
     if not {"x", "y"} <= named.keys() or any(set(',="') & set(title) for title in named.values()):
         return None
-    return {role: named[role] for role in ("channel", "x", "y", value) if role in named}
+    return {role: named[role] for role in ("channel", "x", "y", "y2", value) if role in named}
 
 
 def option(columns: Mapping[str, str], python: str = " in Python") -> str:
@@ -97,7 +101,7 @@ def option(columns: Mapping[str, str], python: str = " in Python") -> str:
     return f"--columns {quoted} (columns={dict(columns)}{python})"
 
 
-def _way_out(header: Sequence[str], value: str = "count") -> str:
+def way_out(header: Sequence[str], value: str = "count") -> str:
     """How to say which column is which."""
     proposed = proposal(header, value=value)
     if proposed is not None:
@@ -114,6 +118,8 @@ def _way_out(header: Sequence[str], value: str = "count") -> str:
             return f"these may be outputs side by side; {cells}"
         return f"say which column is y, as {option({'y': titles[-1]})}, or, where each output has a column, {cells}"
     example = dict(zip(needed, titles[-len(needed) :], strict=True))
+    sent = next((title for title in titles if role_of(title) == "x" and title not in example.values()), example["x"])
+    example["x"] = sent
     return f"say which is which, for instance with {option(example)}"
 
 
@@ -121,8 +127,8 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
     """What is said where no column has a role that is required."""
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
-        f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {_way_out(header, value)}"
+        f"rows must have the columns {wanted}; the columns are {', '.join(filter(str.strip, header[:20]))}, so that"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
     )
 
 
@@ -207,7 +213,7 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
     if not isinstance(columns, Mapping | None):
         raise InputError(
             f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
-            f" columns says which is which: {_way_out(header)}"
+            f" columns says which is which: {way_out(header)}"
         )
     renamed = columns or {}
     for role in renamed:

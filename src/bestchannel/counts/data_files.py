@@ -55,7 +55,7 @@ _JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read
 _ARROW = Format(table_files.read_log, table_files.read_long, table_files.read_long, table_files.read_columns)
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
-    **dict.fromkeys((".tsv", ".txt", ".dat"), _TEXT),
+    **dict.fromkeys((".tsv", ".txt", ".dat", ".log"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
     ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.read_columns, array_files.render),
     ".npy": Format(None, array_files.read_array),

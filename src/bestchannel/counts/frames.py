@@ -54,7 +54,7 @@ def labelled_counts(
     """
     declared = None if outputs is None else declared_outputs(outputs)
     hints = Hints(columns, form=form, channel_axis=channel_axis)
-    if isinstance(counts, Trials):
+    if isinstance(counts, Trials | JointTrials):
         found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
         found = _of_mapping(counts, declared, hints)
@@ -88,7 +88,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
-            return seen.counted(log)
+            return counted_in_order(seen, log)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
 
@@ -202,7 +202,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
-    (content,) = seen.counted(log_of_vectors({"x": x, "y": y}, seen, name, None) or ())
+    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
     return content
 
 

@@ -220,9 +220,9 @@ def matrices(
     channel, found = sides.get("channel", constant(name, len(values))), []
     ends = np.cumsum(np.bincount(channel.codes))
     parts = np.split(np.argsort(channel.codes, kind="stable"), ends[:-1])
-    for own, members in zip(channel.labels, parts, strict=True):
-        (inputs, x), (outputs, y) = (_own_letters(sides[role], members) for role in ("x", "y"))
-        refuse_too_many_cells(own, (len(inputs), len(outputs)))
+    sized = [[_own_letters(sides[role], members) for role in ("x", "y")] for members in parts]
+    refuse_too_many_cells((own, len(x[0]), len(y[0])) for own, (x, y) in zip(channel.labels, sized, strict=True))
+    for own, members, ((inputs, x), (outputs, y)) in zip(channel.labels, parts, sized, strict=True):
         cells = x * len(outputs) + y
         order = np.argsort(cells, kind="stable")
         repeats = np.flatnonzero(np.diff(cells[order]) == 0)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
 from bestchannel.counts import long_table, text_log
-from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
+from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles, way_out
 from bestchannel.counts.columns import unknown_columns as unknown
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.long_table import Place, refuse_not_finite
@@ -176,6 +176,8 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     corner = above[0] if above is not None and beside is not None and len(above) == width else ""
     if hints.form is None and above is not None:
         refuse_channels(above[0], beside or (), above[1:])
+        if beside is not None and 2 * len(set(beside)) <= len(beside) > 2:
+            raise InputError(_unknown(above, counts))  # labels that come again, as below x,adc
         if beside is not None and counts:
             refuse_rows_beside(corner, beside, above[len(above) - rows.shape[1] :], rows)
     if hints.form is None:
@@ -215,13 +217,20 @@ def _refuse_bits(rows: Sequence[Sequence[str]]) -> None:
 
 def _refuse_other_columns(table: Table, above: Cells | None, counts: bool) -> None:
     """Refuse names above columns of text that are no labels: more than one, or one in which texts come again."""
-    if above is None or len(table.rows[1]) > len(above) or any(not c or table.number(c) is not None for c in above):
+    if above is None or len(table.rows[1]) > len(above) or any(not c or table.number(c) is not None for c in above[1:]):
         return
     below = [[row[i] for row in table.rows[1:] if i < len(row)] for i in range(len(above))]
+    if not above[0] and None in map(table.number, below[0]):
+        return  # a blank corner, and not the name of an index that pandas or R wrote
     texts = [column for column in below if not any(table.number(cell) is not None for cell in column)]
     if len(texts) > 1 or (texts and (len(above) == 2 or len(set(texts[0])) < len(texts[0]))):
-        missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
-        raise InputError(unknown(above, missing, "count" if counts else "p"))
+        raise InputError(_unknown(above, counts))
+
+
+def _unknown(above: Cells, counts: bool) -> str:
+    """What is said of names above columns that do not say which is x and which is y."""
+    missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
+    return unknown(above, missing, "count" if counts else "p")
 
 
 def _refuse_doubt(
@@ -280,10 +289,12 @@ def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
             columns = dict(zip(("channel", "x", "y")[-len(labels) :], (header[i].strip() for i in labels), strict=True))
             further = [header[i].strip() for i in range(width) if i not in labels]
             columns |= {"count": further[0]} if len(further) == 1 else {}
-        way = option(columns) if columns else unnamed(width, counted=labels is not None)
+        way = f"write {option(columns) if columns else unnamed(width, counted=labels is not None)} for rows"
+        if columns is None and header is not None:
+            way = way_out(header)
         raise InputError(
-            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
-            " rows, or --form matrix (form='matrix')"
+            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; {way}, or"
+            " --form matrix (form='matrix')"
         )
 
 

@@ -16,13 +16,13 @@ from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.frames import labelled_counts, paired_senses
+from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.counts.quantisation import Binning
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals import region
-from bestchannel.intervals.fixed_design import RecordedSet
+from bestchannel.intervals.fixed_design import RecordedSet, proved_ends
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     Asymptotic,
@@ -35,7 +35,9 @@ from bestchannel.intervals.plug_in import (
     proposition_1,
     why_withheld,
 )
+from bestchannel.intervals.shared_design import SharedSet
 from bestchannel.intervals.verdict import (
+    Compared,
     Difference,
     ProvedOrder,
     Standing,
@@ -50,13 +52,16 @@ from bestchannel.process import Progress
 from bestchannel.promises import conditional, confidence, criterion, in_words, several, wrong_at_most
 from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Order, Top, question_of
 
-FIXED, ADAPTIVE = DESIGNS = ("fixed", "adaptive")
+FIXED, ADAPTIVE, SHARED = DESIGNS = ("fixed", "adaptive", "shared")
 
-SAFETY = 0.25
-"""The share of δ that the anytime intervals have in a fixed design: they are narrower where errors are rare."""
+SUPPOSED = {
+    FIXED: ("senses are independent", "recorded-counts"),
+    SHARED: ("trials are independent of each other", "joint-trials"),
+}
+"""What a design supposes beside numbers fixed beforehand, and the page that proves what follows."""
 
-PARTS = 3
-"""Of the work for a channel, as progress counts it: two proved intervals, and the approximate one."""
+PARTS = 2
+"""Of the work for a channel, as progress counts it: the proved interval, and the approximate one."""
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
@@ -127,7 +132,8 @@ class Estimate(Shown):
         What the order of the senses says against channels that are one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
     design
-        "fixed" where the proofs suppose that no number of senses was chosen by looking at outputs, else "adaptive".
+        Under which sensing the proofs hold: "fixed" and "shared" suppose that no number of senses was chosen by looking
+        at outputs, and "fixed" that channels are independent; "adaptive" supposes neither.
     shuffles
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
@@ -209,8 +215,8 @@ class Estimate(Shown):
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
             right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
-            supposed = "if senses are independent and nobody chose their numbers by looking at outputs"
-            proof = "recorded-counts"
+            independent, proof = SUPPOSED[self.design]
+            supposed = f"if {independent} and nobody chose their numbers by looking at outputs"
         bins = (channel.binning.condition for channel in self.channels if channel.binning)
         return conditional(f"{words}{right}, {supposed} [bestchannel explain {proof}]", self.inferred_outputs, bins)
 
@@ -302,7 +308,9 @@ def estimate(
         "rows" or "matrix", where counts may be either.
     design
         "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
-        somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more.
+        somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more. "shared"
+        for fixed numbers of trials that all channels answered, as classifiers tried on the same items do: their answers
+        may depend on each other. `JointTrials` are "shared" unless they are said to be "adaptive".
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     question
@@ -342,7 +350,9 @@ def estimate(
         epsilon, asked = number_in(asked.epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False), None
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
-        raise InputError(f'design must be "fixed" or "adaptive", got {design!r}')
+        raise InputError(f'design must be "fixed", "adaptive" or "shared", got {design!r}')
+    if isinstance(counts, JointTrials):
+        design = _joint_design(counts, design)
     if received is not None:
         counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
@@ -351,7 +361,8 @@ def estimate(
     at = None if P is None else P[P > 0.0] / P.sum()  # I(P; W) depends on these inputs alone
     if asked is not None:
         asked.refuse_unless_possible(len(tables))
-    recorded = RecordedSet.of(used, P=at) if design == FIXED else None
+    recorded = None if design == ADAPTIVE else RecordedSet.of(used, P=at)
+    compared = SharedSet(used, recorded, at) if recorded and design == SHARED else recorded
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
     channels = tuple(
@@ -363,9 +374,9 @@ def estimate(
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
     withheld = len(rough) < len(channels)
-    gaps = differences_of(proved) if recorded is None else _recorded_differences(proved, recorded, delta)
+    gaps = differences_of(proved) if compared is None else _proved_differences(proved, compared, delta)
     part_done()
-    order = proved_order(proved, recorded, delta) if rank else None
+    order = proved_order(proved, compared, delta) if rank else None
     if rank:
         part_done()
     ends = {channel.name: (channel.lower, channel.upper) for channel in channels}
@@ -373,7 +384,7 @@ def estimate(
         delta=delta,
         epsilon=epsilon,
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
-        verdict=judge(proved, gaps, epsilon, senses, together=recorded is None),
+        verdict=judge(proved, gaps, epsilon, senses, together=compared is None),
         asymptotic_verdict=None if withheld else judge(rough, differences_of(rough), epsilon, senses),
         channels=channels,
         differences=gaps,
@@ -385,6 +396,16 @@ def estimate(
         question=asked,
         findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
     )
+
+
+def _joint_design(trials: JointTrials, design: str) -> str:
+    """The design of trials that several channels answered."""
+    if trials.groups is not None:
+        raise InputError(
+            "trials of one group may depend on each other, and proofs from counts suppose that none do; give one trial"
+            " of each group, or no groups where trials are independent"
+        )
+    return ADAPTIVE if design == ADAPTIVE else SHARED
 
 
 def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
@@ -427,15 +448,7 @@ def _channel_estimate(
     part_done: Callable[[], None],
 ) -> ChannelEstimate:
     """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
-    half = 0.5 * (alpha if recorded is None else SAFETY * alpha)  # of each anytime end
-    threshold = region.joint_threshold(table, half)
-    lower = region.lower_end(table, threshold, P)
-    upper = region.upper_end(table, region.row_thresholds(table, half), P)
-    positive = lower > 0.0 or region.excludes_zero(table, threshold)
-    part_done()
-    if recorded is not None:
-        low, high = recorded.interval(content.name, (1.0 - SAFETY) * alpha)
-        lower, upper, positive = max(low, lower), min(high, upper), low > 0.0 or positive
+    lower, upper, positive = proved_ends(table, P, alpha, recorded, content.name)
     part_done()
     n_inputs, n_outputs = content.counts.shape
     ceiling = math.log2(min(n_inputs, n_outputs))
@@ -465,10 +478,10 @@ def _channel_estimate(
     return known
 
 
-def _recorded_differences(standings: Sequence[Standing], recorded: RecordedSet, delta: float) -> tuple[Difference, ...]:
+def _proved_differences(standings: Sequence[Standing], compared: Compared, delta: float) -> tuple[Difference, ...]:
     """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
     leader = leading(standings)
-    ends = recorded.leads(leader.name, delta)
+    ends = compared.leads(leader.name, delta)
     return tuple(
         Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
         for rival in standings

@@ -11,16 +11,21 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations, product
+from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.recorded_channel import Effort, RecordedSplit, coins_for, shuffled, unlabelled, weight_for
+from bestchannel.intervals import region
 
 MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 """The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""
 
 NEWTON_STEPS = 100
+
+SAFETY = 0.25
+"""The share of δ that the anytime intervals have in a fixed design: they are narrower where errors are rare."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,30 @@ class RecordedSet:
         # the pilot is an eighth
         z = (estimates[first] - estimates) / np.sqrt(8.0 * (spreads + spreads[first]) + 1e-300)
         return dict(zip(self.tables, np.exp(-0.5 * np.minimum(z, 4.0) ** 2), strict=True))
+
+
+class Ends(NamedTuple):
+    """Between which ends a capacity lies, and whether it is shown to be above 0."""
+
+    lower: float
+    upper: float
+    positive: bool
+
+
+def proved_ends(table: Integers, P: Floats | None, alpha: float, recorded: RecordedSet | None, name: str) -> Ends:
+    """Each end is wrong with probability at most α/2, whatever other channels do: at all times where none is recorded.
+
+    Otherwise the better of the ends of a fixed design and of the anytime ones, which have a share of α each.
+    """
+    half = 0.5 * (alpha if recorded is None else SAFETY * alpha)
+    threshold = region.joint_threshold(table, half)
+    lower = region.lower_end(table, threshold, P)
+    upper = region.upper_end(table, region.row_thresholds(table, half), P)
+    positive = lower > 0.0 or region.excludes_zero(table, threshold)
+    if recorded is None:
+        return Ends(lower, upper, positive)
+    low, high = recorded.interval(name, (1.0 - SAFETY) * alpha)
+    return Ends(max(low, lower), min(high, upper), low > 0.0 or positive)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import Protocol
 
-from bestchannel.intervals.fixed_design import RecordedSet
 from bestchannel.promises import rounded_up, several, wrong_at_most
 
 MOST_NAMED = 6
@@ -197,10 +197,20 @@ class ProvedOrder:
     ranks: tuple[Rank, ...]
 
 
-def proved_order(standings: Sequence[Standing], recorded: RecordedSet | None, delta: float) -> ProvedOrder:
-    """From intervals that hold at once, or with more power from the e-values of recorded counts."""
+class Compared(Protocol):
+    """What says how channels compare, beyond the intervals of each, in nats."""
+
+    def leads(self, leader: str, delta: float) -> dict[str, float]:
+        """The lower end of the leader's capacity less that of every other; the best is ruled out with at most δ."""
+
+    def order(self, delta: float) -> tuple[tuple[str, str], ...]:
+        """The pairs (better, worse) that are all right at once with probability at least 1 - δ."""
+
+
+def proved_order(standings: Sequence[Standing], compared: Compared | None, delta: float) -> ProvedOrder:
+    """From intervals that hold at once, or with more power from what compares channels with each other."""
     apart = ((b.name, a.name) for b, a in permutations(standings, 2) if b.lower > a.upper)
-    settled = tuple(apart) if recorded is None else recorded.order(delta)
+    settled = tuple(apart) if compared is None else compared.order(delta)
     k, better, worse = len(standings), Counter(a for _, a in settled), Counter(b for b, _ in settled)
     from_the_best = sorted(standings, key=lambda standing: -standing.capacity)
     ranks = tuple(Rank(s.name, 1 + better[s.name], k - worse[s.name]) for s in from_the_best)

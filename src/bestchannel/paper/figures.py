@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bestchannel.drawing import BLUE, GREEN, ORANGE, RED, axes
-from bestchannel.paper.growth import Growth
-from bestchannel.paper.published import CANDIDATES, CURVES, Fig1Row, Fig2Row, published_break_even, published_fig2
-from bestchannel.paper.stated import StatedFig1Row
+from bestchannel.drawing import BLUE, ORANGE, RED, axes
+from bestchannel.paper.reproduction import (
+    CANDIDATES,
+    CURVES,
+    Fig1Row,
+    Fig2Row,
+    StatedFig1Row,
+    published_break_even,
+    published_fig2,
+)
 from bestchannel.paper.z_vs_bsc import ZRow
 
 if TYPE_CHECKING:
@@ -20,14 +26,6 @@ TITLES = {"best-chan-id": "BestChanID", "naive": "NaiveChanSel", "median": "Medi
 FIG1_COLOURS, FIG1_STYLES = {0.13: BLUE, 0.08: ORANGE}, {10: "-", 20: "--"}
 FIG2_COLOURS = {"median": BLUE, "naive": ORANGE}
 FIG2_STYLES: dict[tuple[float, float], Any] = {(0.1, 0.1): "-", (0.1, 0.6): (0, (1, 3, 3, 3)), (0.3, 0.1): "--"}
-
-GROWTH_COLOURS = {"best-chan-id": GREEN, **FIG2_COLOURS}
-GROWTH_AXES = {
-    "gap": "1/Δ, or 1/ε, in 1/nat",
-    "delta": "log 1/δ",
-    "channels": "number of channels k",
-    "alphabet": "|X|·|Y|",
-}
 
 
 def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -> Figure:
@@ -92,19 +90,4 @@ def figure_z_vs_bsc(rows: Sequence[ZRow]) -> Figure:
     right.plot(leaks, [row["divergence"] for row in rows], color=ORANGE, marker="s")
     right.set_ylabel("smallest relabelled divergence, nats", color="#b36b00")
     right.set_ylim(bottom=0)
-    return figure
-
-
-def figure_growth(curves: Sequence[Growth]) -> Figure:
-    """Runs (marks) beside the theorems' expressions (lines, scaled to meet the last run), with both slopes."""
-    figure, ax = axes()
-    for curve in curves:
-        colour = GROWTH_COLOURS[curve.policy]
-        scale = curve.senses[-1] / curve.expression[-1]
-        slopes = f"runs {curve.slope:.2f}, theorem {curve.expression_slope:.2f}"
-        ax.plot(curve.x, [scale * value for value in curve.expression], color=colour, linewidth=1, alpha=0.6)
-        ax.plot(curve.x, curve.senses, "o", color=colour, markersize=4, label=f"{TITLES[curve.policy]}: {slopes}")
-    label = GROWTH_AXES[curves[0].quantity]
-    ax.set(xscale="log", yscale="log", xlabel=label, ylabel="total number of channel senses")
-    ax.legend(title="slope of", alignment="left", fontsize="small")
     return figure

@@ -2,6 +2,7 @@
 
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.policies.adaptive.joint_policy import JointAdaptive
 from bestchannel.policies.catalogue import make_policy
 from bestchannel.policies.identify import OutOfSensesError, Sensor, identify
 from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
@@ -18,6 +19,7 @@ __all__ = [
     "ChannelLabels",
     "Counts",
     "Identification",
+    "JointAdaptive",
     "MedianChanEl",
     "NaiveChanSel",
     "NearlyBest",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,8 @@ MOST_SENSES = 2**63 - 1
 class Request:
     """How often to sense each input of some channels: input x of channel j senses[j][x] times.
 
-    A request is answered as a whole, by an `Observation`; a policy makes it and a sensor reads it.
+    A request is answered as a whole, by an `Observation`; a policy makes it and a sensor reads it. Where `paired` names
+    one of the channels, what is asked for are shots: each is one input that all channels of the request answer at once.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class Request:
         Its place among the requests of the policy, from 1.
     senses
         For the number j of each channel that is sensed, a whole number of senses of each of its inputs.
+    paired
+        Of shots, the channel whose answers are counted together with those of every other; all are sensed alike.
 
     Examples
     --------
@@ -37,20 +41,29 @@ class Request:
     16
     >>> print(request)
     request 1: channel 0: 6, 6; channel 2: 4, 0
+    >>> shots = Request(2, {0: (8, 9), 1: (8, 9)}, paired=1)
+    >>> shots.total
+    17
+    >>> print(shots)
+    request 2: shots of 8, 9 by channel 0, 1, paired with channel 1
     """
 
     number: int
     senses: Mapping[int, tuple[int, ...]]
+    paired: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "senses", FrozenMapping(self.senses))
 
     @property
     def total(self) -> int:
-        """All senses of the request."""
-        return sum(map(sum, self.senses.values()))
+        """All senses of the request; where it asks for shots, how many."""
+        return sum(map(sum, self.senses.values())) if self.paired is None else sum(self.senses[self.paired])
 
     def __str__(self) -> str:
+        if self.paired is not None:
+            shots, channels = (", ".join(map(str, each)) for each in (self.senses[self.paired], self.senses))
+            return f"request {self.number}: shots of {shots} by channel {channels}, paired with channel {self.paired}"
         asked = (f"channel {j}: {', '.join(map(str, senses))}" for j, senses in self.senses.items())
         return f"request {self.number}: {'; '.join(asked)}"
 
@@ -65,7 +78,8 @@ class Observation(Valued):
         The number of the request that is answered.
     counts
         For the number of each channel that was asked for, whole numbers of shape (n_inputs, n_outputs) whose rows add
-        up to the senses asked for.
+        up to the senses asked for. Of shots, that of the channel b they are paired with; of every other channel pairs
+        of answers, [x, y of b, y].
 
     Examples
     --------
@@ -96,24 +110,47 @@ def checked_counts(
     if missing or foreign:
         what = f"misses channel {missing[0]}" if missing else f"has channel {foreign[0]}, which was not asked for"
         raise InputError(f"the answer to request {request.number} {what}")
-    return {
-        channel: _checked_table(observation.counts[channel], senses, alphabets[channel], channel, request.number)
+    counts = {
+        channel: _checked_table(
+            observation.counts[channel], senses, told_shape(request, channel, alphabets), channel, request.number
+        )
         for channel, senses in request.senses.items()
     }
+    for channel, table in counts.items():
+        if table.ndim == 3 and request.paired is not None and (table.sum(axis=2) != counts[request.paired]).any():
+            raise InputError(
+                f"the pairs of channel {channel} in the answer to request {request.number} must have the answers of"
+                f" channel {request.paired} as that channel's own counts have them; they have others"
+            )
+    return counts
+
+
+def told_shape(request: Request, channel: int, alphabets: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """Of the counts that tell of a channel: [x, y], and of one that is told in pairs [x, y of `paired`, y]."""
+    n_inputs, n_outputs = alphabets[channel]
+    if request.paired is None or channel == request.paired:
+        return n_inputs, n_outputs
+    return n_inputs, alphabets[request.paired][1], n_outputs
+
+
+def marginals(counts: Mapping[int, Any]) -> dict[int, Any]:
+    """counts[x, y] of every channel, also of those that were told in pairs."""
+    return {channel: table.sum(axis=1) if table.ndim == 3 else table for channel, table in counts.items()}
 
 
 def _checked_table(
-    counts: object, senses: tuple[int, ...], alphabet: tuple[int, int], channel: int, number: int
+    counts: object, senses: tuple[int, ...], shape: tuple[int, ...], channel: int, number: int
 ) -> Integers:
     where = f"the counts of channel {channel} in the answer to request {number}"
     table = numeric_array(counts, where)
-    if table.shape != alphabet or table.dtype.kind not in "iu":
-        wanted = f"{alphabet[0]} x {alphabet[1]} whole numbers"
+    if table.shape != shape or table.dtype.kind not in "iu":
+        wanted = f"{' x '.join(map(str, shape))} whole numbers"
         raise InputError(f"{where} must be {wanted}; they are {table.dtype} of shape {table.shape}")
-    rows = table.tolist()
+    rows = table.reshape(len(table), -1).tolist()
     if min(chain.from_iterable(rows)) < 0:
-        x, y = np.argwhere(table < 0)[0]
-        raise InputError(f"{where} must not be negative; input x={x} with output y={y} has {table[x, y]}")
+        x, *y = np.argwhere(table < 0)[0].tolist()
+        letters = f"output y={y[-1]}" if len(y) == 1 else f"the outputs {y[0]} and {y[1]}"
+        raise InputError(f"{where} must not be negative; input x={x} with {letters} has {table[x, *y]}")
     for x, (row, asked) in enumerate(zip(rows, senses, strict=True)):
         if sum(row) != asked:
             raise InputError(

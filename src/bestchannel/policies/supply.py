@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +26,19 @@ class Supply:
     total: int | None = None
     each: tuple[tuple[int, ...], ...] | None = None
 
-    def less(self, sensed: Sequence[Sequence[int]]) -> Supply:
-        """What is left after so many senses of every input of every channel; never less than nothing."""
-        total = None if self.total is None else max(self.total - sum(map(sum, sensed)), 0)
+    def less(self, sensed: Sequence[Sequence[int]], total: int) -> Supply:
+        """What is left after so many senses of every input of every channel, and in all; never less than nothing."""
+        total_left = None if self.total is None else max(self.total - total, 0)
         if self.each is None:
-            return Supply(total)
+            return Supply(total_left)
         pairs = zip(self.each, sensed, strict=True)
-        return Supply(total, tuple(tuple(max(n - m, 0) for n, m in zip(*rows, strict=True)) for rows in pairs))
+        return Supply(total_left, tuple(tuple(max(n - m, 0) for n, m in zip(*rows, strict=True)) for rows in pairs))
+
+    def of_shots(self, channels: Iterable[int]) -> Supply:
+        """What is left of shots that these channels answer together: `each` has one entry, of the least."""
+        if self.each is None:
+            return self
+        return Supply(self.total, (tuple(np.min([self.each[c] for c in channels], axis=0).tolist()),))
 
     def has(self, channel: int) -> bool:
         """Whether there is something left of every input of a channel."""

@@ -226,7 +226,7 @@ def require_consistent(result: Identification) -> None:
         raise InputError("the record names a best channel, or a candidate, that is none of its channels")
     for step in steps:
         _require_consistent_step(step, result.audit.channels)
-    told = sum(int(row) for step in steps for table in step.counts.values() for row in table.sum(axis=1))
+    told = sum(map(_senses_told, steps))
     if told != result.senses:
         raise InputError(
             f"the record contradicts itself: its senses are said to be {result.senses}, and its counts add up to {told}"
@@ -234,6 +234,13 @@ def require_consistent(result: Identification) -> None:
     totals = [0, *(step.status.senses for step in steps), result.senses]
     if any(later < earlier for earlier, later in pairwise(totals)):
         raise InputError("the record contradicts itself: its senses must grow from step to step")
+
+
+def _senses_told(step: Step) -> int:
+    """How many senses the counts of a step are of; of shots, those of the channel that they are paired with."""
+    paired = step.request.paired
+    tables = step.counts.values() if paired is None else [step.counts[paired]]
+    return sum(int(row) for table in tables for row in table.sum(axis=1))
 
 
 def _require_consistent_step(step: Step, channels: Sequence[ChannelLabels]) -> None:

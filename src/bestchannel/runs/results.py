@@ -124,7 +124,8 @@ def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
         request=step.request.number,
         senses={names[c]: senses for c, senses in step.request.senses.items()},
         stakes=None if step.stakes is None else step.stakes.record(names),
-        counts={names[c]: table.tolist() for c, table in step.counts.items()},
+        counts={names[c]: table.tolist() for c, table in step.told.items()},
+        paired=msgspec.UNSET if step.request.paired is None else names[step.request.paired],
         status=StatusRecord(
             **_alike(status, STATUS),
             candidates=tuple(names[c] for c in status.candidates),
@@ -183,13 +184,15 @@ def _step(step: StepRecord, count: int, number: Mapping[str, int]) -> Step:
     def nats(values: Mapping[str, float | None]) -> dict[int, float]:
         return {number[name]: math.nan if value is None else value for name, value in values.items()}
 
+    paired = None if step.paired is msgspec.UNSET else number[step.paired]
     return Step(
-        Request(step.request, {number[name]: senses for name, senses in step.senses.items()}),
+        Request(step.request, {number[name]: senses for name, senses in step.senses.items()}, paired),
         None if step.stakes is None else RecordedStakes(step.stakes),
         {number[name]: np.array(table, dtype=np.int64) for name, table in step.counts.items()},
         Status(
             **_alike(status, STATUS),
             requests=count,
+            unit="sense" if paired is None else "shot",
             candidates=tuple(number[name] for name in status.candidates),
             leader=None if status.leader is None else number[status.leader],
             evidence_nats=nats(status.evidence_nats),

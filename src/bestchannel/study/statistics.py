@@ -20,7 +20,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.lower_bound.bound import kl_nats
+from bestchannel.lower_bound.asked import kl_nats
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
 from bestchannel.study.spec import PolicyChoice

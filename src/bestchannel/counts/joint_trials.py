@@ -1,0 +1,122 @@
+"""Trials that several channels answer: one input each, one answer each, which may depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bestchannel.arrays import Integers, frozen
+from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
+from bestchannel.errors import InputError
+
+MISSING = -1
+"""The letter of an answer that did not come, and of an input that is not known."""
+
+
+class AnswerPairs(NamedTuple):
+    """The trials that two channels b and a both answered: inputs and answers of both, and groups, one entry a trial."""
+
+    x_b: Integers
+    y_b: Integers
+    x_a: Integers
+    y_a: Integers
+    groups: Integers | None
+
+
+@dataclass(frozen=True, eq=False)
+class JointTrials:
+    """Trials that several channels answer, each with an input of its own; answers of a trial may depend on each other.
+
+    Parameters
+    ----------
+    alphabets
+        What every channel and its letters are called.
+    x
+        x[i, j] was sent to channel j in trial i, numbered as in its alphabets.
+    y
+        y[i, j] came; -1 where nothing came.
+    inferred_outputs
+        Whether the outputs are only those that happened to be seen.
+    groups
+        groups[i] is that of trial i (a writer, a day): trials of different groups are independent; None where all are.
+
+    Raises
+    ------
+    InputError
+        Where x or y is no table of letters.
+
+    Examples
+    --------
+    >>> labels = tuple(ChannelLabels.numbered(name, (2, 2)) for name in "ab")
+    >>> trials = JointTrials(labels, x=np.array([[0, 0], [1, 1], [1, 1]]), y=np.array([[0, 0], [1, 0], [-1, 1]]))
+    >>> trials.counts()["b"].tolist(), trials.missing, trials.pair("b", "a").y_b.tolist()
+    ([[1, 0], [1, 1]], {'a': 1, 'b': 0}, [0, 0])
+    """
+
+    alphabets: tuple[ChannelLabels, ...]
+    x: Integers
+    y: Integers
+    inferred_outputs: bool = False
+    groups: Integers | None = None
+
+    def __post_init__(self) -> None:
+        size = len(self.y), len(self.alphabets)
+        for name, sides in (("x", 0), ("y", 1)):
+            letters = getattr(self, name)
+            if letters.shape != size or letters.dtype.kind not in "iu":
+                raise InputError(
+                    f"{name} must be whole numbers [trial, channel] of shape {size}; it is {letters.dtype} of shape"
+                    f" {letters.shape}"
+                )
+            for labels, column in zip(self.alphabets, letters.T, strict=True):
+                _refuse_letters(name, labels, column, labels.alphabet[sides])
+            object.__setattr__(self, name, frozen(letters.astype(np.int64)))
+        if np.any((self.x == MISSING) & (self.y != MISSING)):
+            raise InputError("x must be known wherever an answer came; it is -1 in a trial with an answer")
+        if self.groups is not None and self.groups.shape != size[:1]:
+            raise InputError(f"groups must have an entry per trial, {size[0]}; its shape is {self.groups.shape}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the channels are called."""
+        return tuple(str(labels.key) for labels in self.alphabets)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many trials each channel did not answer."""
+        return dict(zip(self.names, (self.y == MISSING).sum(axis=0).tolist(), strict=True))
+
+    def counts(self) -> dict[Hashable, Integers]:
+        """counts[x, y] of every channel by its key, of shape (n_inputs, n_outputs)."""
+        return {labels.key: self._table(j) for j, labels in enumerate(self.alphabets)}
+
+    def labelled_counts(self) -> Iterator[LabelledCounts]:
+        """The counts of every channel with their labels."""
+        for labels, table in zip(self.alphabets, self.counts().values(), strict=True):
+            yield LabelledCounts(str(labels.key), table, labels.inputs, labels.outputs, self.inferred_outputs)
+
+    def pair(self, b: str, a: str) -> AnswerPairs:
+        """The trials that the channels b and a both answered."""
+        j, i = self.names.index(b), self.names.index(a)
+        both = (self.y[:, j] != MISSING) & (self.y[:, i] != MISSING)
+        columns = (letters[both, channel] for channel in (j, i) for letters in (self.x, self.y))
+        return AnswerPairs(*columns, None if self.groups is None else self.groups[both])
+
+    def _table(self, j: int) -> Integers:
+        n_inputs, n_outputs = self.alphabets[j].alphabet
+        answered = self.y[:, j] != MISSING
+        cells = self.x[answered, j] * n_outputs + self.y[answered, j]
+        return np.bincount(cells, minlength=n_inputs * n_outputs).reshape(n_inputs, n_outputs)
+
+
+def _refuse_letters(name: str, labels: ChannelLabels, letters: Integers, size: int) -> None:
+    """Refuse numbers that are no letters of the channel, nor missing."""
+    wrong = np.flatnonzero((letters < MISSING) | (letters >= size))
+    if wrong.size:
+        raise InputError(
+            f'{name} of channel "{labels.key}" must be from 0 to {size - 1}, or {MISSING} where there is none; in trial'
+            f" {wrong[0]} it is {letters[wrong[0]]}"
+        )
