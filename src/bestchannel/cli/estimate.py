@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError

@@ -12,8 +12,8 @@ import typer
 
 from bestchannel import runs
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
 from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
+from bestchannel.cli.options import Asked
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.promises import amount, several

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,16 @@ from bestchannel.counts.labelled_counts import (
     label_of,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
-from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_rows_beside
+from bestchannel.counts.matrix_text import (
+    MOST_INPUTS,
+    Table,
+    are_rows,
+    as_number,
+    bare_matrix,
+    refuse_channels,
+    refuse_rows_beside,
+)
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
@@ -314,7 +322,7 @@ def _is_log(frame: Any, table: Any) -> bool:
         return False  # a matrix with the same labels on both sides
     if len(titles) > len(_names(frame)) and frame.index.names == [None]:
         titles[0] = ""  # as it would be written
-    return is_log(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), decimal_comma=False)
+    return are_rows(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), partial(as_number, decimal_comma=False))
 
 
 def _texts(table: Any, most: int) -> list[list[str]]:
@@ -381,7 +389,7 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
             NamedMatrix(name, np.column_stack(columns), beside, titles[1:], False, (titles[0], "")), hints
         )
     texts = [titles, *_texts(frame, len(frame))]
-    return bare_matrix(Table(texts, list(range(len(texts))), False, None), name, hints, counts=True, titled=True)
+    return bare_matrix(Table(texts, range(len(texts))), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:

@@ -24,8 +24,8 @@ from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock
 from bestchannel.counts.long_table import Place, block_of_arrays, column, place_from, refuse_not_finite
 from bestchannel.counts.long_table import matrices as long_matrices
+from bestchannel.counts.matrix_text import without_comments
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
-from bestchannel.counts.text_log import without_comments
 from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of

@@ -13,8 +13,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
-from bestchannel.policies.request import Observation, Request, told_shape
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Observation, Request, Supply, told_shape
 from bestchannel.policies.transcript import Audit, Identification, Status
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several

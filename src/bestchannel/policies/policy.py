@@ -25,8 +25,7 @@ from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
-from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts
 from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import several
 from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest

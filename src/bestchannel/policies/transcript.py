@@ -9,8 +9,7 @@ from typing import Any, Protocol
 from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
-from bestchannel.policies.request import Request, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Request, Supply, marginals
 from bestchannel.promises import amount, conditional, in_words, several
 from bestchannel.questions import AnyQuestion, Findings, NearlyBest
 

@@ -18,12 +18,11 @@ from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification, Status
 from bestchannel.promises import in_words
-from bestchannel.report.channel_rows import Row, interval_cells, interval_figure, legend, order_figure
+from bestchannel.report.charts import Row, interval_cells, interval_figure, legend, order_figure
 from bestchannel.report.heat_maps import matrix_map
-from bestchannel.report.markup import Html, joined, table, tag
+from bestchannel.report.markup import Html, bits, brief, joined, named, several, table, tag
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise, values_of
-from bestchannel.report.wording import bits, brief, named, several
 
 MOST_ROWS = 8
 MOST_CELLS = 4096

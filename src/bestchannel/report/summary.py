@@ -19,7 +19,7 @@ from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
 from bestchannel.questions import AnyQuestion, Findings, NearlyBest
-from bestchannel.report.wording import brief, named, several
+from bestchannel.report.markup import brief, named, several
 from bestchannel.runs.results import anytime_estimates, told_counts
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import covers_of, evidence_against, loss_of
+from bestchannel.evidence.bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
@@ -26,8 +26,7 @@ from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply, marginals
 from bestchannel.questions import Above, AnyQuestion, Best, NearlyBest, Order, Question, Top, Within, question_of
 
 FIRST_SENSES = 6

@@ -23,8 +23,7 @@ from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Order, Top
 
 if TYPE_CHECKING:
