@@ -50,6 +50,11 @@ class Findings:
         above = tuple(channel for channel, side in (self.answers or {}).items() if side == "above")
         return above or self.top or ()
 
+    @property
+    def says_something(self) -> bool:
+        """Whether anything is proved."""
+        return any((self.named, self.out, self.pairs, self.brackets, *(self.answers or {}).values()))
+
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""
 

@@ -42,15 +42,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """The outcome of one run: `best` is a position, None where undecided; `seconds` are the processor's.
+    """The outcome of one run: `best` is a position, None where none is named; `seconds` are the processor's.
 
-    `best_out` says whether the channel that should have been named was ruled out, also where undecided. How long a run
-    took is no part of any table, since it differs from time to time.
+    `best_out` says whether the channel that should have been named was ruled out, also where undecided; of another
+    question, whether anything was said that is not so. How long a run took is no part of any table, since it differs
+    from time to time.
     """
 
     condition: int
     number: int
     best: int | None
+    decided: bool
     correct: bool
     best_out: bool
     senses: int
@@ -115,8 +117,10 @@ class Study:
         policy, result = self.identification(condition, number)
         correct = policy.question.is_right(result, values_of(instance, policy), SAME)
         seconds = time.thread_time() - started
-        out = best_is_out(instance, policy)
-        return SimulatedRun(condition, number, result.best, correct, out, result.senses, result.rounds, seconds)
+        said = policy.findings
+        out = best_is_out(instance, policy) if said is None else said.says_something and not correct
+        outcome = result.best, result.decided, correct, out
+        return SimulatedRun(condition, number, *outcome, result.senses, result.rounds, seconds)
 
     def identification(self, condition: int, number: int) -> tuple[Policy, Identification]:
         """The policy of one run and what it came to."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bestchannel.arrays import number_in
 from bestchannel.channels import as_channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.errors import InputError
@@ -31,6 +32,7 @@ from bestchannel.intervals.paper_bounds import (
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.policies import Adaptive, identify
 from bestchannel.process import Progress, part_of
+from bestchannel.questions import AnyQuestion, Best, question_of
 from bestchannel.sensing.simulator import Instance, Simulator
 from bestchannel.study.monte_carlo import SAME
 
@@ -76,7 +78,18 @@ class Plan:
     bound
         What no policy beats on average; None with an accuracy ε, for which it is no bound.
     needs
-        Of each policy its `senses`, what 95 % of its runs stay within (`q95`), and what that costs.
+        Of each policy its `senses`, what 95 % of its runs stay within (`q95`), and what that costs; of Adaptive alone
+        where something else is asked than which channel is the best.
+    question
+        What is asked.
+    max_senses
+        What a run was allowed; None without a limit.
+    decided
+        Of the simulated runs.
+    still_open
+        For each name the simulated runs that leave it open.
+    within_bits
+        In 95 % of the runs some channel is proved to be that near to the best, or better; None where that says nothing.
 
     Examples
     --------
@@ -92,6 +105,11 @@ class Plan:
     runs: int
     bound: LowerBound | None
     needs: tuple[Need, ...]
+    question: AnyQuestion
+    max_senses: int | None
+    decided: int
+    still_open: Mapping[str, int]
+    within_bits: float | None
 
 
 def plan(
@@ -99,14 +117,16 @@ def plan(
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
+    question: AnyQuestion | Mapping[str, Any] | None = None,
+    max_senses: int | None = None,
     cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
     runs: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
-    """The senses that each policy would need if the channels were these.
+    """The senses that each policy would need if the channels were these, or what a limit of senses leaves open.
 
-    The needs of the paper's policies follow from its formulas; Adaptive is simulated.
+    The needs of the paper's policies, which name the best channel, follow from its formulas; Adaptive is simulated.
 
     Parameters
     ----------
@@ -117,6 +137,10 @@ def plan(
     epsilon
         Within how many bits of the best the named channel may be. Without it the two PAC policies of the paper are
         given the gap between the two best channels as their accuracy.
+    question
+        What is asked, as of `lower_bound`: the best channel unless said otherwise.
+    max_senses
+        What every simulated run may sense. The plan then says how often that decides.
     cost
         What a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
     runs
@@ -134,7 +158,7 @@ def plan(
     Raises
     ------
     InputError
-        Where there are fewer than 2 channels, or one of them, δ, ε or a cost is refused.
+        Where there are too few channels, or one of them, δ, ε, the question or a cost is refused.
 
     Examples
     --------
@@ -143,29 +167,40 @@ def plan(
     >>> [need.policy for need in answer.needs]
     ['adaptive', 'best-chan-id', 'naive', 'median']
     """
-    if not isinstance(channels, Mapping) or len(channels) < 2:
+    asked = question_of(question, epsilon)
+    least = 2 if isinstance(asked, Best) else 1
+    if not isinstance(channels, Mapping) or len(channels) < least:
         got = f"{len(channels)}" if isinstance(channels, Mapping) else f"a {type(channels).__name__}"
-        raise InputError(f"a plan compares named channels; it requires at least 2 of them and got {got}")
+        raise InputError(f"a plan compares named channels; it requires at least {least} of them and got {got}")
+    if max_senses is not None:
+        max_senses = int(number_in(max_senses, "max_senses", low=1, high=MOST_SENSES, low_open=False))
     known = {name: as_channel(channel) for name, channel in channels.items()}
     instance = Instance.of(list(known.values()))
     costs = None if cost is None else sense_costs(cost, list(channels), [n for n, _ in instance.alphabets])
-    gap = float(np.sort(instance.gaps)[1])
-    tied = gap <= SAME
-    proofs = 0 if epsilon else len(channels) - 1
-    total = proofs + (0 if tied and not epsilon else runs)
+    gap = float(np.sort(instance.gaps)[1]) if len(known) > 1 else math.inf
+    tied = isinstance(asked, Best) and gap <= SAME
+    proofs = 0 if asked.epsilon else len(channels)
+    show = part_of(progress, 0, proofs + runs)
+    bound = None if asked.epsilon else lower_bound(known, delta, question=asked, cost=costs, progress=show)
+    endless = tied if bound is None or isinstance(asked, Best) else bound.characteristic_time.lower == math.inf
+    trials = _Trials(instance, asked, delta, costs, max_senses)
+    if max_senses is not None or asked.epsilon or not endless:
+        for i in range(runs):
+            trials.add(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,))))
+            part_of(progress, proofs, proofs + runs)(i + 1, runs)
     return Plan(
         delta=delta,
-        epsilon=epsilon,
+        epsilon=asked.epsilon,
         best=None if tied else list(channels)[instance.best],
         gap=gap,
         runs=runs,
-        bound=None if epsilon else lower_bound(known, delta, cost=costs, progress=part_of(progress, 0, total)),
-        needs=(
-            _endless("adaptive")
-            if tied and not epsilon
-            else _adaptive(instance, delta, epsilon, costs, runs, seed, part_of(progress, proofs, total)),
-            *_of_the_paper(instance, delta, epsilon or gap, tied),
-        ),
+        bound=bound,
+        needs=(trials.need(), *(_of_the_paper(instance, delta, epsilon or gap, tied) if least == 2 else ())),
+        question=asked,
+        max_senses=max_senses,
+        decided=sum(trials.decided),
+        still_open={name: trials.still_open[j] for j, name in enumerate(channels)},
+        within_bits=trials.within_bits(),
     )
 
 
@@ -173,30 +208,53 @@ def _endless(policy: str) -> Need:
     return Need(policy, 0.0, None, None, simulated=False, undecided=0)
 
 
-def _adaptive(
-    instance: Instance,
-    delta: float,
-    epsilon: float,
-    costs: Costs | None,
-    runs: int,
-    seed: int,
-    progress: Progress,
-) -> Need:
-    senses, paid, undecided = [], [], 0
-    for i in range(runs):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-        policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
-        result = identify(Simulator(instance.channels, rng=rng), policy, max_senses=MOST_SENSES)
-        senses.append(result.senses if result.decided else MOST_SENSES)
-        paid.append(math.nan if result.cost is None else result.cost)
-        undecided += not result.decided
-        progress(i + 1, runs)
-    middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
-    need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)
-    if costs is None:
-        return need
-    usual, high = (float(q) for q in np.quantile(paid, [0.5, 0.95], method="inverted_cdf"))
-    return replace(need, cost=usual, cost_q95=high)
+class _Trials:
+    """Simulated runs of Adaptive, and what came of them."""
+
+    def __init__(
+        self, instance: Instance, question: AnyQuestion, delta: float, costs: Costs | None, max_senses: int | None
+    ) -> None:
+        self.instance = instance
+        self.options: dict[str, Any] = {"delta": delta, "cost": costs, "epsilon": question.epsilon}
+        if not isinstance(question, Best):
+            self.options |= {"epsilon": 0.0, "question": question}
+        self.epsilon = question.epsilon
+        self.limit = max_senses or MOST_SENSES
+        self.senses, self.paid, self.decided = list[int](), list[float](), list[bool]()
+        self.still_open: Counter[int] = Counter()
+        self.within = list[float]()  # bits, where something is proved of a nearly best channel
+
+    def add(self, rng: np.random.Generator) -> None:
+        """One more run."""
+        policy = Adaptive(self.instance.alphabets, **self.options)
+        result = identify(Simulator(self.instance.channels, rng=rng), policy, max_senses=self.limit)
+        self.senses.append(result.senses if result.decided else self.limit)
+        self.paid.append(math.nan if result.cost is None else result.cost)
+        self.decided.append(result.decided)
+        nearly = result.nearly_best
+        self.within.append(0.0 if result.decided else math.inf if nearly is None else nearly.within_bits)
+        self.still_open.update(() if result.decided else result.candidates)
+
+    def need(self) -> Need:
+        """What they took."""
+        if not self.senses:
+            return _endless("adaptive")
+        middle, most = (int(q) for q in _middle_and_most(self.senses))
+        need = Need("adaptive", self.epsilon, middle, most, simulated=True, undecided=self.decided.count(False))
+        if self.options["cost"] is None:
+            return need
+        usual, high = _middle_and_most(self.paid)
+        return replace(need, cost=usual, cost_q95=high)
+
+    def within_bits(self) -> float | None:
+        """What 95 % of them prove of some channel, where the best is asked for."""
+        bits = _middle_and_most(self.within)[1] if self.within and "question" not in self.options else math.inf
+        return bits + self.epsilon if math.isfinite(bits) else None
+
+
+def _middle_and_most(numbers: Sequence[float]) -> tuple[float, float]:
+    middle, most = np.quantile(numbers, [0.5, 0.95], method="inverted_cdf").tolist()
+    return middle, most
 
 
 def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool) -> list[Need]:

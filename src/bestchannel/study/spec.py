@@ -6,6 +6,7 @@
     deltas = [0.1, 0.01]
     max_senses = 100000         # a run that would pass it ends undecided; left out: no limit
     lower_bound = 0.01          # set the senses beside T* kl(δ, 1-δ), with T* within 1 %; left out: do not
+    question = { kind = "top", m = 2 }  # what the policies are asked; left out: which channel is the best
 
     [[policies]]
     policy = "adaptive"         # or "package.module:Class"; also: name, and the options of the policy
@@ -246,6 +247,13 @@ class PolicyChoice:
         """The policy, fresh, for channels of these sizes."""
         return make_policy(self.policy, alphabets, delta=delta, **self.options)
 
+    def example(self) -> Policy:
+        """The policy for small channels, as many as its question requires."""
+        P, question = self.options.get("input_distribution"), self.options.get("question") or {}
+        alphabet = len(P) if isinstance(P, list) else 2, 2
+        most = question.get("m", 2)
+        return self.make([alphabet] * max(2, most if isinstance(most, int) else 2), 0.1)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -271,6 +279,7 @@ class Spec:
     deltas: tuple[float, ...]
     policies: tuple[PolicyChoice, ...]
     instances: tuple[Source, ...]
+    question: Mapping[str, Any] | None = None  # None: which channel is the best
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -291,7 +300,8 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     effort = _effort(keys, max_senses=None, lower_bound=None)
     deltas = keys.take("deltas", _deltas)
     epsilon = keys.take("epsilon", number(0.0, 64.0), None)
-    policies = [_policy(table, epsilon) for table in keys.tables("policies")]
+    question = keys.take("question", one_that(lambda value: isinstance(value, dict), "a table, { kind = … }"), None)
+    policies = [_policy(table, epsilon, question) for table in keys.tables("policies")]
     names = [policy.name for policy in policies]
     sources = [_source(table, folder, names, effort) for table in keys.tables("instances")]
     keys.refuse_rest()
@@ -299,10 +309,10 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
         for i, word in enumerate(given):
             if word in given[:i]:
                 raise InputError(f"{key}[{i}].name must differ from the others; {word!r} occurs twice")
-    return Spec(title, seed, deltas, tuple(policies), tuple(sources))
+    return Spec(title, seed, deltas, tuple(policies), tuple(sources), question)
 
 
-def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
+def _policy(keys: Keys, epsilon: float | None, question: Mapping[str, Any] | None) -> PolicyChoice:
     policy = keys.take("policy", text)
     try:
         kind = policy_class(policy)
@@ -313,9 +323,15 @@ def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
     keys.refuse_rest(["policy", "name", *known])
     if epsilon is not None and "epsilon" in known:
         options.setdefault("epsilon", epsilon)
-    choice, P = PolicyChoice(name, policy, options), options.get("input_distribution")
+    if question is not None and "question" not in known:
+        raise InputError(
+            f"{keys.where}policy = {policy!r} names the best channel, and question asks for something else"
+        )
+    if question is not None:
+        options.setdefault("question", question)
+    choice = PolicyChoice(name, policy, options)
     try:  # options that the policy refuses, before anything runs
-        choice.make([(len(P) if isinstance(P, list) else 2, 2)] * 2, 0.1)
+        choice.example()
     except InputError as error:
         raise InputError(f"{keys.where}policy = {policy!r}: {error}") from error
     return choice

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.leader_bets import LeaderBets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, settle_senses
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of

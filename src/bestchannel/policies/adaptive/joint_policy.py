@@ -11,7 +11,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import RivalAccount
+from bestchannel.evidence.bets import RivalAccount
 from bestchannel.policies.adaptive.adaptive_policy import (
     BATCH,
     CAUTION,

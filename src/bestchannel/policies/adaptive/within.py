@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import RivalAccount, rival_tilts
+from bestchannel.evidence.bets import RivalAccount, leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
