@@ -18,7 +18,7 @@ from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
-from bestchannel.json_text import finite_or_none, json_of
+from bestchannel.json_text import json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
 from bestchannel.questions import Best, Evidence, Findings
 from bestchannel.record import (
@@ -128,6 +128,10 @@ def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
 
 def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
     status = step.status
+    evidence, threshold = (
+        {names[c]: nats if math.isfinite(nats) else None for c, nats in values.items()}
+        for values in (status.evidence_nats, status.threshold_nats)
+    )
     return StepRecord(
         request=step.request.number,
         senses={names[c]: senses for c, senses in step.request.senses.items()},
@@ -138,8 +142,8 @@ def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
             **_alike(status, STATUS),
             candidates=tuple(names[c] for c in status.candidates),
             leader=None if status.leader is None else names[status.leader],
-            evidence_nats={names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
-            threshold_nats={names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
+            evidence_nats=evidence,
+            threshold_nats=threshold,
         ),
     )
 
