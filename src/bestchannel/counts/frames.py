@@ -138,7 +138,8 @@ def paired_senses(sent: object, received: object) -> tuple[object, object]:
     if not _is_pair((sent, received)):
         raise InputError(
             "two arguments must be what was sent and what was received, each one column of labels one row per sense;"
-            " give the counts of several channels as {name: counts}"
+            " give the counts of several channels as {name: counts}, and what several channels answered to the same"
+            ' inputs with design="joint"'
         )
     return sent, received
 
@@ -157,6 +158,8 @@ def joint_trials(
     as columns by name, a frame or a matrix of shape (n_trials, n_channels). `groups` is a column, or its name.
     """
     if isinstance(trials, JointTrials):
+        if any(more is not None for more in (answers, outputs, columns, groups)):
+            raise InputError("joint trials have their answers, outputs and groups; say these where the trials are made")
         return trials
     arrays, declared = _columns_of(trials) if answers is None else _asked_and_answered(trials, answers)
     if groups is not None and not isinstance(groups, str):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers
-from bestchannel.counts.columns import find_columns, is_index_title, option, role_of
+from bestchannel.counts.columns import find_columns, is_count_word, is_index_title, option, role_of
 from bestchannel.counts.joint_trials import MISSING, JointTrials
 from bestchannel.counts.labelled_counts import (
     ChannelLabels,
@@ -36,6 +36,10 @@ from bestchannel.promises import several
 Choose = Callable[[Sequence[str]], Collection[int]]
 """Which columns are to be read, by what they are called."""
 
+COUNTS = (
+    "these are counts, and a joint design compares the answers of each trial; give the trials, as trial,x,y_A,y_B,…, or"
+    ' write --design shared (design="shared") for counts of trials that all channels answered'
+)
 _TRIAL = ("item", "id", "index", "image", "sample", "shot", "epoch", "question", "row")  # what else numbers trials
 
 
@@ -118,6 +122,8 @@ def layout_of(header: Sequence[str], columns: Columns, groups: str | None) -> La
     roles = ("trial", "channel", "x", "y", *(() if groups is None else ("group",)))
     found = find_columns(header, roles, plain if groups is None else {**plain, "group": groups})
     if "y" in found:
+        if "trial" not in found and any(map(is_count_word, header)):
+            raise InputError(COUNTS)
         missing = [role for role in ("trial", "channel", "x") if role not in found]
         if missing:
             raise InputError(_not_these(header, f"there is no {' and no '.join(missing)}", {missing[0]: "NAME"}))
