@@ -55,13 +55,17 @@ class StatusRecord(Struct, frozen=True):
 
 
 class StepRecord(Struct, frozen=True):
-    """An answered request; `stakes` is what the policy had staked on the answer beforehand, in a form of its own."""
+    """An answered request; `stakes` is what the policy had staked on the answer beforehand, in a form of its own.
+
+    Where it asked for shots, `paired` is the channel with whose answers those of the others are counted.
+    """
 
     request: int
     senses: Senses
     stakes: dict[str, Any] | None
-    counts: dict[str, tuple[tuple[int, ...], ...]]
+    counts: dict[str, tuple[tuple[int | tuple[int, ...], ...], ...]]
     status: StatusRecord
+    paired: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True):
@@ -104,6 +108,15 @@ class BracketRecord(Struct, frozen=True):
     upper: Number
 
 
+class EvidenceRecord(Struct, frozen=True):
+    """What speaks for an answer that is not proved; see `questions.Evidence`, also for what it means."""
+
+    answer: str
+    e_value: Number
+    nats: Number
+    means: str
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """The outcome of an identification; see `policies.Identification`.
 
@@ -128,6 +141,7 @@ class Result(Struct, frozen=True, kw_only=True):
     brackets: dict[str, BracketRecord] | msgspec.UnsetType = msgspec.UNSET
     candidates: tuple[str, ...]
     nearly_best: NearlyBestRecord | None = None
+    evidence: EvidenceRecord | msgspec.UnsetType = msgspec.UNSET
     cost: Number | None = None
     channels: tuple[MeasuredRecord, ...] = ()
     audit: AuditRecord

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bestchannel import disk
-from bestchannel.counts import labelled_counts, named_matrix, read_counts, read_trials, text_log
+from bestchannel.counts import labelled_counts, named_matrix, read_channels, read_counts, read_trials, text_log
 from bestchannel.errors import InputError
 from tests.counts.bombs import BOMBS
 
@@ -160,3 +160,21 @@ def test_matrix_of_very_many_lines_is_refused_before_its_numbers_are_read(tmp_pa
     (tmp_path / "matrix.csv").write_text("a,b\n" + "oops,1\n" * 4)
     with pytest.raises(InputError, match="must have at most 3 inputs, and as many outputs; it has 5"):
         read_counts(tmp_path / "matrix.csv", form="matrix")
+
+
+@pytest.mark.parametrize(
+    ("rows", "reads"),
+    [
+        ("x,y\n" + "".join(f"in{i},out{i}\n" for i in range(13)) * 2, (read_counts, read_trials)),
+        ("x,y,count\n" + "".join(f"in{i},out{i},2\n" for i in range(13)), (read_counts,)),
+        # each of the two alone would be small enough
+        ("channel,x,y\n" + "".join(f"{c},in{i},out{i}\n" for c in "ab" for i in range(10)), (read_counts, read_trials)),
+        ("channel,x,y,p\n" + "".join(f"{c},in{i},out{i},1\n" for c in "ab" for i in range(10)), (read_channels,)),
+    ],
+)
+def test_few_rows_that_span_huge_matrices_are_refused_before_these_are_made(tmp_path, monkeypatch, rows, reads):
+    monkeypatch.setattr(labelled_counts, "MOST_CELLS", 150)
+    (tmp_path / "log.csv").write_text(rows)
+    for read in reads:
+        with pytest.raises(InputError, match="at most 150 cells; they have more with channel"):
+            read(tmp_path / "log.csv")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bestchannel.counts import labelled_counts, read_channels
+from bestchannel.counts import read_channels
 from bestchannel.errors import InputError, MissingExtraError
 
 LINES = "channel,x,y,p\nq,0,0,0.9\nq,0,1,0.1\nq,1,0,0.2\nq,1,1,0.8\n"
@@ -162,12 +162,6 @@ def test_transposed_long_form_has_its_inputs_in_y(tmp_path):
     assert channel.W.tolist() == [[0.9, 0.1], [0.25, 0.75]]
     (channel,) = read_parquet(tmp_path, {"x": [0, 1], "y": [0, 0], "p": [0.5, 0.5]}, transpose=True).values()
     assert channel.W.tolist() == [[0.5, 0.5]]
-
-
-def test_few_lines_that_span_a_huge_matrix_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(labelled_counts, "MOST_CELLS", 8)
-    with pytest.raises(InputError, match="at most 8 cells; its lines have 3 different x and 3 different y"):
-        read(tmp_path, "x,y,p\n0,0,1\n1,1,1\n2,2,1\n")
 
 
 def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):

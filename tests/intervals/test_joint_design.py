@@ -70,8 +70,3 @@ def test_a_rival_of_one_output_is_beaten_and_one_of_few_trials_has_its_ceiling()
     found = bc.estimate(JointTrials(trials.alphabets, x, trials.y))
     assert not found.decided
     assert found.differences[0].lower == pytest.approx(found.verdict.within_bits * -1.0)
-
-
-def test_counts_are_no_joint_trials():
-    with pytest.raises(bc.InputError, match='say "shared"'):
-        bc.estimate({"a": [[9, 1], [1, 9]]}, design="joint")

@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bestchannel as bc
@@ -37,6 +38,18 @@ def test_counts_that_keep_the_order_are_checked_alike(log):
     kept, trials = (bc.estimate(data) for data in (bc.read_counts(log), bc.read_trials(log)))
     assert kept == trials
     assert kept.channels == bc.estimate(bc.read_counts(log, order=False)).channels
+
+
+@pytest.mark.parametrize("given", ["two", "pair", "columns", "frame"])
+def test_senses_in_arrays_are_checked_as_those_of_a_file(given):
+    sent, got, _ = DRIFTS(np.random.default_rng(1))
+    data = {
+        "pair": {"near": (sent, got)},
+        "columns": {"x": sent, "y": got},
+        "frame": pd.DataFrame({"x": sent, "y": got}),
+    }
+    (check,) = (bc.estimate(sent, got) if given == "two" else bc.estimate(data[given])).checks.channels
+    assert check.log10_drift > math.log10(3 / ALPHA)
 
 
 def test_a_warning_is_part_of_the_text(log):

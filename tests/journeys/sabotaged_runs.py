@@ -2,7 +2,7 @@
 
 import sys
 
-from bestchannel.runs import durable, store
+from bestchannel.runs import run, store
 from tests.journeys import crash
 
 
@@ -24,7 +24,7 @@ def late():
 
 def forgetful():
     """A resumed simulation draws from its seed again."""
-    durable._continue = lambda sensor, history: None
+    run._continue = lambda sensor, history: None
 
 
 if __name__ == "__main__":

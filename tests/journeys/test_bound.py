@@ -60,3 +60,12 @@ def test_refused_input_exits_1_with_one_sentence(file_of, tmp_path):
         assert (run.returncode, run.stdout) == (1, "")
         assert run.stderr.startswith("error: ")
         assert run.stderr.count("\n") == 1
+
+
+def test_other_questions_have_their_own_time_and_answer_first(file_of):
+    for option, kind, words in ((("--above", 0.4), "above", "above 0.4 bit: a;"), (("--top", 1), "top", "best 1: a")):
+        code, result = result_of("bound", file_of(PAIR), *option)
+        assert (code, result["question"]["kind"], result["best"]) == (0, kind, "a")
+        assert 0 < result["characteristic_time"]["lower"] <= result["characteristic_time"]["upper"]
+        assert words in bestchannel("bound", file_of(PAIR), *option).stdout
+    assert bestchannel("bound", file_of(PAIR), "--top", 3).returncode == 1

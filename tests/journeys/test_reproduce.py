@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestchannel.paper.published import fig1_rows, fig2_rows
-from bestchannel.paper.stated import stated_fig1
+from bestchannel.paper.reproduction import fig1_rows, fig2_rows, stated_fig1
 from tests.journeys.command import bestchannel, script
 
 

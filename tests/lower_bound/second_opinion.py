@@ -68,16 +68,17 @@ def row_divergences(W, V):
     return rel_entr(W, V).sum(axis=1)
 
 
-def faults_of_lower_end(T, channels, best):
+def faults_of_lower_end(T, channels):
     """Why the alternatives and their mixture fail to prove `T.lower`; nothing where they do."""
     faults = []
     W = [channel.W for channel in channels]
     evidence = [np.zeros(len(rows)) for rows in W]
     for chance, other in zip(T.mixture, T.alternatives, strict=True):
-        if bc.capacity(other.rival_rows, tol=1e-12).upper < bc.capacity(other.leader_rows, tol=1e-12).lower:
+        leader_rows, rival_rows = other.rows.values()
+        if bc.capacity(rival_rows, tol=1e-12).upper < bc.capacity(leader_rows, tol=1e-12).lower:
             faults.append("a rival that is still worse")
-        evidence[best] += chance * row_divergences(W[best], other.leader_rows)
-        evidence[other.rival] += chance * row_divergences(W[other.rival], other.rival_rows)
+        for channel, rows in other.rows.items():
+            evidence[channel] += chance * row_divergences(W[channel], rows)
     if abs(sum(T.mixture) - 1) > 1e-9:
         faults.append("a mixture that is no distribution")
     most = max(each.max() for each in evidence)
@@ -114,7 +115,7 @@ def faults_of_upper_end(T, channels, best, rng, count=300):
     for a, rival in enumerate(channels):
         if a == best or min(rival.W.shape) < 2:
             continue
-        near = [(each.leader_rows, each.rival_rows) for each in T.alternatives if each.rival == a]
+        near = [tuple(each.rows.values()) for each in T.alternatives if list(each.rows) == [best, a]]
         for u, v in [*near, *random_alternatives(channels[best].W, rival.W, rng, count)]:
             cost = T.allocation[best] @ row_divergences(channels[best].W, u)
             cost += T.allocation[a] @ row_divergences(rival.W, v)

@@ -84,7 +84,7 @@ CASES = {
 def test_both_ends_are_proved(channels):
     T, best = solved(*channels), leader_of(channels)
     assert 0 < T.lower <= T.upper <= 1.01 * T.lower
-    assert faults_of_lower_end(T, channels, best) == []
+    assert faults_of_lower_end(T, channels) == []
     assert faults_of_upper_end(T, channels, best, np.random.default_rng(1)) == []
 
 
@@ -93,7 +93,7 @@ def test_checks_of_the_proofs_see_a_bound_that_is_two_per_cent_off(channels):
     T, best = solved(*channels), leader_of(channels)
     too_high = dataclasses.replace(T, lower=1.02 * T.lower)
     too_low = dataclasses.replace(T, upper=T.upper / 1.02)
-    assert faults_of_lower_end(too_high, channels, best)
+    assert faults_of_lower_end(too_high, channels)
     assert faults_of_upper_end(too_low, channels, best, np.random.default_rng(1), count=1)
 
 
@@ -171,4 +171,4 @@ def test_many_rivals_are_bracketed_within_one_per_cent(seed, shapes):
     channels = random_channels(seed, *shapes)
     T = solved(*channels)
     assert T.relative_gap <= 0.0101
-    assert faults_of_lower_end(T, channels, leader_of(channels)) == []
+    assert faults_of_lower_end(T, channels) == []

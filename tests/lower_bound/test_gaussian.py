@@ -15,7 +15,7 @@ def bsc(p):
 
 @pytest.mark.parametrize(("gap", "sigma", "tau"), [(0.1, 1.0, 2.0), (0.01, 0.3, 0.3), (0.5, 2.0, 0.1)])
 def test_two_arms_take_twice_the_squared_sum_of_deviations_over_the_squared_gap(gap, sigma, tau):
-    answer = gaussian_time(np.array([gap, 0.0]), np.array([tau, sigma]), 1)
+    answer = gaussian_time(np.array([gap]), np.array([tau, sigma]), [(1, 0)])
     assert answer.time == pytest.approx(2 * (sigma + tau) ** 2 / gap**2, rel=1e-9)
     assert answer.shares == pytest.approx(np.array([tau, sigma]) / (sigma + tau), rel=1e-6)
 
@@ -32,7 +32,7 @@ def test_four_arms_agree_with_a_search_over_the_shares():
          for start in np.random.default_rng(1).normal(size=(5, 4))),
         key=lambda each: each.fun,
     )  # fmt: skip
-    answer = gaussian_time(gaps, sigmas, 0)
+    answer = gaussian_time(gaps[1:], sigmas, [(0, 1), (0, 2), (0, 3)])
     assert answer.time == pytest.approx(-1 / found.fun, rel=1e-4)
     assert -worth(np.log(answer.shares)) == pytest.approx(1 / answer.time, rel=1e-6)
 

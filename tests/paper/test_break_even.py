@@ -4,10 +4,11 @@ import math
 from itertools import islice
 
 import pytest
+from theorems import break_even, cost_ratios, log_senses
 
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.paper.complexity import break_even, cost_ratios, expected_senses, log_senses
-from bestchannel.paper.published import published_break_even
+from bestchannel.paper.reproduction import published_break_even
+from bestchannel.study.planning import expected_senses
 
 PAIRS = [(0.1, 0.1), (0.1, 0.6), (0.3, 0.1)]
 

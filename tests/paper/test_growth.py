@@ -1,8 +1,7 @@
 """Growth of the policies' cost."""
 
 import pytest
-
-from bestchannel.paper.growth import POLICIES, SWEEPS, growth
+from growth import POLICIES, SWEEPS, growth
 
 
 @pytest.mark.parametrize("policy", POLICIES)

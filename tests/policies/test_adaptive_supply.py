@@ -10,7 +10,7 @@ from bestchannel import runs
 from bestchannel.channels import bec, bsc, random_channel
 from bestchannel.policies import Observation, Supply
 from bestchannel.runs.results import as_document
-from bestchannel.verification.choices import Replay
+from bestchannel.verification.verdict import Replay
 
 NEAR = [bsc(0.1), bsc(0.12), bsc(0.2)]
 THREE = [random_channel(3, 3, rng=np.random.default_rng(seed)) for seed in (1, 2, 5)]

@@ -1,5 +1,6 @@
 import pytest
 
+import bestchannel as bc
 from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.report.page import page
@@ -46,3 +47,12 @@ def test_where_the_bound_does_not_apply_the_reason_stands_there(example, reason)
 
 def test_channels_of_capacity_0_by_their_alphabet_do_not_hinder_the_bound():
     assert least_senses(summarise(useless())).senses > 0
+
+
+@pytest.mark.parametrize("question", [bc.Above(0.5), bc.Top(1), bc.Order(), bc.Within(0.2)])
+def test_other_questions_have_the_bound_of_their_own(question):
+    sensor = bc.Simulator({"a": bsc(0.02), "b": bsc(0.3), "one input": [[0.5, 0.5]]}, rng=1)
+    summary = summarise(bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=question)))
+    found = least_senses(summary)
+    assert found.proved
+    assert 0 < found.senses < summary.senses

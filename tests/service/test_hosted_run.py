@@ -3,7 +3,7 @@
 import pytest
 
 from bestchannel.runs import NotWrittenError, begin, store
-from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.runs.history import AnswerPiece
 from bestchannel.service.hosted_run import HostedRun
 from bestchannel.service.ledger import identifier
 from tests.service.instruments import PARTIES

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestchannel.policies import Request
-from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.runs.history import AnswerPiece
 from bestchannel.service import ledger as module
 from bestchannel.service.ledger import Ledger, Part, identifier
 

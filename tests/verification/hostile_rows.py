@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from bestchannel.verification.rival_rows import Rows, SensedRival, profile, upper
+from bestchannel.verification.rival_check import Rows, SensedRival, profile, upper
 
 AT_ONCE = 200
 

@@ -16,7 +16,7 @@ from bestchannel import Adaptive, Simulator, identify
 from bestchannel.native.library import VARIANT
 from bestchannel.policies.identify import outcome
 from bestchannel.runs.results import as_document, from_document
-from bestchannel.verification.choices import Replay
+from bestchannel.verification.verdict import Replay
 
 OPTIONS = ({}, {"epsilon": 0.03}, {"sampling": "lucb"}, {"input_distribution": True}, {"cost": True})
 SIZES = ((2, 2), (2, 2), (3, 2), (3, 3), (4, 4), (8, 8), (2, 16), (16, 16))

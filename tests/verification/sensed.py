@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bestchannel.evidence.rival_bets import covers_of
-from bestchannel.verification.rival_rows import SensedRival
+from bestchannel.evidence.bets import covers_of
+from bestchannel.verification.rival_check import SensedRival
 
 
 def best_input(W, steps=300):

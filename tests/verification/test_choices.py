@@ -13,7 +13,7 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.questions import Best
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.verification import verify
-from bestchannel.verification.choices import WORDED
+from bestchannel.verification.verdict import WORDED
 from tests.verification.forged_records import (
     FORGERIES,
     WHO_WROTE_IT,
@@ -88,7 +88,7 @@ def test_record_of_an_earlier_version_that_was_changed_is_refused(path):
 
 def test_release_that_changes_no_decision_leaves_records_valid(monkeypatch):
     results = record("binary"), record("best-chan-id")
-    monkeypatch.setattr("bestchannel.verification.choices.VERSION", "9.0.0")
+    monkeypatch.setattr("bestchannel.verification.verdict.VERSION", "9.0.0")
     monkeypatch.setattr(Best, "promise", lambda *_: "in other words")
     assert [verify(result).failure for result in results] == [None, None]
 

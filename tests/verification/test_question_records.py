@@ -8,7 +8,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
-from bestchannel.evidence.rival_bets import covers_of
+from bestchannel.evidence.bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.report.cards import identification_card
 from bestchannel.report.sections import capacities
@@ -16,8 +16,7 @@ from bestchannel.report.summary import summarise
 from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
-from bestchannel.verification.rival_check import proved
-from bestchannel.verification.rival_rows import SensedRival
+from bestchannel.verification.rival_check import SensedRival, proved
 
 LINKS = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1001), "d": bc.bsc(0.4)}
 ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from bestchannel.verification import rival_check
-from bestchannel.verification.rival_check import LARGEST, boxes, proved, shown
-from bestchannel.verification.rival_rows import Rows, SensedRival, profile, upper
+from bestchannel.verification.rival_check import LARGEST, Rows, SensedRival, boxes, profile, proved, shown, upper
 from tests.verification.hostile_rows import bounds_and_found
 from tests.verification.sensed import best_input, payoff, requests_about, rows_like, sensed
 

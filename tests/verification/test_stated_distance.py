@@ -6,8 +6,8 @@ from bestchannel import Adaptive, InputError
 from bestchannel.channels import bsc
 from bestchannel.verification import verify
 from bestchannel.verification.adaptive_check import check_adaptive
-from bestchannel.verification.choices import Replay
 from bestchannel.verification.record import NotValidError, read
+from bestchannel.verification.verdict import Replay
 from tests.verification.records import document, random_3x3
 
 CASES = {

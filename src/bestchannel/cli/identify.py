@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestchannel import policies
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import BY_TIME, Reading
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
@@ -22,8 +22,8 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import Watch
 from bestchannel.promises import several
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
-from bestchannel.runs.durable import carried_on
 from bestchannel.runs.results import as_document
+from bestchannel.runs.run import carried_on
 from bestchannel.sensing import Recording, Simulator
 
 if TYPE_CHECKING:
@@ -220,7 +220,9 @@ def watched(parties: Sequence[ChannelLabels]) -> AbstractContextManager[Watch]:
 
 def standing(status: Status, parties: Sequence[ChannelLabels]) -> str:
     """Where an identification stands, in one line."""
-    course = f"{len(status.candidates)} of {len(parties)} left, {several(status.senses, 'sense')}{_forecast(status)}"
+    course = (
+        f"{len(status.candidates)} of {len(parties)} left, {several(status.senses, status.unit)}{_forecast(status)}"
+    )
     rival = status.challenger
     if status.leader is None or rival is None:
         return course
@@ -236,7 +238,7 @@ def _rows(status: Status, parties: Sequence[ChannelLabels]) -> Iterator[tuple[st
         yield "challenger", str(parties[rival].key)
         yield "evidence", terminal.bar(*_bits(status, rival), "bits")
     yield "left", f"{len(status.candidates)} of {several(len(parties), 'channel')}"
-    yield "senses", f"{status.senses:,}{_forecast(status)}"
+    yield f"{status.unit}s", f"{status.senses:,}{_forecast(status)}"
 
 
 def _forecast(status: Status) -> str:

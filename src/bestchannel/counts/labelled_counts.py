@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -306,17 +307,22 @@ class Combinations:
     def _tables(self, totals: Floats) -> list[LabelledCounts]:
         channel, x, y = self.positions()
         members = np.split(np.argsort(channel, kind="stable"), np.cumsum(np.bincount(channel))[:-1])
-        alphabets = zip(self.labels(), members, strict=True)
+        alphabets = list(zip(self.labels(), members, strict=True))
+        for labels, own in alphabets:
+            self.refuse_measured(labels, partial(_totals, (x[own], y[own]), totals[own]))
+        refuse_too_many_cells((labels.key, *labels.alphabet) for labels, _ in alphabets)
         return [self._table(labels, x[own], y[own], totals[own]) for labels, own in alphabets]
 
     def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
-        shape = labels.alphabet
-        self.refuse_measured(labels, lambda side: np.bincount((x, y)[side], totals, minlength=shape[side]))
-        refuse_too_many_cells(labels.key, shape)
-        counts = np.zeros(shape)
+        counts = np.zeros(labels.alphabet)
         counts[x, y] = totals
         table = count_table(counts, f'the counts of channel "{labels.key}"')
         return LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs)
+
+
+def _totals(letters: tuple[Integers, Integers], totals: Floats, side: int) -> NDArray[Any]:
+    """How often each input was sent (side 0), or each output came."""
+    return np.bincount(letters[side], totals)
 
 
 def _sum(counts: NDArray[Any] | None) -> int:
@@ -377,13 +383,17 @@ def undeclared(place: str, label: str, outputs: Sequence[str]) -> str:
     return f"{place} must be one of the declared outputs {', '.join(outputs[:20])}; it is {label!r}"
 
 
-def refuse_too_many_cells(name: str, shape: tuple[int, int]) -> None:
-    """Refuse a matrix of more than MOST_CELLS."""
-    if shape[0] * shape[1] > MOST_CELLS:
-        raise InputError(
-            f'channel "{name}" must have at most {MOST_CELLS} cells; its lines have {shape[0]} different x and'
-            f" {shape[1]} different y (are these columns labels?)"
-        )
+def refuse_too_many_cells(channels: Iterable[tuple[Any, int, int]]) -> None:
+    """Refuse channels (name, n_inputs, n_outputs) whose matrices have more than MOST_CELLS together."""
+    cells = 0
+    for name, n_inputs, n_outputs in channels:
+        cells += n_inputs * n_outputs
+        if cells > MOST_CELLS:
+            raise InputError(
+                f"the channels of a file must have at most {MOST_CELLS:,} cells; they have more with channel"
+                f' "{name}", whose lines have {n_inputs} different x and {n_outputs} different y (are these columns'
+                " labels?)"
+            )
 
 
 def measured(label: str) -> tuple[float, ...] | None:

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers
-from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, LabelledCounts, RowBlock
+from bestchannel.counts.labelled_counts import (
+    ChannelLabels,
+    Combinations,
+    LabelledCounts,
+    RowBlock,
+    refuse_too_many_cells,
+)
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,6 +91,7 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets), by_time)
     for labels, rows in zip(alphabets, per_channel, strict=True):
         seen.refuse_measured(labels, partial(_totals, rows))
+    refuse_too_many_cells((labels.key, *labels.alphabet) for labels in alphabets)
     return trials
 
 

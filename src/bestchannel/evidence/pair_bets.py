@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.counts.joint_trials import AnswerPairs
+from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING
 from bestchannel.evidence.recorded_channel import COINS, FEWEST, FIRST_BET, coins_for, parts, softmax
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, ROUNDING
 from bestchannel.native import pairs as kernels
 
 CAP = 0.4

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
-from bestchannel.counts.frames import labelled_counts, paired_senses
+from bestchannel.counts.frames import joint_trials, labelled_counts, paired_senses
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.counts.quantisation import Binning
@@ -146,6 +146,8 @@ class Estimate(Shown):
         What else was asked than for the best, or None.
     findings
         What the counts prove of that: `answers`, `top`, `order` and `pairs`, or `brackets`.
+    trials
+        The number of trials that the channels answered, all or most of them; None where each has senses of its own.
 
     Examples
     --------
@@ -171,6 +173,7 @@ class Estimate(Shown):
     input_distribution: tuple[float, ...] | None = None
     question: AnyQuestion | None = None
     findings: Findings | None = None
+    trials: int | None = None
 
     @property
     def best(self) -> str | None:
@@ -205,6 +208,13 @@ class Estimate(Shown):
         return "capacity" if self.input_distribution is None else "I(P;W)"
 
     @property
+    def supposed(self) -> str:
+        """What the proofs suppose of the senses."""
+        if self.shuffles is None:
+            return "at all times and however the senses were chosen"
+        return f"if {SUPPOSED[self.design][0]} and nobody chose their numbers by looking at outputs"
+
+    @property
     def guarantee(self) -> str:
         """What is promised of all intervals and of the verdict, and on which conditions."""
         one, value = len(self.channels) == 1, criterion(self.input_distribution)
@@ -213,14 +223,16 @@ class Estimate(Shown):
         words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
             right = "" if one else ", and the verdict is right"
-            supposed, proof = "at all times and however the senses were chosen", "estimate"
+            supposed, proof = self.supposed, "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
             right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
-            independent, proof = SUPPOSED[self.design]
-            supposed = f"if {independent} and nobody chose their numbers by looking at outputs"
-        bins = (channel.binning.condition for channel in self.channels if channel.binning)
-        return conditional(f"{words}{right}, {supposed} [bestchannel explain {proof}]", self.inferred_outputs, bins)
+            supposed, proof = self.supposed, SUPPOSED[self.design][1]
+        conditions = [channel.binning.condition for channel in self.channels if channel.binning]
+        if any(channel.senses < (self.trials or 0) for channel in self.channels):
+            conditions.append("if no answer is missing because of what it would have been")
+        proved = f"{words}{right}, {supposed} [bestchannel explain {proof}]"
+        return conditional(proved, self.inferred_outputs, conditions)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
@@ -270,6 +282,7 @@ def estimate(
     channel_axis: str | None = None,
     form: str | None = None,
     design: str = FIXED,
+    groups: object = None,
     rank: bool = False,
     question: AnyQuestion | Mapping[str, Any] | None = None,
     input_distribution: Sequence[float] | None = None,
@@ -290,7 +303,8 @@ def estimate(
         channel, x, y; what `read_counts`, `read_trials` or `quantise` gives.
     received
         What came for each input of one channel, where `counts` is what was sent: one label per sense in both, in
-        scikit-learn's order y_true, y_pred.
+        scikit-learn's order y_true, y_pred. In a joint design the answers of every channel to these inputs: {name:
+        y_pred}, a frame, or a matrix (n_trials, n_channels).
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -312,8 +326,11 @@ def estimate(
         "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more. "shared"
         for fixed numbers of trials that all channels answered, as classifiers tried on the same items do: their answers
-        may depend on each other. "joint" compares the answers of each trial, and proves more: it takes `JointTrials`,
-        of which it is the default.
+        may depend on each other. "joint" compares the answers of each trial, which proves more; `JointTrials` are that
+        unless it is said otherwise.
+    groups
+        Of a joint design: the group of each trial (a writer, a day), or the column that has it. Trials of one group may
+        depend on each other.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     question
@@ -354,8 +371,13 @@ def estimate(
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed", "adaptive", "shared" or "joint", got {design!r}')
+    if groups is not None and design != JOINT:
+        raise InputError('groups are of trials that all channels answer; write design="joint"')
+    if design == JOINT:
+        counts = joint_trials(counts, received, outputs=outputs, columns=columns, groups=groups)
+        received = outputs = columns = None
     trials = counts if isinstance(counts, JointTrials) else None
-    design = _design_of(trials, design, input_distribution)
+    design = design if trials is None else _design_of(trials, design, input_distribution)
     if received is not None:
         counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
@@ -402,18 +424,12 @@ def estimate(
         input_distribution=None if P is None else tuple(P.tolist()),
         question=asked,
         findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
+        trials=len(counts.y) if isinstance(counts, JointTrials) else None,
     )
 
 
-def _design_of(trials: JointTrials | None, design: str, input_distribution: object) -> str:
-    """The design, where trials that several channels answered are "joint" unless it is said otherwise."""
-    if trials is None:
-        if design == JOINT:
-            raise InputError(
-                'design "joint" compares the answers of each trial, which counts do not have; give the trials, as'
-                ' trial,x,y_A,y_B,…, or say "shared" (--design shared) for counts of trials that all channels answered'
-            )
-        return design
+def _design_of(trials: JointTrials, design: str, input_distribution: object) -> str:
+    """The design of trials that several channels answered: "joint", unless it is said otherwise."""
     if trials.groups is not None:
         raise InputError(
             "trials of one group may depend on each other, and proofs from counts suppose that none do; give one trial"
@@ -421,7 +437,7 @@ def _design_of(trials: JointTrials | None, design: str, input_distribution: obje
         )
     if design == JOINT and input_distribution is not None:
         raise InputError('design "joint" compares capacities; at a fixed input distribution say design "shared"')
-    return JOINT if design == FIXED and input_distribution is None else SHARED if design == FIXED else design
+    return (JOINT if input_distribution is None else SHARED) if design == FIXED else design
 
 
 def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:

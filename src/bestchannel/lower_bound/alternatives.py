@@ -1,7 +1,7 @@
-"""Other worlds in which a rival is at least as good as the best channel, found near the true one.
+"""Other worlds in which a rival is at least as good as a better channel, found near the true one.
 
-An alternative replaces the rows of the best channel b and of one rival a, and leaves every other
-channel as it is. A policy that names b must have ruled it out, by Σ_x N_bx D(W_bx‖λ_bx) +
+An alternative replaces the rows of a channel b and of a rival a that is worse, and leaves every other
+channel as it is. A policy that says that b is better must have ruled it out, by Σ_x N_bx D(W_bx‖λ_bx) +
 Σ_x N_ax D(W_ax‖λ_ax) nats of evidence. The search is local, from many starts; that what it finds is
 an alternative is proved by capacity brackets, that there is nothing better by `certificate`.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from bestchannel.arrays import Floats, frozen
 from bestchannel.capacity import capacity
 from bestchannel.information import divergence_nats
-from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.lower_bound.known_channels import KnownChannels, Pair
 from bestchannel.native.lower_bound import Side, search_pair
 
 SOFTENING = 1e-3  # share of the uniform law in a row from which a search starts: a letter at 0 would stay there
@@ -36,16 +36,14 @@ CAPACITY_TOLERANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Rows for the best channel and for channel `rival` with C(rival_rows) ≥ C(leader_rows)."""
+    """The rows of the channels that differ from the true ones: of a pair (b, a), first b's, with C(a) ≥ C(b) now."""
 
-    rival: int
-    leader_rows: Floats
-    rival_rows: Floats
+    rows: Mapping[int, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a search is: the rows u of the best channel and v of the rival, with good inputs for both."""
+    """Where a search is: the rows u of the better channel and v of the rival, with good inputs for both."""
 
     u: Floats
     P_u: Floats
@@ -53,13 +51,14 @@ class Position:
     P_v: Floats
 
 
-def first_positions(known: KnownChannels, rival: int) -> list[Position]:
+def first_positions(known: KnownChannels, pair: Pair) -> list[Position]:
     """The true rows, the true rows with one of them near a corner, and rows near distinct corners.
 
     The last ones reach every component of the rival's channels of large capacity, the middle ones those where an input
-    that is of no use now becomes useful. The best channel is the true one.
+    that is of no use now becomes useful. The better channel is the true one.
     """
-    u, P_u = _softened(known.W[known.leader]), _inside(known.capacities[known.leader].input)
+    leader, rival = pair
+    u, P_u = _softened(known.W[leader]), _inside(known.capacities[leader].input)
     rows = _first_rows(_softened(known.W[rival]))
     return [Position(u, P_u, v, _inside(capacity(v, tol=1e-3).input)) for v in rows]
 
@@ -92,19 +91,17 @@ def _inside(P: Floats) -> Floats:
     return raised / raised.sum()
 
 
-def respond(known: KnownChannels, rival: int, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
+def respond(known: KnownChannels, pair: Pair, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
     """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
-    b = known.leader
-    w_b, w_a = w[known.blocks[b]], w[known.blocks[rival]]
-    leader, moved = Side.of(known.W[b], w_b), Side.of(known.W[rival], w_a)
-    price = 0.3 * min(w_b.sum(), w_a.sum())
+    leader, moved = (Side.of(known.W[j], w[known.blocks[j]]) for j in pair)
+    price = 0.3 * min(leader.w.sum(), moved.w.sum())
     found = []
     for start in positions:
         at = Position(start.u.copy(), _inside(start.P_u), start.v.copy(), _inside(start.P_v))
         search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
         np.maximum(at.u, LEAST_ENTRY, out=at.u)
         np.maximum(at.v, LEAST_ENTRY, out=at.v)
-        cost = cost_of(known, rival, w, at.u, at.v)
+        cost = cost_of(known, pair, w, at)
         if math.isfinite(cost):
             found.append((cost, at))
     kept: list[tuple[float, Position]] = []
@@ -114,31 +111,33 @@ def respond(known: KnownChannels, rival: int, w: Floats, positions: Iterable[Pos
     return kept
 
 
-def cost_of(known: KnownChannels, rival: int, w: Floats, u: Floats, v: Floats) -> float:
+def cost_of(known: KnownChannels, pair: Pair, w: Floats, at: Position) -> float:
     """Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x), in nats."""
-    b = known.leader
-    leader, moved = divergence_nats(known.W[b], u), divergence_nats(known.W[rival], v)
-    return float(w[known.blocks[b]] @ leader + w[known.blocks[rival]] @ moved)
+    return float(w @ cut_of(known, Alternative(dict(zip(pair, (at.u, at.v), strict=True)))))
 
 
-def alternative_at(rival: int, position: Position) -> Alternative:
-    """The position made an alternative: the best channel mixed with a constant one until C(u) ≤ C(v) is proved.
+def alternative_at(pair: Pair, position: Position) -> Alternative:
+    """The position made an alternative: the better channel mixed with a constant one until C(u) ≤ C(v) is proved.
 
     C is convex and 0 where all rows are equal, so C((1-ε)u + ε1q) ≤ (1-ε) C(u).
     """
     u, v = (rows / rows.sum(axis=1, keepdims=True) for rows in (position.u, position.v))
-    C_u, C_v = (capacity(rows, tol=CAPACITY_TOLERANCE, rtol=1e-6) for rows in (u, v))
-    if C_u.upper > C_v.lower:
-        mixed = min(1.0, 1.0 - C_v.lower / C_u.upper + 1e-12)
-        q = C_u.output / C_u.output.sum()
-        u = (1.0 - mixed) * u + mixed * q
-    return Alternative(rival, frozen(u), frozen(v))
+    C_v = capacity(v, tol=CAPACITY_TOLERANCE, rtol=1e-6)
+    return Alternative(dict(zip(pair, (brought_down(u, C_v.lower), frozen(v)), strict=True)))
+
+
+def brought_down(u: Floats, bits: float) -> Floats:
+    """The rows mixed with a constant channel until it is proved that they carry no more than so many bits."""
+    C = capacity(u, tol=CAPACITY_TOLERANCE, rtol=1e-6)
+    if C.upper > bits:
+        mixed = min(1.0, 1.0 - bits / C.upper + 1e-12)
+        u = (1.0 - mixed) * u + mixed * (C.output / C.output.sum())
+    return frozen(u)
 
 
 def cut_of(known: KnownChannels, alternative: Alternative) -> Floats:
     """The evidence against an alternative that one sense of each (channel, input) brings, in nats."""
     evidence = np.zeros(known.n_rows)
-    b, a = known.leader, alternative.rival
-    evidence[known.blocks[b]] = divergence_nats(known.W[b], alternative.leader_rows)
-    evidence[known.blocks[a]] = divergence_nats(known.W[a], alternative.rival_rows)
+    for channel, rows in alternative.rows.items():
+        evidence[known.blocks[channel]] = divergence_nats(known.W[channel], rows)
     return evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.errors import InputError
-from bestchannel.lower_bound.characteristic_time import CharacteristicTime, characteristic_time
-from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels, small_gap_time
+from bestchannel.lower_bound.asked import kl_nats, limit_of, small_gap_limit
+from bestchannel.lower_bound.characteristic_time import CharacteristicTime
+from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
 from bestchannel.process import Progress
+from bestchannel.questions import AnyQuestion, Best, Findings, Within, question_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +43,16 @@ class LeastCost(Valued):
 
 @dataclass(frozen=True, eq=False)
 class LowerBound(Shown, Valued):
-    """What every policy must spend to name the best of these channels with error probability at most δ.
+    """What every policy must spend to answer a question about these channels with error probability at most δ.
 
     Attributes
     ----------
     delta
         δ.
+    question
+        What is asked.
+    findings
+        Its answer on these channels; None where the best is asked for.
     best
         The name of the channel of largest capacity; None, and the bound infinite, where it cannot be told.
     gaps
@@ -58,9 +64,11 @@ class LowerBound(Shown, Valued):
     gaussian
         T* for small gaps, in senses per nat; an approximation.
     theorem4
-        The bound of [EBWGW24, Thm. 4] as a bracket, in senses; None for one channel, a tie, or different alphabets.
+        The bound of [EBWGW24, Thm. 4] as a bracket, in senses; None for one channel, a tie, different alphabets, or
+        another question than for the best.
     senses_lower_bound
-        T*.lower · kl(δ, 1-δ), in senses, on average.
+        In senses, on average: T*.lower · kl(δ, 1-δ); of `Within` less, as T* is a yardstick there, and of channels
+        within the tolerance of a level T*.lower · kl(1/2, δ).
     cost
         The same for the least cost in place of the fewest senses; None where no costs were given.
 
@@ -72,6 +80,8 @@ class LowerBound(Shown, Valued):
     """
 
     delta: float
+    question: AnyQuestion
+    findings: Findings | None
     best: Hashable | None
     gaps: Mapping[Hashable, float]
     characteristic_time: CharacteristicTime
@@ -80,6 +90,14 @@ class LowerBound(Shown, Valued):
     theorem4: Theorem4 | None
     senses_lower_bound: float
     cost: LeastCost | None = None
+
+    nearly_best: ClassVar[None] = None  # capacities are known
+
+    @property
+    def candidates(self) -> tuple[Hashable, ...]:
+        """The channels between which ties leave the answer open."""
+        said = (*self.findings.named, *(self.findings.out or ())) if self.findings else ()
+        return tuple(name for name in self.gaps if name not in said)
 
     def to_frame(self) -> Frame:
         """One row per channel, indexed by its name: gap in bits, and the share of an oracle's senses.
@@ -102,20 +120,30 @@ class LowerBound(Shown, Valued):
         return frame_of(self)
 
     def __str__(self) -> str:
-        T, theorem = self.characteristic_time, self.theorem4
-        unknown = "no best: the largest capacities cannot be told apart"
-        least = _number(self.senses_lower_bound)
-        bracket = f"{_between(theorem.lower, theorem.upper)} senses" if theorem else "does not apply to these channels"
+        T, least = self.characteristic_time, _number(self.senses_lower_bound)
+        yardstick = " (a yardstick, not a bound)" if isinstance(self.question, Within) else ""
         return "\n".join(
             [
-                unknown if self.best is None else f"best: {on_one_line(str(self.best))}",
-                f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat",
+                self._answer(),
+                f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat{yardstick}",
                 f"every policy needs on average over many runs, δ = {self.delta:g}: at least {least} senses",
-                f"Theorem 4: {bracket}",
+                *self._theorem4_lines(),
                 f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat",
                 *self._cost_lines(),
             ]
         )
+
+    def _answer(self) -> str:
+        if self.findings is None and self.best is None:
+            return "no best: the largest capacities cannot be told apart"
+        return on_one_line(self.question.answer(self))
+
+    def _theorem4_lines(self) -> list[str]:
+        if self.findings is not None:
+            return []
+        found = self.theorem4
+        bracket = f"{_between(found.lower, found.upper)} senses" if found else "does not apply to these channels"
+        return [f"Theorem 4: {bracket}"]
 
     def _cost_lines(self) -> list[str]:
         if self.cost is None:
@@ -143,6 +171,7 @@ def lower_bound(
     channels: Mapping[str, object] | Sequence[object],
     delta: float,
     *,
+    question: AnyQuestion | Mapping[str, Any] | None = None,
     cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
     rtol: float = 0.01,
     progress: Progress | None = None,
@@ -155,6 +184,8 @@ def lower_bound(
         A mapping from names to channels or rows of probabilities, or a sequence of them, then named 0, 1, …
     delta
         δ, the error probability of the policies, in (0, 1).
+    question
+        What is asked: `Above`, `Top`, `Order` or `Within`; the best channel unless said otherwise.
     cost
         What a sense costs, in any unit: by the names of channels (1 where nothing is said) or in their order, a number
         > 0 or one for each input. The least expected cost is then found beside the fewest senses.
@@ -178,49 +209,63 @@ def lower_bound(
     >>> bound = lower_bound({"a": [[0.9, 0.1], [0.1, 0.9]], "b": [[0.8, 0.2], [0.2, 0.8]]}, 0.01)
     >>> bound.best, round(bound.senses_lower_bound / 450, 1)
     ('a', 1.0)
+    >>> import bestchannel as bc
+    >>> links = {"a": bc.bsc(0.1), "b": bc.bsc(0.2)}
+    >>> str(lower_bound(links, 0.01, question=bc.Above(0.4))).splitlines()[0]
+    'above 0.4 bit: a; below 0.4 bit: b'
     """
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
     named = _named(channels)
     names, known = list(named), KnownChannels.of(list(named.values()))
     costs = None if cost is None else sense_costs(cost, names, [len(W) for W in known.W])
-    time = characteristic_time(known, rtol=rtol, progress=progress)
-    nats = kl_nats(delta)
+    asked = question_of(question)
+    asked.refuse_unless_possible(len(names))
+    limit = limit_of(asked, known, delta, rtol=rtol, progress=progress)
     return LowerBound(
         delta=delta,
+        question=asked,
+        findings=_findings(asked, known, names),
         best=None if known.best is None else names[known.best],
         gaps=dict(zip(names, known.gaps.tolist(), strict=True)),
-        characteristic_time=time,
-        allocation=dict(zip(names, time.allocation, strict=True)),
-        gaussian=small_gap_time(known),
-        theorem4=_theorem4(list(named.values()), known.best, delta),
-        senses_lower_bound=time.lower * nats if nats > 0.0 else 0.0,
-        cost=None if costs is None else _least_cost(known, names, costs, nats, rtol, progress),
+        characteristic_time=limit.time,
+        allocation=dict(zip(names, limit.time.allocation, strict=True)),
+        gaussian=small_gap_limit(asked, known),
+        theorem4=_theorem4(list(named.values()), known.best, delta) if isinstance(asked, Best) else None,
+        senses_lower_bound=limit.senses,
+        cost=None if costs is None else _least_cost(asked, known, names, costs, delta, rtol, progress),
     )
 
 
+def _findings(question: AnyQuestion, known: KnownChannels, names: list[Hashable]) -> Findings | None:
+    """What is true of known channels."""
+    if isinstance(question, Best):
+        return None
+    ends = {name: (C.lower, C.upper) for name, C in zip(names, known.capacities, strict=True)}
+    pairs = [(b, a) for b in ends for a in ends if ends[b][0] > ends[a][1]]
+    return question.proved_by(ends, pairs)
+
+
 def _least_cost(
-    known: KnownChannels, names: list[Hashable], costs: Costs, nats: float, rtol: float, progress: Progress | None
+    question: AnyQuestion,
+    known: KnownChannels,
+    names: list[Hashable],
+    costs: Costs,
+    delta: float,
+    rtol: float,
+    progress: Progress | None,
 ) -> LeastCost:
     """The game for the shares of the cost, in multiples of the least cost, so that its numbers are as without costs."""
     unit = min(map(min, costs))
     relative = tuple(np.array(each) / unit for each in costs)
-    time = characteristic_time(replace(known, costs=relative), rtol=rtol, progress=progress)
+    limit = limit_of(question, replace(known, costs=relative), delta, rtol=rtol, progress=progress)
+    time = limit.time
     senses = [shares / each for shares, each in zip(time.allocation, relative, strict=True)]
     total = sum(float(each.sum()) for each in senses)
     return LeastCost(
         per_nat=replace(time, lower=time.lower * unit, upper=time.upper * unit),
-        lower_bound=time.lower * unit * nats if nats > 0.0 else 0.0,
+        lower_bound=limit.senses * unit,
         allocation={name: frozen(each / total if total else each) for name, each in zip(names, senses, strict=True)},
     )
-
-
-def kl_nats(delta: float) -> float:
-    """kl(δ, 1-δ) = (1-2δ) log((1-δ)/δ), and 0 from δ = 1/2 on, where guessing one of two is good enough.
-
-    >>> round(kl_nats(0.01), 4)
-    4.5032
-    """
-    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta) if delta < 0.5 else 0.0
 
 
 def _named(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, Channel]:
@@ -259,12 +304,12 @@ class QuickBound:
     proved: bool
 
 
-def quick_bound(channels: Sequence[Channel], delta: float) -> QuickBound:
+def quick_bound(channels: Sequence[Channel], delta: float, question: AnyQuestion | None = None) -> QuickBound:
     """The senses that no policy of error probability δ gets by without on these channels, on average."""
     largest = max(channel.W.size for channel in channels)
     if any(largest <= size and len(channels) <= most for size, most in MOST_CHANNELS.items()):
-        bound = lower_bound(channels, delta, rtol=ACCURACY)
+        bound = lower_bound(channels, delta, question=question, rtol=ACCURACY)
         T = bound.characteristic_time
         return QuickBound(bound.senses_lower_bound, T.lower, T.upper, proved=True)
-    time = small_gap_time(KnownChannels.of(channels)).time
+    time = small_gap_limit(question or Best(), KnownChannels.of(channels)).time
     return QuickBound(time * kl_nats(delta), time, time, proved=False)

@@ -18,7 +18,7 @@ from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity, capacity
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.lower_bound.alternatives import LEAST_ENTRY, Position, alternative_at, cut_of
-from bestchannel.lower_bound.known_channels import KnownChannels
+from bestchannel.lower_bound.known_channels import KnownChannels, Pair
 from bestchannel.native.lower_bound import PROVED, VIOLATED, Curve, Side, certify
 from bestchannel.process import Progress, usable_cores
 
@@ -42,7 +42,7 @@ class Proof:
 
 
 class Leader:
-    """The best channel with its weights, solved once for all rivals."""
+    """The better channel of pairs with its weights, solved once for all of its rivals."""
 
     def __init__(self, W: Floats, w: Floats, answer: Capacity) -> None:
         prices = w.sum() * np.geomspace(*CURVE_RANGE, CURVE_POINTS)
@@ -95,33 +95,35 @@ come within REACH of the target; or if it was so LITTLE that it says nothing."""
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """The weights have the value `target` against every rival, if these are given a little more.
+    """The weights have the value `target` for every pair, if the rivals are given a little more.
 
     Far rivals have small weights and long proofs; for next to nothing they get room to spare, and where the boxes run
     out a larger surplus still leaves a bracket, if a wider one.
-    `smallest_surplus` is a share of all senses, or of what they cost; `guesses` are rows of each rival near a solution.
+    `smallest_surplus` is a share of all senses, or of what they cost; `guesses` are rows of the rival of each
+    pair near a solution.
     """
 
     known: KnownChannels
     weights: Floats
     target: float
     smallest_surplus: float
-    guesses: Mapping[int, Floats]
+    guesses: Mapping[Pair, Floats]
 
-    def prove(self, attempts: Attempts, progress: Progress) -> dict[int, Proof]:
-        """The proof against each rival, in parallel."""
-        known, b = self.known, self.known.leader
-        leader = Leader(known.W[b], self.weights[known.blocks[b]], known.capacities[b])
-        proofs: dict[int, Proof] = {}
+    def prove(self, attempts: Attempts, progress: Progress) -> dict[Pair, Proof]:
+        """The proof for each pair, in parallel."""
+        known, w = self.known, self.weights
+        leaders = {b: Leader(known.W[b], w[known.blocks[b]], known.capacities[b]) for b, _ in self.guesses}
+        proofs: dict[Pair, Proof] = {}
         with ThreadPoolExecutor(usable_cores()) as pool:
-            answers = pool.map(lambda a: self._best_proof(leader, a, attempts), known.rivals)
-            for a, proof in zip(known.rivals, answers, strict=True):
-                proofs[a] = proof
-                progress(len(proofs), len(known.rivals))
+            answers = pool.map(lambda pair: self._best_proof(leaders[pair[0]], pair, attempts), self.guesses)
+            for pair, proof in zip(self.guesses, answers, strict=True):
+                proofs[pair] = proof
+                progress(len(proofs), len(self.guesses))
         return proofs
 
-    def _best_proof(self, leader: Leader, rival: int, attempts: Attempts) -> Proof:
+    def _best_proof(self, leader: Leader, pair: Pair, attempts: Attempts) -> Proof:
         """The first attempt that meets a doubt, or else the one with the largest value for what it gives."""
+        rival = pair[1]
         share = (self.weights[self.known.blocks[rival]] * self.known.costs[rival]).sum()
         most = max(BOXES_AT_LEAST, BOX_WORK // self.known.W[rival].size ** 2)
         best, value, last, spent = Proof(0.0, False, None), 0.0, Proof(0.0, False, None), 1
@@ -131,7 +133,7 @@ class Claim:
             many = min(boxes, most) >= MANY_TIMES * spent
             if self.target / (1.0 + surplus) <= value or not (many or self._promises(last, raised)):
                 continue
-            last, spent = self._attempt(leader, rival, raised, min(boxes, most)), min(boxes, most)
+            last, spent = self._attempt(leader, pair, raised, min(boxes, most)), min(boxes, most)
             if last.doubt is not None:
                 return last
             if last.bound / (1.0 + surplus) > value:
@@ -143,16 +145,16 @@ class Claim:
         reach = last.bound / self.target * raised / last.raised
         return reach >= REACH or last.bound < LITTLE * self.target
 
-    def _attempt(self, leader: Leader, rival: int, raised: float, boxes: int) -> Proof:
+    def _attempt(self, leader: Leader, pair: Pair, raised: float, boxes: int) -> Proof:
         """An attempt with the rival's weights raised by a factor; doubts that are none are ignored."""
-        W, w = self.known.W[rival], raised * self.weights[self.known.blocks[rival]]
-        proof = leader.prove(W, w, self.guesses[rival], self.target, most_boxes=boxes)
-        if proof.doubt is not None and self._cost(rival, raised, proof.doubt) >= self.target:
-            proof = leader.prove(W, w, self.guesses[rival], self.target, most_boxes=boxes, alarm=False)
+        W, w = self.known.W[pair[1]], raised * self.weights[self.known.blocks[pair[1]]]
+        proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes)
+        if proof.doubt is not None and self._cost(pair, raised, proof.doubt) >= self.target:
+            proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes, alarm=False)
         return replace(proof, raised=raised)
 
-    def _cost(self, rival: int, raised: float, position: Position) -> float:
+    def _cost(self, pair: Pair, raised: float, position: Position) -> float:
         """What the alternative at a position costs with the rival's weights raised."""
         given = self.weights.copy()
-        given[self.known.blocks[rival]] *= raised
-        return float(cut_of(self.known, alternative_at(rival, position)) @ given)
+        given[self.known.blocks[pair[1]]] *= raised
+        return float(cut_of(self.known, alternative_at(pair, position)) @ given)

@@ -1,8 +1,9 @@
 """The characteristic time: how many senses every nat of confidence costs, at best.
 
-    1/T* = max_w min_{a≠b} inf_{C(λ_a) ≥ C(λ_b)} Σ_x w_bx D(W_bx‖λ_bx) + Σ_x w_ax D(W_ax‖λ_ax)
+    1/T* = max_w min_(b,a) inf_{C(λ_a) ≥ C(λ_b)} Σ_x w_bx D(W_bx‖λ_bx) + Σ_x w_ax D(W_ax‖λ_ax)
 
-over the weights w ≥ 0 of all (channel, input) with Σ w = 1, b the best channel. Every policy that errs
+over the weights w ≥ 0 of all (channel, input) with Σ w = 1 and pairs (b, a) of which b is to be shown to be the better:
+the best channel with every other, the best m with all others, or neighbours in an order. Every policy that errs
 with probability at most δ on all sets of channels of these sizes senses E[τ] ≥ T* kl(δ, 1-δ) times on
 average, and none can have a smaller constant as δ → 0 [GK16]. See docs/theory/characteristic-time.md.
 
@@ -16,6 +17,7 @@ The game is then played for the shares v = c w of the cost, with the evidence d/
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,7 @@ import numpy as np
 from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.lower_bound.alternatives import Alternative, Position, alternative_at, cut_of, first_positions, respond
 from bestchannel.lower_bound.certificate import FIRST_LOOK, LONG_LOOK, Attempts, Claim, Proof
-from bestchannel.lower_bound.known_channels import KnownChannels, priced_deviations, small_gap_time
+from bestchannel.lower_bound.known_channels import KnownChannels, Pair, priced_deviations, small_gap_time
 from bestchannel.process import Progress
 
 MOST_ROUNDS, MOST_STEPS = 12, 80
@@ -58,12 +60,12 @@ class CharacteristicTime:
 
 
 def characteristic_time(
-    known: KnownChannels, *, rtol: float = 0.01, progress: Progress | None = None
+    known: KnownChannels, pairs: Sequence[Pair] | None = None, *, rtol: float = 0.01, progress: Progress | None = None
 ) -> CharacteristicTime:
-    """T* between two proved bounds, at most about `rtol` apart where that is within reach.
+    """T* between two proved bounds, at most about `rtol` apart where that is within reach; of the best without pairs.
 
-    Infinite where the brackets of the capacities leave open which channel is the best, 0
-    where no other channel can be. `progress(done, total)` counts rivals proved in each round.
+    Infinite where the brackets of the capacities leave open which of two is the better, 0 where none of the rivals can
+    ever be. `progress(done, total)` counts the pairs proved in each round.
 
     >>> from bestchannel.channels import Channel
     >>> pair = [Channel.from_rows([[1 - p, p], [p, 1 - p]]) for p in (0.1, 0.2)]
@@ -72,31 +74,36 @@ def characteristic_time(
     True
     """
     rtol = number_in(rtol, "rtol", low=1e-4, high=1.0, low_open=False)
-    if known.best is None or not known.rivals:
+    pairs = known.best_with_all() if pairs is None else pairs
+    C = known.capacities
+    tied = not all(C[b].lower > C[a].upper for b, a in pairs)
+    possible = [(b, a) for b, a in pairs if min(known.W[a].shape) > 1]
+    if tied or not possible:
         nothing = tuple(frozen(np.zeros(len(W))) for W in known.W)
-        T = math.inf if known.best is None else 0.0
+        T = math.inf if tied else 0.0
         return CharacteristicTime(T, T, nothing, (), ())
-    return _Search(known, rtol, progress).run()
+    return _Search(known, possible, rtol, progress).run()
 
 
 class _Search:
     """Weights against alternatives until they meet, then proofs; what a proof finds missing joins the game."""
 
-    def __init__(self, known: KnownChannels, rtol: float, progress: Progress | None) -> None:
+    def __init__(self, known: KnownChannels, pairs: Sequence[Pair], rtol: float, progress: Progress | None) -> None:
         self.known = known
+        self.pairs = pairs
         self.rtol = rtol
         self.progress = progress or (lambda _done, _total: None)
         self.cost = known.cost
         self.game = CuttingPlanes(known.n_rows)
         self.alternatives: list[Alternative] = []
-        self.starts = {a: first_positions(known, a) for a in known.rivals}
-        self.positions: dict[int, list[Position]] = {a: [] for a in known.rivals}
+        self.starts = {pair: first_positions(known, pair) for pair in pairs}
+        self.positions: dict[Pair, list[Position]] = {pair: [] for pair in pairs}
         self.proved = 0.0
         self.allocation: Floats | None = None
 
     def run(self) -> CharacteristicTime:
         """Play and prove, first with few boxes, which finds most of what is missing, then with all."""
-        weights = first_weights(self.known)
+        weights = first_weights(self.known, self.pairs)
         solution = self.play(weights)
         for attempts in (FIRST_LOOK, LONG_LOOK):
             for _ in range(MOST_ROUNDS):
@@ -107,12 +114,12 @@ class _Search:
 
     def play(self, weights: Floats) -> Solution:
         """Improve the weights until their value is that of the game, to within the accuracy."""
-        positions = {a: self.positions[a] + self.starts[a] for a in self.known.rivals}
+        positions = {pair: self.positions[pair] + self.starts[pair] for pair in self.pairs}
         for _ in range(MOST_STEPS):
-            self.progress(0, len(self.known.rivals))  # nothing is proved yet
+            self.progress(0, len(self.pairs))  # nothing is proved yet
             weights = self.game.try_weights(weights)
-            for a in self.known.rivals:
-                self.add_responses(a, weights, positions[a])
+            for pair in self.pairs:
+                self.add_responses(pair, weights, positions[pair])
             solution = self.game.solve()
             if self.game.best[1] >= solution.value * (1.0 - PLAY_SHARE * self.rtol):
                 break
@@ -120,16 +127,16 @@ class _Search:
             positions = self.positions
         return solution
 
-    def add_responses(self, rival: int, weights: Floats, positions: list[Position]) -> None:
+    def add_responses(self, pair: Pair, weights: Floats, positions: list[Position]) -> None:
         """Find what costs least to make the rival as good, and let it join the game."""
-        found = respond(self.known, rival, weights / self.cost, positions)
+        found = respond(self.known, pair, weights / self.cost, positions)
         assert found, "every search from every start failed"
-        self.positions[rival] = [at for _, at in found]
-        self.join(rival, [at for cost, at in found if cost <= CLOSE * found[0][0]])
+        self.positions[pair] = [at for _, at in found]
+        self.join(pair, [at for cost, at in found if cost <= CLOSE * found[0][0]])
 
-    def join(self, rival: int, positions: list[Position]) -> None:
+    def join(self, pair: Pair, positions: list[Position]) -> None:
         """Make these positions alternatives, and let them join the game."""
-        near = [alternative_at(rival, at) for at in positions]
+        near = [alternative_at(pair, at) for at in positions]
         self.alternatives += near
         self.game.add_cuts(np.array([cut_of(self.known, each) / self.cost for each in near]))
 
@@ -139,21 +146,21 @@ class _Search:
         if value < LEAST_VALUE:
             return False
         target = value * (1.0 - PROOF_SHARE * self.rtol)
-        guesses = {a: positions[0].v for a, positions in self.positions.items()}
+        guesses = {pair: positions[0].v for pair, positions in self.positions.items()}
         surplus = SURPLUS_SHARE * self.rtol / len(guesses)
         proofs = Claim(self.known, weights / self.cost, target, surplus, guesses).prove(attempts, self.progress)
         self.keep(weights, proofs)
-        missing = {a: proof.doubt for a, proof in proofs.items() if proof.doubt is not None}
-        for a, position in missing.items():
-            self.starts[a].append(position)
-            self.join(a, [position])
+        missing = {pair: proof.doubt for pair, proof in proofs.items() if proof.doubt is not None}
+        for pair, position in missing.items():
+            self.starts[pair].append(position)
+            self.join(pair, [position])
         return bool(missing)
 
-    def keep(self, weights: Floats, proofs: dict[int, Proof]) -> None:
+    def keep(self, weights: Floats, proofs: dict[Pair, Proof]) -> None:
         """Remember the shares of the cost with the surplus and their proved value, if that is the most so far."""
         given = weights.copy()
-        for a, proof in proofs.items():
-            given[self.known.blocks[a]] *= proof.raised
+        for a in {a for _, a in proofs}:  # Z grows with the weights: the largest surplus serves all pairs
+            given[self.known.blocks[a]] *= max(proof.raised for (_, rival), proof in proofs.items() if rival == a)
         total = float(given.sum())
         least = min(proof.bound for proof in proofs.values()) / total
         if least > self.proved:
@@ -172,10 +179,10 @@ class _Search:
         )
 
 
-def first_weights(known: KnownChannels) -> Floats:
+def first_weights(known: KnownChannels, pairs: Sequence[Pair]) -> Floats:
     """Half even, half as for small gaps."""
     deviations = priced_deviations(known)
-    shares = small_gap_time(known).shares
+    shares = small_gap_time(known, pairs).shares
     small = [share * each / max(each.sum(), 1e-300) for share, each in zip(shares, deviations, strict=True)]
     return 0.5 / known.n_rows + 0.5 * np.concatenate(small)
 

@@ -22,6 +22,10 @@ from bestchannel.information import NATS_PER_BIT
 CAPACITY_TOLERANCE = 1e-12  # bits: two channels whose capacities are closer than the brackets cannot be told apart
 
 
+Pair = tuple[int, int]
+"""Two channels, the better one first."""
+
+
 @dataclass(frozen=True, eq=False)
 class KnownChannels:
     """The rows of every channel, summing to 1, their capacities, and what a sense of each input costs."""
@@ -57,6 +61,10 @@ class KnownChannels:
         others = [C.upper for j, C in enumerate(self.capacities) if j != b]
         return b if all(self.capacities[b].lower > upper for upper in others) else None
 
+    def apart(self) -> list[KnownChannels]:
+        """Every channel by itself."""
+        return [KnownChannels((W,), (C,), (c,)) for W, C, c in zip(self.W, self.capacities, self.costs, strict=True)]
+
     @property
     def gaps(self) -> Floats:
         """Δ_j = C_b - C_j ≥ 0, in bits: the middles of the brackets."""
@@ -68,10 +76,14 @@ class KnownChannels:
         """Δ_j in nats."""
         return self.gaps * NATS_PER_BIT
 
-    @cached_property
-    def rivals(self) -> tuple[int, ...]:
-        """The channels that could be the best one: all but those with a single input or output, which never are."""
-        return tuple(j for j, W in enumerate(self.W) if j != self.leader and min(W.shape) > 1)
+    @property
+    def ranks(self) -> list[int]:
+        """The channels by capacity, the largest first."""
+        return sorted(range(len(self.W)), key=lambda j: -(self.capacities[j].lower + self.capacities[j].upper))
+
+    def best_with_all(self, m: int = 1) -> list[Pair]:
+        """Every one of the best m with every other channel."""
+        return [(b, a) for b in self.ranks[:m] for a in sorted(self.ranks[m:])]
 
     @cached_property
     def blocks(self) -> tuple[slice, ...]:
@@ -85,7 +97,7 @@ class KnownChannels:
         return self.blocks[-1].stop
 
 
-HALVINGS = 200
+STEPS = 200  # of the multipliers of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +111,13 @@ class GaussianTime:
     shares: Floats
 
 
-def small_gap_time(known: KnownChannels) -> GaussianTime:
-    """The approximation of T* for the best channel and those that could be better."""
+def small_gap_time(known: KnownChannels, pairs: Sequence[Pair] | None = None) -> GaussianTime:
+    """The approximation of T* for pairs whose worse channel could be the better one; of the best without pairs."""
     sigmas = np.array([each.sum() for each in priced_deviations(known)])
-    players = [known.leader, *known.rivals]
-    answer = gaussian_time(known.gaps_nats[players], sigmas[players], 0)
-    shares = np.zeros(len(sigmas))
-    shares[players] = answer.shares
-    return GaussianTime(answer.time, shares)
+    pairs = known.best_with_all() if pairs is None else pairs
+    possible = [(b, a) for b, a in pairs if min(known.W[a].shape) > 1]
+    gaps = [known.gaps_nats[a] - known.gaps_nats[b] for b, a in possible]
+    return gaussian_time(np.array(gaps), sigmas, possible)
 
 
 def priced_deviations(known: KnownChannels) -> list[Floats]:
@@ -131,38 +142,29 @@ def input_deviations(W: Floats, capacity: Capacity) -> Floats:
     return deviations
 
 
-def gaussian_time(gaps_nats: Floats, sigmas: Floats, best: int) -> GaussianTime:
-    """1/max_w min_{a≠b} Δ_a²/(2(σ_b²/w_b + σ_a²/w_a)): the best of Gaussian arms with unequal variances [GK16].
+def gaussian_time(gaps_nats: Floats, sigmas: Floats, pairs: Sequence[Pair]) -> GaussianTime:
+    """1/max_w min_(b,a) Δ_ba²/(2(σ_b²/w_b + σ_a²/w_a)): Gaussian arms with unequal variances [GK16].
 
     The plug-in capacity of channel j after n senses is about normal around C_j with variance σ_j²/n, when the senses
-    are split over the inputs in the best way. To collect one nat against every rival with N_b senses of the best
-    channel, rival a needs N_a = σ_a²/(Δ_a²/2 - σ_b²/N_b); the sum of all is convex in N_b, and its derivative is
-    1 - Σ_a (σ_a σ_b/(N_b Δ_a²/2 - σ_b²))². Two channels need 2(σ_1+σ_2)²/Δ².
+    are split over the inputs in the best way. A nat for every pair requires σ_b²/n_b + σ_a²/n_a ≤ Δ_ba²/2. With
+    multipliers λ of these, n_j² is σ_j² times the sum of λ over the pairs of j; every λ is multiplied by what its pair
+    lacks until none does. Two channels need 2(σ_1+σ_2)²/Δ².
 
-    >>> round(gaussian_time(np.array([0.0, 0.1]), np.array([1.0, 2.0]), 0).time, 9)
+    >>> round(gaussian_time(np.array([0.1]), np.array([1.0, 2.0]), [(0, 1)]).time, 9)
     1800.0
     """
-    rivals = np.arange(len(gaps_nats)) != best
-    half, sigma, b2 = gaps_nats[rivals] ** 2 / 2, sigmas[rivals], float(sigmas[best]) ** 2
-    if not len(half):
-        return GaussianTime(0.0, np.zeros(len(gaps_nats)))
-    if not half.min() > 0.0:
-        return GaussianTime(math.inf, np.zeros(len(gaps_nats)))
-    N_b = _senses_of_best(half, sigma, b2)
-    counts = np.zeros(len(gaps_nats))
-    counts[best] = N_b
-    room = np.maximum(half - (b2 / N_b if N_b > 0.0 else 0.0), np.finfo(float).tiny)
-    counts[rivals] = np.where(sigma > 0.0, sigma**2 / room, 0.0)
-    time = float(counts.sum())
-    return GaussianTime(time, counts / time if time > 0.0 else counts)
-
-
-def _senses_of_best(half: Floats, sigma: Floats, b2: float) -> float:
-    """The zero of the derivative in N_b, by bisection."""
-    low = float(np.max(b2 / half))
-    high = float(np.max((b2 + sigma * math.sqrt(b2 * len(half))) / half))
-    for _ in range(HALVINGS if high > low else 0):
-        middle = (low + high) / 2
-        ratios = sigma * math.sqrt(b2) / np.maximum(middle * half - b2, 1e-150)
-        low, high = (middle, high) if np.sum(ratios**2) > 1.0 else (low, middle)
-    return high
+    if not len(pairs):
+        return GaussianTime(0.0, np.zeros(len(sigmas)))
+    if not gaps_nats.min() > 0.0:
+        return GaussianTime(math.inf, np.zeros(len(sigmas)))
+    k, v, half = len(sigmas), sigmas**2, gaps_nats**2 / 2
+    over, under = np.array(pairs).T
+    multipliers = np.maximum(v[over] + v[under], np.finfo(float).tiny) / half**2
+    for _ in range(STEPS):
+        senses = np.sqrt(v * (np.bincount(over, multipliers, k) + np.bincount(under, multipliers, k)))
+        spread = np.divide(v, senses, out=np.zeros(k), where=senses > 0.0)
+        lacks = (spread[over] + spread[under]) / half
+        multipliers *= np.clip(lacks, 0.05, 20.0) ** 0.9
+    senses *= lacks.max()
+    time = float(senses.sum())
+    return GaussianTime(time, senses / time if time > 0.0 else senses)

@@ -2,12 +2,12 @@
 
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.policies.adaptive.joint_policy import JointAdaptive
 from bestchannel.policies.catalogue import make_policy
 from bestchannel.policies.identify import OutOfSensesError, Sensor, identify
 from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
-from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Observation, Request, Supply
 from bestchannel.policies.transcript import Audit, Identification, Status, Step
 from bestchannel.questions import NearlyBest
 
@@ -18,6 +18,7 @@ __all__ = [
     "ChannelLabels",
     "Counts",
     "Identification",
+    "JointAdaptive",
     "MedianChanEl",
     "NaiveChanSel",
     "NearlyBest",

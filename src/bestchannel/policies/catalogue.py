@@ -10,11 +10,12 @@ from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.policies.adaptive.joint_policy import JointAdaptive
 from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
 from bestchannel.policies.policy import Policy, keywords
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (Adaptive, BestChanID, NaiveChanSel, MedianChanEl)
+    policy.name: policy for policy in (Adaptive, JointAdaptive, BestChanID, NaiveChanSel, MedianChanEl)
 }
 
 

@@ -13,8 +13,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
-from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Observation, Request, Supply, told_shape
 from bestchannel.policies.transcript import Audit, Identification, Status
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several
@@ -94,7 +93,8 @@ def identify(
     ----------
     sensor
         What answers a request with counts: a `Simulator`, a `Recording`, or any other `Sensor`. Where `channels` are
-        given, a function that senses once: called with the name of a channel and an input, it returns the output.
+        given, a function that senses once: called with the name of a channel and an input, it returns the output; of a
+        policy that asks for shots, called with an input, it returns the outputs of all channels by name.
     policy
         What decides where to sense, made for the alphabets of the sensor; None is `Adaptive` with `delta`.
     channels
@@ -204,19 +204,38 @@ class SingleSenses:
         return f"<SingleSenses of {channels_in_brief(self.parties)}>"
 
     def __call__(self, request: Request) -> dict[int, Integers]:
-        """One call of the function for each sense."""
+        """One call of the function for each sense, or for each shot."""
+        if request.paired is not None:
+            return self._shots(request, request.paired)
         counts = {}
         for channel, senses in request.senses.items():
             inputs, outputs = self._letters[channel]
             counts[channel] = table = np.zeros((len(inputs), len(outputs)), dtype=np.int64)
             for x, wanted in enumerate(senses):
                 for _ in range(wanted):
-                    table[x, self._output(channel, inputs[x], outputs)] += 1
+                    answer = self._sense(self.parties[channel].key, inputs[x])
+                    table[x, self._output(channel, inputs[x], outputs, answer)] += 1
         return counts
 
-    def _output(self, channel: int, letter: Any, outputs: Sequence[Any]) -> int:
+    def _shots(self, request: Request, b: int) -> dict[int, Integers]:
+        sizes = [labels.alphabet for labels in self.parties]
+        counts = {channel: np.zeros(told_shape(request, channel, sizes), dtype=np.int64) for channel in request.senses}
+        for x, wanted in enumerate(request.senses[b]):
+            letter = self._letters[b][0][x]
+            for _ in range(wanted):
+                answers = self._sense(letter)
+                missing = [self.parties[c].key for c in counts if self.parties[c].key not in answers]
+                if missing:
+                    raise InputError(
+                        f"a shot must answer for every channel; to input {letter!r} {missing[0]!r} is missing"
+                    )
+                y = {c: self._output(c, letter, self._letters[c][1], answers[self.parties[c].key]) for c in counts}
+                for channel, table in counts.items():
+                    table[(x, y[b]) if channel == b else (x, y[b], y[channel])] += 1
+        return counts
+
+    def _output(self, channel: int, letter: Any, outputs: Sequence[Any], answer: Any) -> int:
         name = self.parties[channel].key
-        answer = self._sense(name, letter)
         try:
             return outputs.index(answer)
         except ValueError:
@@ -246,7 +265,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
 
     Where their outputs are only those that were seen, the guarantee says so.
     """
-    best, nearly = policy.recommendation, policy.nearly_best
+    best, nearly, supposed = policy.recommendation, policy.nearly_best, policy.supposed
     return Identification(
         best=None if best is None else parties[best].key,
         decided=policy.decided,
@@ -260,6 +279,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         findings=policy.findings and policy.findings.called(lambda channel: parties[channel].key),
+        evidence=None if supposed is None else supposed.evidence(policy.question, lambda c: parties[c].key),
         audit=Audit(
             channels=tuple(parties),
             options=policy.options,

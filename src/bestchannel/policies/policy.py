@@ -25,11 +25,10 @@ from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
-from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts
 from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import several
-from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest
+from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Supposed
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -130,6 +129,10 @@ class Policy(ABC):
     leader: int | None = None
     """The channel that looks best, where the policy has such a thing."""
 
+    paired: int | None = None
+    """Of a policy that asks for shots, which all channels of a request answer at once: the channel whose answers the
+    open request is to be told together with those of every other."""
+
     stakes: Stakes | None = None
     """What the policy has staked on the answer to the open request."""
 
@@ -162,7 +165,7 @@ class Policy(ABC):
             if min(alphabet) > 1:
                 self.functional.rate(*alphabet)
         self.steps, self.limits = [], []
-        self._answered = 0
+        self._answered = self._total_told = 0
         self._senses_told = [[0] * n_inputs for n_inputs, _ in self.alphabets]
         self._wanted: Senses | Plan | None = None
         self._open: Request | None = None
@@ -218,13 +221,13 @@ class Policy(ABC):
 
     @property
     def senses(self) -> int:
-        """All senses that the policy was told."""
-        return self.steps[-1].status.senses if self.steps else 0
+        """All senses that the policy was told; of one that asks for shots, how many of those."""
+        return self._total_told
 
     @property
     def left(self) -> Supply:
         """What there still is to be sensed."""
-        return self._supply.less(self._senses_told)
+        return self._supply.less(self._senses_told, self._total_told)
 
     @property
     def _supply(self) -> Supply:
@@ -249,6 +252,11 @@ class Policy(ABC):
     @property
     def nearly_best(self) -> NearlyBest | None:
         """How near to the best a channel is proved to be by now; None where the policy proves no such thing."""
+        return None
+
+    @property
+    def supposed(self) -> Supposed | None:
+        """What the policy would answer though it is not decided, with its evidence; None where there is none."""
         return None
 
     @property
@@ -354,10 +362,11 @@ class Policy(ABC):
         request, stakes = self._open, self.stakes
         counts = checked_counts(request, observation, self.alphabets)
         self._answered += 1
+        self._total_told += request.total
         for channel, senses in request.senses.items():
             self._senses_told[channel] = list(map(add, self._senses_told[channel], senses))
         self._open = self._guarded(lambda: self._next(counts))
-        self.steps.append(Step(request, stakes, counts, self._status(self.senses + request.total)))
+        self.steps.append(Step(request, stakes, counts, self._status(self.senses)))
 
     def _refuse_broken(self) -> None:
         if self._failure is not None:
@@ -377,6 +386,7 @@ class Policy(ABC):
             evidence_nats=self.evidence_nats,
             threshold_nats=self.threshold_nats,
             more_senses=self.more_senses,
+            unit="sense" if self.paired is None else "shot",
         )
 
     def _guarded(self, find: Callable[[], Request | None]) -> Request | None:
@@ -405,7 +415,7 @@ class Policy(ABC):
         wanted: Any = self._wanted
         if callable(wanted) and (wanted := wanted(self.left)) is None:
             return None
-        return Request(self._answered + 1, self._checked_senses(wanted))
+        return Request(self._answered + 1, self._checked_senses(wanted), self.paired)
 
     def _checked_senses(self, senses: Any) -> Senses:
         """What the script yields, in Python's integers, or an `InputError`: it may be of another package."""
@@ -417,6 +427,7 @@ class Policy(ABC):
                 and all(len(wanted) == self.alphabets[channel][0] for channel, wanted in asked.items())
                 and min(numbers) >= 0
                 and 0 < max(numbers) <= MOST_SENSES
+                and (self.paired is None or (self.paired in asked and len(set(asked.values())) == 1))
             )
         except (TypeError, ValueError, IndexError, AttributeError):
             fits = False

@@ -10,24 +10,28 @@ from typing import TypeVar
 
 import numpy as np
 
+from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.promises import amount, confidence, criterion, in_words
-from bestchannel.report.channel_rows import capacity_table, interval_figure, legend, order_figure
-from bestchannel.report.course_figures import (
+from bestchannel.questions import Above, AnyQuestion, Within
+from bestchannel.report.charts import (
     MOST_RIVALS,
     candidates_figure,
+    capacity_table,
     course_table,
     evidence_figure,
+    interval_figure,
     leaders,
+    legend,
     moments,
+    order_figure,
     rival_tracks,
 )
 from bestchannel.report.heat_maps import matrix_map, senses_map, senses_table
-from bestchannel.report.markup import Html, folded, lone, tag
+from bestchannel.report.markup import Html, bits, brief, folded, lone, percent, several, tag, whole
 from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary
-from bestchannel.report.wording import bits, brief, percent, several, whole
 
 OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
 OPEN_MATRICES, MOST_CELLS = 6, 60_000
@@ -104,10 +108,10 @@ def capacities(summary: Summary) -> Html:
 
 def _supposed(summary: Summary) -> str:
     """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
-    recorded = summary.estimate is not None and summary.estimate.design == "fixed"
+    recorded = summary.estimate is not None and summary.estimate.design in ("fixed", "joint")
     words = "however the senses were chosen"
     if summary.estimate is not None and summary.estimate.shuffles is not None:
-        words = "if senses are independent and nobody chose their numbers by looking at outputs"
+        words = summary.estimate.supposed
     weighed = recorded or any(status.evidence_nats for status in summary.course)
     if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
         return words
@@ -212,19 +216,21 @@ class LeastSenses:
 
 def least_senses(summary: Summary) -> LeastSenses:
     """The lower bound at the estimated channels, approximated where the certified one would take minutes."""
-    worth_sensing = [channel for channel in summary.channels if min(channel.counts.shape) > 1]  # others have capacity 0
-    if reason := _why_no_bound(summary, worth_sensing):
+    if reason := _why_no_bound(summary):
         return LeastSenses(None, False, reason)
-    bound = quick_bound([Channel.from_rows(c.W_hat, normalize=True) for c in worth_sensing], summary.delta)
+    channels = [Channel.from_rows(_estimated_rows(channel), normalize=True) for channel in summary.channels]
+    question = None if summary.findings is None else summary.question
+    bound = quick_bound(channels, summary.delta, question)
     low, high = bound.lower_time, bound.upper_time
     if bound.proved and not math.isfinite(bound.senses):
-        remark = "The estimates of the largest capacities tie, and telling them apart has no bound."
+        tied = "The estimates of the largest capacities tie" if question is None else "Estimates tie"
+        remark = f"{tied}, and telling them apart has no bound."
         return LeastSenses(None, True, remark)
     if bound.proved:
         ends = f"{whole(low)} … {whole(high)}" if math.isfinite(high) else f"at least {whole(low)}"
         remark = (
             "If the channels were exactly as estimated, no policy with this guarantee would get by with fewer senses on"
-            f" average: T*·kl(δ, 1−δ), with a characteristic time T* of {ends} senses per nat."
+            f" average: {_origin(question)}, with a characteristic time T* of {ends} senses per nat."
         )
         return LeastSenses(bound.senses, True, remark)
     if not 0.0 < low < math.inf:
@@ -236,10 +242,24 @@ def least_senses(summary: Summary) -> LeastSenses:
     return LeastSenses(bound.senses, False, remark)
 
 
-def _why_no_bound(summary: Summary, worth_sensing: Sequence[Measured]) -> str:
-    if len(worth_sensing) < 2:
+def _estimated_rows(channel: Measured) -> Floats:
+    """What was estimated; where the capacity is 0 whatever the rows, and nothing need be sensed, any rows."""
+    shape = channel.counts.shape
+    return channel.W_hat if min(shape) > 1 else np.full(shape, 1.0 / shape[1])
+
+
+def _origin(question: AnyQuestion | None) -> str:
+    """From what the bound is."""
+    if isinstance(question, Within):
+        return "Hoeffding's bound for sequential tests"
+    return "T*·kl(1/2, δ) or more" if isinstance(question, Above) and question.tolerance else "T*·kl(δ, 1−δ)"
+
+
+def _why_no_bound(summary: Summary) -> str:
+    worth_sensing = [channel for channel in summary.channels if min(channel.counts.shape) > 1]  # others have capacity 0
+    if len(worth_sensing) < (2 if summary.findings is None else 1):
         return "Nothing to tell apart: no other channel has more than one input and one output."
-    if summary.epsilon > 0.0:
+    if summary.epsilon or (summary.question and summary.question.epsilon):
         return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
     if summary.input_distribution is not None:
         return "The bound is for capacities, and here I(P;W) at a fixed input distribution was compared."
@@ -254,7 +274,7 @@ def _why_no_bound(summary: Summary, worth_sensing: Sequence[Measured]) -> str:
 
 def bound(summary: Summary) -> Html:
     """The lower bound beside the senses that were used, where a policy was to use few."""
-    if not summary.course or summary.findings is not None:
+    if not summary.course:
         return NOTHING
     used, least = summary.senses, least_senses(summary)
     if least.senses is None or not used:

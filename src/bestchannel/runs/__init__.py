@@ -1,8 +1,22 @@
 """Durable runs: an identification in one file, which survives a crash at any point."""
 
-from bestchannel.runs.durable import RememberingSensor, identify_durably, remembering, reopened, resume
-from bestchannel.runs.pieces import AnswerPiece
-from bestchannel.runs.run import LIMITED, LaboratoryRun, Run, Told, answers_itself, begin, open_run, read_run, view
+from bestchannel.runs.history import AnswerPiece
+from bestchannel.runs.run import (
+    LIMITED,
+    LaboratoryRun,
+    RememberingSensor,
+    Run,
+    Told,
+    answers_itself,
+    begin,
+    identify_durably,
+    open_run,
+    read_run,
+    remembering,
+    reopened,
+    resume,
+    view,
+)
 from bestchannel.runs.settings import Replay, Simulation
 from bestchannel.runs.sqlite_file import NotWrittenError
 from bestchannel.runs.store import InUseError

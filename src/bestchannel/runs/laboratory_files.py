@@ -24,7 +24,7 @@ from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.promises import several
-from bestchannel.runs.pieces import Rows
+from bestchannel.runs.history import Rows
 
 MOST_LETTERS = 2**16  # in an alphabet that is given by its size
 HEADER = ["channel", "n_inputs", "n_outputs"]

@@ -45,6 +45,11 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
         if policy.steps:
             told = several(len(policy.steps), "answer")
             raise InputError(f"a run requires a policy that was told nothing yet; this one has {told}")
+        if policy.paired is not None:
+            raise InputError(
+                f"a run holds senses of one channel at a time, and the policy {name} asks for shots; identify without a"
+                " run, or choose adaptive"
+            )
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
         keys = [labels.key if isinstance(labels.key, int | str) else str(labels.key) for labels in channels]

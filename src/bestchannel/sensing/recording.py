@@ -188,6 +188,11 @@ class Recording:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
+        if request.paired is not None:
+            raise InputError(
+                "a recording of senses of one channel at a time cannot answer shots; give joint trials, or choose the"
+                " policy adaptive"
+            )
         remaining = self.left
         for channel, senses in request.senses.items():
             for x, (asked, left) in enumerate(zip(senses, remaining[channel], strict=True)):

@@ -16,15 +16,18 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.identify import channels_in_brief
+from bestchannel.policies.request import told_shape
 
 GAP_TOLERANCE = 0.02  # how far, relatively, the smallest gap of an instance may be from the requested one
+SHOTS_AT_ONCE = 2**16  # whose answers are drawn before they are counted
 CAPACITY_TOLERANCE = 1e-12  # bits: far below the gap of any near-tie that a run could resolve
 
 
 class Simulator:
     """Simulated senses of known channels: multinomial counts, one draw per (channel, input), however many senses.
 
-    Called with a `Request` it returns a mapping from channel numbers to counts of shape (n_inputs, n_outputs).
+    Called with a `Request` it returns a mapping from channel numbers to counts of shape (n_inputs, n_outputs); where
+    that asks for shots, to counts of pairs of answers.
 
     Parameters
     ----------
@@ -32,6 +35,9 @@ class Simulator:
         A mapping from names to channels or rows of probabilities, or a sequence of them, then named 0, 1, …
     rng
         The generator that draws, or its seed.
+    correlation
+        Of the answers of a shot, from -1 to 1: each is the quantile, in its row, of a normal variable, and those of any
+        two channels have this correlation. Where it is negative, that of two even or two odd channels is positive.
 
     Attributes
     ----------
@@ -41,22 +47,32 @@ class Simulator:
     Raises
     ------
     InputError
-        Where there is no channel, or one is refused.
+        Where there is no channel, or one or the correlation is refused.
 
     Examples
     --------
     >>> sensor = Simulator([[[0.9, 0.1], [0.1, 0.9]]], rng=1)
     >>> int(sensor(Request(1, {0: (10**18, 5)}))[0].sum())
     1000000000000000005
+    >>> sensor = Simulator([[[0.9, 0.1], [0.1, 0.9]]] * 2, rng=1, correlation=1)
+    >>> sensor(Request(1, {0: (8, 0), 1: (8, 0)}, paired=0))[1][0].tolist()
+    [[8, 0], [0, 0]]
     """
 
-    def __init__(self, channels: Mapping[str, object] | Sequence[object], *, rng: np.random.Generator | int) -> None:
+    def __init__(
+        self,
+        channels: Mapping[str, object] | Sequence[object],
+        *,
+        rng: np.random.Generator | int,
+        correlation: float = 0.0,
+    ) -> None:
         named = dict(channels) if isinstance(channels, Mapping) else dict(enumerate(channels))
         if not named:
             raise InputError("a simulator requires at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
         self.rng = np.random.default_rng(rng)
+        self.correlation = number_in(correlation, "the correlation", low=-1.0, high=1.0, low_open=False)
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
         self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
         self._laws = [
@@ -84,6 +100,8 @@ class Simulator:
 
         Channels of one size are drawn in one call: the generator draws row by row, as in one call for each.
         """
+        if request.paired is not None:
+            return self._shots(request, request.paired)
         counts = dict[int, Integers]()
         for _, group in groupby(request.senses, self._sizes.__getitem__):
             channels = tuple(group)
@@ -97,6 +115,41 @@ class Simulator:
             drawn = self.rng.multinomial([n for channel in channels for n in request.senses[channel]], laws)
             counts |= zip(channels, drawn.take(places), strict=True)
         return counts
+
+    def _shots(self, request: Request, b: int) -> dict[int, Integers]:
+        """The answers of channel b, and for every other the pairs with them.
+
+        Independent answers are drawn as counts: those of b, and given them those of another in each of its cells.
+        """
+        if self.correlation:
+            return self._correlated_shots(request, b)
+        alone = self(Request(request.number, {b: request.senses[b]}))
+        places = {j: np.argsort(self._letters[j], axis=1)[:, None, :] for j in request.senses if j != b}
+        return alone | {
+            j: np.take_along_axis(self.rng.multinomial(alone[b], self._laws[j][:, None, :]), place, axis=2)
+            for j, place in places.items()
+        }
+
+    def _correlated_shots(self, request: Request, b: int) -> dict[int, Integers]:
+        from scipy.special import ndtr  # deferred: slow to import
+
+        channels, k = list(request.senses), len(self.channels)
+        counts = {j: np.zeros(told_shape(request, j, self._sizes), dtype=np.int64) for j in channels}
+        common = np.sqrt(abs(self.correlation)) * np.where(np.arange(k) % 2, np.sign(self.correlation), 1.0)[channels]
+        for x, wanted in enumerate(request.senses[b]):
+            for first in range(0, wanted, SHOTS_AT_ONCE):
+                size = min(SHOTS_AT_ONCE, wanted - first)
+                shared, own = self.rng.standard_normal((size, 1)), self.rng.standard_normal((size, len(channels)))
+                uniform = ndtr(common * shared + np.sqrt(1.0 - abs(self.correlation)) * own)
+                answers = {j: self._quantiles(j, x, uniform[:, place]) for place, j in enumerate(channels)}
+                for j, table in counts.items():
+                    np.add.at(table[x], answers[j] if j == b else (answers[b], answers[j]), 1)
+        return counts
+
+    def _quantiles(self, channel: int, x: int, uniform: Floats) -> Integers:
+        W = self.channels[channel].W[x]
+        last = int(np.flatnonzero(W)[-1])  # what rounding leaves over must not go to a letter of probability 0
+        return np.minimum(np.searchsorted(np.cumsum(W), uniform, side="right"), last)
 
 
 @dataclass(frozen=True)

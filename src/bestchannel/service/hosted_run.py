@@ -24,8 +24,7 @@ from bestchannel.errors import BestChannelError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
-from bestchannel.runs.history import History
-from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.runs.history import AnswerPiece, History
 from bestchannel.service.ledger import Labels, Ledger
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
 

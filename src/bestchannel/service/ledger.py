@@ -20,7 +20,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.promises import several
 from bestchannel.record import SensorStatus
-from bestchannel.runs.pieces import AnswerPiece
+from bestchannel.runs.history import AnswerPiece
 from bestchannel.service.messages import KEPT, REFUSED, REPEATED, LentPart, OfferedPiece, PieceOutcome
 
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token

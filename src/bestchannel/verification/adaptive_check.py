@@ -30,7 +30,7 @@ from bestchannel.verification.record import (
     number_of,
     require,
 )
-from bestchannel.verification.rival_rows import Sensed, SensedRival
+from bestchannel.verification.rival_check import Sensed, SensedRival
 
 FIRST_SHARE = 0.9  # of δ for the first bets against a rival; those after r restarts have 0.9 · 0.1^r
 STATED = 0.01  # nats by which the evidence that a record states may exceed what is proved

@@ -35,7 +35,7 @@ from bestchannel.verification.record import (
     number_of,
     require,
 )
-from bestchannel.verification.rival_rows import Sensed, SensedRival
+from bestchannel.verification.rival_check import Sensed, SensedRival
 
 FIRST_SHARE = 0.9  # of what is left, for every start of bets
 ROUNDING = 1e-9  # by which stated numbers may exceed what follows, relatively

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import convert
+from msgspec import UNSET, convert
 from numpy.typing import NDArray
 
 from bestchannel.errors import BestChannelError, InputError
@@ -133,6 +133,7 @@ def number_of(name: str, names: tuple[str, ...], where: str) -> int:
 
 def _step(step: StepRecord, names: tuple[str, ...]) -> Step:
     where, status = f"request {step.request}", step.status
+    require(step.paired is UNSET, f"shots are not checked yet, only senses of one channel at a time; {where} has shots")
 
     def by_number(values: Mapping[str, Any]) -> dict[int, Any]:
         return {number_of(name, names, where): value for name, value in values.items() if value is not None}
@@ -150,7 +151,7 @@ def _step(step: StepRecord, names: tuple[str, ...]) -> Step:
     )
 
 
-def _table(rows: tuple[tuple[int, ...], ...], name: str, where: str) -> Integers:
+def _table(rows: Any, name: str, where: str) -> Integers:
     for entry in (entry for row in rows for entry in row):
         if not 0 <= entry <= MOST:
             raise NotValidError(f"counts must be whole numbers >= 0; {where} has {entry!r} for channel {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -13,22 +13,32 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import covers_of, evidence_against, loss_of
+from bestchannel.evidence.bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
-from bestchannel.policies.adaptive.claims import WagersMade
+from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
-from bestchannel.questions import Above, AnyQuestion, Best, NearlyBest, Order, Question, Top, Within, question_of
+from bestchannel.policies.request import MOST_SENSES, Supply, marginals
+from bestchannel.questions import (
+    Above,
+    AnyQuestion,
+    Best,
+    NearlyBest,
+    Order,
+    Question,
+    Supposed,
+    Top,
+    Within,
+    question_of,
+)
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -115,7 +125,7 @@ class Adaptive(Policy):
     """
 
     name, revision = "adaptive", 2
-    checked_by = "bestchannel.verification.adaptive_check:check_adaptive"
+    checked_by: ClassVar[str | None] = "bestchannel.verification.adaptive_check:check_adaptive"
 
     state: State | None = None
     """Where the policy stands, from the answer to its first request on."""
@@ -123,6 +133,8 @@ class Adaptive(Policy):
     stakes: Bets | WagersMade | None = None
 
     _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
+    _supposed: tuple[int, Supposed | None] | None = None  # the same
+    _script_of_question: QuestionScript | None = None
 
     def __init__(
         self,
@@ -170,7 +182,8 @@ class Adaptive(Policy):
 
     def _script(self) -> Script:
         if not isinstance(self.question, Best):
-            return SCRIPTS[type(self.question)](self, self.question).run()
+            self._script_of_question = SCRIPTS[type(self.question)](self, self.question)
+            return self._script_of_question.run()
         return self._search_for_the_best()
 
     def _search_for_the_best(self) -> Script:
@@ -189,7 +202,7 @@ class Adaptive(Policy):
             counts = yield partial(self._request_for, state, view, dict(state.variances))
             if isinstance(self.stakes, Bets):
                 self.stakes.settle(counts, state.bets)
-            state.learn(counts)
+            state.learn(marginals(counts))
             view = self._view(state)
 
     # --- the stop: everything that enters it is certified ------------------------------------
@@ -258,6 +271,34 @@ class Adaptive(Policy):
             self._nearly_best = self._answered, found
         return self._nearly_best[1]
 
+    @property
+    def supposed(self) -> Supposed | None:
+        """The leader, or what its script would answer, with the least wealth of bets against what contradicts it."""
+        if self.decided or self.threshold != "proved" or self.paired is not None:
+            return None
+        if self._supposed is None or self._supposed[0] != self._answered:
+            found = self._script_of_question.supposed() if self._script_of_question else self._supposed_best()
+            self._supposed = self._answered, found if found and found.e_value > 1.0 else None
+        return self._supposed[1]
+
+    def _supposed_best(self) -> Supposed | None:
+        """The leader; with epsilon its bets have their share among those of all leaders."""
+        if (state := self.state) is None:
+            return None
+        view, share = self._view(state), 1.0 / (state.leaders * (state.leaders + 1)) if self.epsilon else 1.0
+        return Supposed(share * min(self._wealth(state, rival, view) for rival in state.rivals), best=state.leader)
+
+    def _wealth(self, state: State, rival: int, view: View) -> float:
+        """What all bets against a rival hold, proved, and what is kept: Σ share exp(evidence) + (1 - share)^n."""
+        past = [bets.account for bets in state.abandoned if (bets.rival, bets.leaders) == (rival, state.leaders)]
+        look, kept = view.of(rival), math.exp((state.bets[rival].restarts + 1) * LOG_RESTART_SHARE)
+        for account in [*past, state.bets[rival]]:
+            gained = self.epsilon * NATS_PER_BIT * account.weights.get(state.leader, 0.0)
+            nats = account.proved_evidence(look.rows, look.inputs, self._input_is_fixed) if account.weights else 0.0
+            share = LOG_FIRST_SHARE + account.restarts * LOG_RESTART_SHARE
+            kept += math.exp(min(share + nats + gained, 600.0))
+        return kept
+
     def _missing(self, state: State) -> Iterator[Missing]:
         """What all bets that were made still lack, proved, and without epsilon."""
         view, left = self._view(state), set(state.candidates)
@@ -318,13 +359,14 @@ class Adaptive(Policy):
             if account.since > self._answered:
                 account.since = 0
         can_be_bet_on = left.has(state.leader) and any(self._worthless([r]) or left.has(r) for r in state.rivals)
-        senses = left.cut(self._plan(state, view, left)) if can_be_bet_on else {}
+        senses = self._plan(state, view, left) if can_be_bet_on else {}
         self.stakes = self._bets(state, view, {channel: each for channel, each in senses.items() if all(each)})
         return self._fits(state, senses) or None
 
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
-        tables = [counts.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
+        told = marginals(counts)
+        tables = [told.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
         return State.of(tables, leader=0)
 
     def _view(self, state: State) -> View:
@@ -367,7 +409,7 @@ class Adaptive(Policy):
         return gaps, np.sqrt(view.variances[b] + view.variances.take(rivals))
 
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
-        """What to sense next."""
+        """What to sense next of what is left."""
         b, rivals = state.leader, state.rivals
         gaps, errors = (numbers.tolist() for numbers in self._gaps(state, view))
         own, theirs = float(view.leader_variances[b]), view.rival_variances.tolist()
@@ -383,11 +425,16 @@ class Adaptive(Policy):
             leader_left=left.of(b),
         )
         leader, others = self._wanted_senses(state, situation, left, self._rule(state, view))
-        for rival, gap, error in zip(rivals, gaps, errors, strict=True):
+        self._begin_bets(state, gaps, errors)
+        needed = {b: leader, **dict(zip(rivals, others.tolist(), strict=True))}
+        return left.cut(self._senses(state, view, needed, left))
+
+    def _begin_bets(self, state: State, gaps: Iterable[float], errors: Iterable[float]) -> None:
+        """Bet from the next request on against the rivals that seem to be behind by enough errors."""
+        for rival, gap, error in zip(state.rivals, gaps, errors, strict=True):
             ahead = gap + state.slack
             if not state.bets[rival].betting and ahead > 0.0 and 0.5 * (ahead / error) ** 2 >= BETTING_FROM:
                 state.bets[rival].since = self._answered + 1
-        return self._senses(state, view, {b: leader, **dict(zip(rivals, others.tolist(), strict=True))}, left)
 
     def _rule(self, state: State, view: View) -> Rule:
         """The sampling rule; with costs, it shares out cost as it would senses."""
@@ -434,12 +481,12 @@ class Adaptive(Policy):
         asked = dict[int, tuple[int, ...]]()
         for own, senses in wanted:
             now = left.within(own, np.array([parts[channel] for channel in own])[:, None] * senses)
-            asked |= zip(own, map(_whole, now.tolist()), strict=True)
+            asked |= zip(own, map(whole, now.tolist()), strict=True)
         return {channel: asked[channel] for channel in needed if channel in asked}
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
-    def _bets(self, state: State, view: View, senses: Senses) -> Bets | None:
+    def _bets(self, state: State, view: View, senses: Mapping[int, Sequence[float]]) -> Bets | None:
         """Bets against every rival that is far enough behind for them."""
         b, rivals = state.leader, state.rivals
         if self.threshold != "proved" or b not in senses:
@@ -469,11 +516,11 @@ def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
     return [np.array(each) / least for each in costs]
 
 
-def _multiple(variance: float, senses: int, normal: float, least: float, most: float) -> float:
+def _multiple(variance: float, senses: float, normal: float, least: float, most: float) -> float:
     """Of the normal variance of one sense, that which so many senses show; from the least to the most."""
     return min(max(variance * senses / normal, least), most)
 
 
-def _whole(senses: Sequence[float]) -> tuple[int, ...]:
+def whole(senses: Sequence[float]) -> tuple[int, ...]:
     """Rounded, at least one of each input."""
     return tuple([max(round(n), 1) for n in senses])

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, leader_bets, settle_senses
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.view import NOTHING, View
 
@@ -46,7 +45,7 @@ class Bets:
     since: dict[int, int]
     restarts: dict[int, int]
 
-    def settle(self, counts: Mapping[int, Integers], accounts: Mapping[int, RivalAccount]) -> None:
+    def settle(self, counts: Mapping[int, Integers | Floats], accounts: Mapping[int, RivalAccount]) -> None:
         """Pay the bets that were fixed before the request."""
         alike: dict[tuple[int, int], list[int]] = {}
         paid = self.on_leader.settled(counts[self.leader].astype(np.float64)).tolist()
@@ -84,7 +83,7 @@ class Bets:
 
 def chosen_bets(
     view: View,
-    senses: Mapping[int, tuple[int, ...]],
+    senses: Mapping[int, Sequence[float]],
     leader: int,
     accounts: Mapping[int, RivalAccount],
     gaps: Mapping[int, float],

@@ -11,16 +11,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from theorems import theorem_1_order, theorem_2_order, theorem_3_order
 
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel
+from bestchannel.drawing import GREEN, axes
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.paper.complexity import theorem_1_order, theorem_2_order, theorem_3_order
+from bestchannel.paper.reproduction import FIG2_COLOURS, TITLES
 from bestchannel.policies import identify, make_policy
 from bestchannel.sensing import Simulator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PolicyName = Literal["best-chan-id", "naive", "median"]
 Quantity = Literal["gap", "delta", "channels", "alphabet"]
@@ -135,3 +140,27 @@ def _blurred(n_letters: int, bits: float) -> Channel:
 
 def _slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+GROWTH_COLOURS = {"best-chan-id": GREEN, **FIG2_COLOURS}
+GROWTH_AXES = {
+    "gap": "1/Δ, or 1/ε, in 1/nat",
+    "delta": "log 1/δ",
+    "channels": "number of channels k",
+    "alphabet": "|X|·|Y|",
+}
+
+
+def figure_growth(curves: Sequence[Growth]) -> Figure:
+    """Runs (marks) beside the theorems' expressions (lines, scaled to meet the last run), with both slopes."""
+    figure, ax = axes()
+    for curve in curves:
+        colour = GROWTH_COLOURS[curve.policy]
+        scale = curve.senses[-1] / curve.expression[-1]
+        slopes = f"runs {curve.slope:.2f}, theorem {curve.expression_slope:.2f}"
+        ax.plot(curve.x, [scale * value for value in curve.expression], color=colour, linewidth=1, alpha=0.6)
+        ax.plot(curve.x, curve.senses, "o", color=colour, markersize=4, label=f"{TITLES[curve.policy]}: {slopes}")
+    label = GROWTH_AXES[curves[0].quantity]
+    ax.set(xscale="log", yscale="log", xlabel=label, ylabel="total number of channel senses")
+    ax.legend(title="slope of", alignment="left", fontsize="small")
+    return figure

@@ -1,0 +1,322 @@
+"""Figures 1 and 2 of [EBWGW24]: the numbers printed there, those of the algorithms as stated, really run, and pictures.
+
+Every printed point is a closed formula in N(ε, α, p) = ⌈4c₁ g(α)/ε² logᵖ(4 t̃(α) g(α)/ε²)⌉ with two inputs and two
+outputs (nats), but not the one in the text: there p = 2, while the figures use p = 1 for both PAC algorithms and leave
+MedianChanEl's schedule of ε_r and δ_r out. Two labels are corrected in the rows: `algorithm` names the formula's owner
+(the legend of Figure 2 swaps the two), and `delta` is 0.6 where the legend prints 0.7.
+
+As stated, channels are drawn, simulated and identified. Repetition i of a point draws from child (figure, …, i, …) of
+one seed, as `SeedSequence.spawn` would hand it out, so every point can be run alone and comes out the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
+from statistics import fmean, median_low
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+import numpy as np
+
+from bestchannel.channels import Channel
+from bestchannel.drawing import BLUE, ORANGE, RED, axes
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
+from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
+from bestchannel.process import Progress
+from bestchannel.sensing.simulator import Instance, Simulator, random_binary_channels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Algorithm = Literal["naive", "median"]
+BINARY = Rate(2, 2)
+
+CANDIDATES = {(10, 0.13): (10,), (20, 0.13): (20,), (10, 0.08): (10, 3), (20, 0.08): (20, 2)}
+"""How many channels each round of Figure 1 starts with, by (k, gap in nats).
+
+A gap above ε₁ = 1/8 nat ends the identification in its first round; with the smaller gap
+the channels within ε₁ of the best one go on to a second.
+"""
+
+CURVES: tuple[tuple[Algorithm, float, float], ...] = (
+    ("median", 0.1, 0.1),
+    ("naive", 0.1, 0.1),
+    ("median", 0.1, 0.6),
+    ("naive", 0.1, 0.6),
+    ("median", 0.3, 0.1),
+    ("naive", 0.3, 0.1),
+)
+"""The curves of Figure 2 as (algorithm, ε in nats, δ), in the order in which they are drawn."""
+
+
+class Fig1Row(TypedDict):
+    """One point of Figure 1: k channels, smallest gap in nats, confidence 1-δ, total senses."""
+
+    k: int
+    gap: float
+    confidence: float
+    senses: int
+
+
+class Fig2Row(TypedDict):
+    """One point of Figure 2: whose formula, ε in nats, δ, k channels, total senses."""
+
+    algorithm: Algorithm
+    epsilon: float
+    delta: float
+    k: int
+    senses: int
+
+
+def fig1_rows() -> list[Fig1Row]:
+    """The 200 points of Figure 1: confidence 0.50, 0.51, …, 0.99 in four settings."""
+    return [
+        Fig1Row(k=k, gap=gap, confidence=percent / 100, senses=published_fig1(k, gap, percent / 100))
+        for k, gap in CANDIDATES
+        for percent in range(50, 100)
+    ]
+
+
+def fig2_rows() -> list[Fig2Row]:
+    """The 54 points of Figure 2: k = 4, 8, …, 1024 on six curves."""
+    return [
+        Fig2Row(
+            algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, senses=published_fig2(algorithm, epsilon, delta, k)
+        )
+        for algorithm, epsilon, delta in CURVES
+        for k in (2**power for power in range(2, 11))
+    ]
+
+
+def published_fig1(n_channels: int, gap: float, confidence: float) -> int:
+    """Total senses of one point of Figure 1, BestChanID with NaiveChanSel.
+
+    Σ_r |C_r| (N(ε_r, δ_r, 2) + N(ε_r/2, δ_r/(2|C_r|), 1)) [EBWGW24, Fig. 1].
+
+    >>> published_fig1(10, 0.13, 0.99)
+    7987161740
+    """
+    # 1 - 0.99 is not the double nearest to 0.01, and confidences have two digits.
+    delta = round(1 - confidence, 2)
+    return sum(_fig1_round(r, size, delta) for r, size in enumerate(CANDIDATES[n_channels, gap], start=1))
+
+
+def _fig1_round(r: int, size: int, delta: float) -> int:
+    """|C_r| (N(ε_r, δ_r, 2) + N(ε_r/2, δ_r/(2|C_r|), 1))."""
+    epsilon, alpha = best_chan_id_epsilon(r) / 2, best_chan_id_delta(r, delta) / (2 * size)
+    return size * (best_chan_id_senses(r, delta, BINARY) + BINARY.round_senses(epsilon, alpha, log_power=1))
+
+
+def published_fig2(algorithm: Algorithm, epsilon: float, delta: float, n_channels: int) -> int:
+    """Total senses of one point of Figure 2.
+
+    k N(ε, δ/(2k), 1) for NaiveChanSel, 2(k-1) N(ε, δ/3, 1) for MedianChanEl [EBWGW24, Fig. 2].
+
+    >>> published_fig2("median", 0.1, 0.1, 4)
+    178708122
+    """
+    if algorithm == "naive":
+        return n_channels * BINARY.round_senses(epsilon, delta / (2 * n_channels), log_power=1)
+    # k + k/2 + … + 2 = 2(k-1) estimates: the candidates halve, ε and δ stay.
+    return 2 * (n_channels - 1) * BINARY.round_senses(epsilon, delta / 3, log_power=1)
+
+
+def published_break_even(epsilon: float, delta: float) -> int:
+    """The smallest k > 2 at which the formula published for MedianChanEl gives no more than that for NaiveChanSel.
+
+    At k = 2 both have two estimates to make, and MedianChanEl's share of δ is the larger one.
+
+    >>> published_break_even(0.1, 0.1)
+    57
+    """
+    naive, median = (partial(published_fig2, name, epsilon, delta) for name in get_args(Algorithm))
+    return next(k for k in count(3) if median(k) <= naive(k))
+
+
+SETTINGS = tuple(CANDIDATES)
+"""The four settings of Figure 1 as (k, smallest gap in nats)."""
+
+PERCENTS = range(50, 100)
+"""The confidences of Figure 1, in per cent."""
+
+SIZES = tuple(2**power for power in range(2, 11))
+"""The numbers of channels of Figure 2."""
+
+PAC = {"naive": NaiveChanSel, "median": MedianChanEl}
+
+
+class Repeated(TypedDict):
+    """What several runs of one point say.
+
+    `senses` is the median, a number that occurred; `wrong` counts the runs that named a channel other than the best,
+    in Figure 2 one that is more than ε worse.
+    """
+
+    senses: int
+    runs: int
+    wrong: int
+    seed_mean: float
+    fewest: int
+    most: int
+
+
+class StatedFig1Row(Fig1Row, Repeated):
+    """One point of Figure 1 over several instances."""
+
+
+class StatedFig2Row(Fig2Row, Repeated):
+    """One point of Figure 2 over several instances."""
+
+
+def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig1Row]:
+    """BestChanID with NaiveChanSel at the 200 points of Figure 1, `seeds` instances for each setting.
+
+    `progress(done, total)` is called after every point.
+    """
+    rows = []
+    for k, gap in SETTINGS:
+        instances = _fig1_instances(seed, k, gap, seeds)
+        for percent in PERCENTS:
+            rows.append(_fig1_row(seed, k, gap, percent, instances))
+            if progress:
+                progress(len(rows), len(SETTINGS) * len(PERCENTS))
+    return rows
+
+
+def _fig1_instances(seed: int, k: int, gap: float, seeds: int) -> list[Instance]:
+    setting = SETTINGS.index((k, gap))
+    return [random_binary_channels(_child(seed, 1, setting, i), k, gap) for i in range(seeds)]
+
+
+def _fig1_row(seed: int, k: int, gap: float, percent: int, instances: list[Instance]) -> StatedFig1Row:
+    setting, point = SETTINGS.index((k, gap)), PERCENTS.index(percent)
+    runs = _runs(
+        instances,
+        lambda instance: BestChanID(instance.alphabets, delta=(100 - percent) / 100),
+        [_child(seed, 1, setting, i, point) for i in range(len(instances))],
+        allowed_nats=0.0,
+    )
+    return StatedFig1Row(k=k, gap=gap, confidence=percent / 100, **runs)
+
+
+def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig2Row]:
+    """NaiveChanSel and MedianChanEl at the 54 points of Figure 2, on `seeds` instances for each k.
+
+    All curves meet the same channels. δ is 0.6 where the paper prints 0.7, so that the rows can be set beside the
+    published ones. `progress(done, total)` is called after every point.
+    """
+    rows: dict[tuple[str, float, float, int], StatedFig2Row] = {}
+    for k in SIZES:
+        instances = _fig2_instances(seed, k, seeds)
+        for curve in CURVES:
+            rows[*curve, k] = _fig2_row(seed, *curve, k, instances)
+            if progress:
+                progress(len(rows), len(SIZES) * len(CURVES))
+    return [rows[*curve, k] for curve in CURVES for k in SIZES]
+
+
+def _fig2_instances(seed: int, k: int, seeds: int) -> list[Instance]:
+    size = SIZES.index(k)
+    drawn = [_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
+    return [Instance.of(map(Channel.from_rows, rows)) for rows in drawn]
+
+
+def _fig2_row(
+    seed: int, algorithm: Algorithm, epsilon: float, delta: float, k: int, instances: list[Instance]
+) -> StatedFig2Row:
+    size, curve = SIZES.index(k), CURVES.index((algorithm, epsilon, delta))
+    runs = _runs(
+        instances,
+        lambda instance: PAC[algorithm](instance.alphabets, epsilon=epsilon / NATS_PER_BIT, delta=delta),
+        [_child(seed, 2, size, i, curve) for i in range(len(instances))],
+        allowed_nats=epsilon,
+    )
+    return StatedFig2Row(algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, **runs)
+
+
+def _runs(
+    instances: Sequence[Instance],
+    policy_for: Callable[[Instance], Policy],
+    generators: Sequence[np.random.Generator],
+    *,
+    allowed_nats: float,
+) -> Repeated:
+    """What the policy comes to on each instance, where naming a channel so much worse than the best is right."""
+    senses, wrong = [], 0
+    for instance, rng in zip(instances, generators, strict=True):
+        result = identify(Simulator(instance.channels, rng=rng), policy_for(instance))
+        senses.append(result.senses)
+        wrong += bool(float(instance.gaps[result.best]) * NATS_PER_BIT > allowed_nats)
+    return Repeated(
+        senses=median_low(senses),
+        runs=len(senses),
+        wrong=wrong,
+        seed_mean=fmean(senses),
+        fewest=min(senses),
+        most=max(senses),
+    )
+
+
+def _child(seed: int, *path: int) -> np.random.Generator:
+    """The generator of descendant `path` of the seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
+
+
+TITLES = {"best-chan-id": "BestChanID", "naive": "NaiveChanSel", "median": "MedianChanEl"}
+
+FIG1_COLOURS, FIG1_STYLES = {0.13: BLUE, 0.08: ORANGE}, {10: "-", 20: "--"}
+FIG2_COLOURS = {"median": BLUE, "naive": ORANGE}
+FIG2_STYLES: dict[tuple[float, float], Any] = {(0.1, 0.1): "-", (0.1, 0.6): (0, (1, 3, 3, 3)), (0.3, 0.1): "--"}
+
+
+def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -> Figure:
+    """Total senses against the confidence 1-δ; the rows of `spread` shade the fewest to the most of several runs."""
+    figure, ax = axes()
+    for k, gap in CANDIDATES:
+        curve = [row for row in rows if (row["k"], row["gap"]) == (k, gap)]
+        x, senses = [row["confidence"] for row in curve], [row["senses"] / 1e10 for row in curve]
+        label = rf"$\Delta_{{\min}}={gap:g}$, $k={k}$"
+        ax.plot(x, senses, color=FIG1_COLOURS[gap], linestyle=FIG1_STYLES[k], linewidth=1.6, label=label)
+        runs = [row for row in spread if (row["k"], row["gap"]) == (k, gap)]
+        fewest, most = [row["fewest"] / 1e10 for row in runs], [row["most"] / 1e10 for row in runs]
+        ax.fill_between([row["confidence"] for row in runs], fewest, most, color=FIG1_COLOURS[gap], alpha=0.12)
+    ax.set(xlim=(0.4755, 1.0145), xlabel=r"confidence level $1-\delta$")
+    ax.set_ylabel(r"total number of channel senses ($10^{10}$)")
+    ax.legend(ncols=2, loc="upper left")
+    return figure
+
+
+def figure_2(rows: Sequence[Fig2Row], *, break_even: bool) -> Figure:
+    """Total senses against the number of channels; with `break_even`, red circles where the published curves cross."""
+    figure, ax = axes()
+    for algorithm, epsilon, delta in CURVES:
+        curve = [row for row in rows if (row["algorithm"], row["epsilon"], row["delta"]) == (algorithm, epsilon, delta)]
+        style, colour = FIG2_STYLES[epsilon, delta], FIG2_COLOURS[algorithm]
+        x, senses = [row["k"] for row in curve], [row["senses"] for row in curve]
+        ax.plot(x, senses, color=colour, linestyle=style, linewidth=1.6, marker="x", markersize=6)
+    if break_even:
+        crossings = [(published_break_even(e, d), e, d) for e, d in FIG2_STYLES]
+        heights = [published_fig2("median", e, d, k) for k, e, d in crossings]
+        ax.plot([k for k, _, _ in crossings], heights, "o", color=RED, fillstyle="none", markersize=8)
+    ax.set(xscale="log", yscale="log", xlabel="number of channels", ylabel="total number of channel senses")
+    _figure_2_legends(ax, break_even)
+    return figure
+
+
+def _figure_2_legends(ax: Axes, break_even: bool) -> None:
+    from matplotlib.lines import Line2D  # deferred, as in `axes`
+
+    owners = [Line2D([], [], color=FIG2_COLOURS[name], marker="x", label=TITLES[name]) for name in FIG2_COLOURS]
+    if break_even:
+        owners.append(
+            Line2D([], [], color=RED, marker="o", fillstyle="none", linestyle="", label="break-even of these formulas")
+        )
+    parameters = [
+        Line2D([], [], color="black", linestyle=style, label=rf"$\epsilon={e:g}$, $\delta={d:g}$")
+        for (e, d), style in FIG2_STYLES.items()
+    ]
+    ax.add_artist(ax.legend(handles=owners, loc="upper left"))
+    ax.legend(handles=parameters, loc="lower right")
