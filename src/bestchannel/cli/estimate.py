@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import to_builtins
 
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
+from bestchannel.counts import JointTrials, LabelledCounts
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
@@ -30,6 +31,7 @@ def estimate(
     reading: Reading,
     no_checks: bool = options.NO_CHECKS,
     design: options.DesignChoice | None = options.DESIGN,
+    groups: str | None = options.GROUPS,
     rank: bool = options.RANK,
     input_distribution: str | None = options.INPUT_DISTRIBUTION,
     json: bool = options.JSON,
@@ -38,21 +40,24 @@ def estimate(
 
     A file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
     as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json). Of several
-    files each is a channel, called as the file, unless its rows have a column channel.
+    files each is a channel, called as the file, unless its rows have a column channel. Where all channels answered the
+    same trials (classifiers on one test set, qubits in one shot), --design joint reads rows trial,x,y_A,y_B,… or
+    trial,channel,x,y.
     Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
+    read: dict[str, LabelledCounts] | JointTrials
     sensed = record_of(counts[0]) if len(counts) == 1 and counts[0].is_file() else None
     if sensed:
         refuse_options_for_counts(counts[0], reading.given())
         with errors_naming(counts[0]):
-            if design is options.DesignChoice.fixed:
+            if design not in (None, options.DesignChoice.adaptive):
                 raise InputError(
                     "a policy chose its senses by looking at outputs; leave --design out, or write adaptive"
                 )
             read = sensed_counts(sensed[0])
     else:
-        read = reading.counts(counts, order=not no_checks)
+        read = reading.counts_or_trials(counts, design, groups, order=not no_checks)
     with terminal.progress("estimate") as progress:
         result = estimated(
             read,

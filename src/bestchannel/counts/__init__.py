@@ -1,6 +1,6 @@
 """What people have becomes counts and channels: text, NumPy, MATLAB, JSON and Parquet files, frames and arrays."""
 
-from bestchannel.counts.data_files import read_channels, read_counts, read_trials, write_channels
+from bestchannel.counts.data_files import read_channels, read_counts, read_joint_trials, read_trials, write_channels
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
 from bestchannel.counts.quantisation import quantise
@@ -14,6 +14,7 @@ __all__ = [
     "quantise",
     "read_channels",
     "read_counts",
+    "read_joint_trials",
     "read_trials",
     "write_channels",
 ]

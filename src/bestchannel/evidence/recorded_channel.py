@@ -23,8 +23,7 @@ from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, rival_tilts
+from bestchannel.evidence.bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
 from bestchannel.native import evidence as kernels
 
 SMOOTHING = 0.5  # counts added to every cell of the rows that are thought to be true

@@ -11,7 +11,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import RivalAccount
+from bestchannel.evidence.bets import RivalAccount
 from bestchannel.policies.adaptive.adaptive_policy import (
     BATCH,
     CAUTION,
@@ -27,8 +27,7 @@ from bestchannel.policies.adaptive.bets import Bets
 from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Senses, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply, marginals
 
 LEAST_SHARE = 0.2
 """Of a shot's evidence that the leader's answer has at least, and each rival's."""

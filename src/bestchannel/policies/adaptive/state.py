@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from bestchannel.arrays import Integers
 from bestchannel.display import text_table
-from bestchannel.evidence.rival_bets import RivalAccount
+from bestchannel.evidence.bets import RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.questions import NearlyBest
 
