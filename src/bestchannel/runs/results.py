@@ -20,11 +20,12 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
 from bestchannel.json_text import json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
-from bestchannel.questions import Best, Findings
+from bestchannel.questions import Best, Evidence, Findings
 from bestchannel.record import (
     AuditRecord,
     BracketRecord,
     ChannelRecord,
+    EvidenceRecord,
     Limit,
     MeasuredRecord,
     NearlyBestRecord,
@@ -70,12 +71,19 @@ def record_of(result: Identification) -> Result:
         **_findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
+        evidence=_evidence_record(result.evidence),
         channels=tuple(
             MeasuredRecord(name, sum(map(int, table.sum(axis=1))), *(getattr(known, end, None) for end in ENDS))
             for name, table, known in zip(names, tables, anytime_estimates(result, tables), strict=True)
         ),
         audit=_audit_record(audit, names),
     )
+
+
+def _evidence_record(found: Evidence | None) -> EvidenceRecord | msgspec.UnsetType:
+    if found is None:
+        return msgspec.UNSET
+    return EvidenceRecord(found.answer, found.e_value, math.log(found.e_value), found.MEANS)
 
 
 def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
@@ -168,6 +176,7 @@ def identification_of(record: Result) -> Identification:
         ),
         nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
         findings=_findings(record),
+        evidence=Evidence(record.evidence.answer, record.evidence.e_value) if record.evidence else None,
     )
 
 

@@ -139,7 +139,8 @@ def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Seque
     yield from _entries(mine, other, "the audit")
     # checks are of the recording that answered, which the record does not hold
     rest = _without(theirs, "audit", "checks", "source", *free)
-    yield from _entries(_without(ours, "audit", *free), rest, "the result")
+    unsaid = () if "evidence" in theirs else ("evidence",)  # earlier versions did not say it
+    yield from _entries(_without(ours, "audit", *free, *unsaid), rest, "the result")
 
 
 def _without(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:
