@@ -368,9 +368,9 @@ def estimate(
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed", "adaptive", "shared" or "joint", got {design!r}')
-    if groups is not None and design != JOINT:
+    if groups is not None and design not in (JOINT, SHARED):
         raise InputError('groups are of trials that all channels answer; write design="joint"')
-    if design == JOINT:
+    if design == JOINT or (design == SHARED and received is not None):
         counts = joint_trials(counts, received, outputs=outputs, columns=columns, groups=groups)
         received = outputs = columns = None
     if isinstance(counts, JointTrials):
