@@ -8,14 +8,10 @@ import bestchannel as bc
 with (Path(__file__).parents[1] / "data/digits/predictions.csv").open() as file:
     items = list(csv.DictReader(file))
 y_true = [item["x"] for item in items]
-models = {name: [item[f"y_{name}"] for item in items] for name in ("rbf_svm", "random_forest", "ridge")}
+models = {name: [item[f"y_{name}"] for item in items] for name in ("rbf_svm", "logistic", "ridge")}
 
 for design in ("shared", "joint"):
     result = bc.estimate(y_true, models, design=design)
     ahead = ", ".join(f"{gap.rival} by {gap.lower:+.3f} bit or more" for gap in result.differences)
     print(f"{design}: {result.verdict.leader} is ahead of {ahead}; best, proved: {result.best}")
 print(result.guarantee)
-
-trials = bc.counts.frames.joint_trials(y_true, models)
-pair = bc.estimate(bc.counts.combined(trials, ["random_forest", "ridge"]), design="shared").channels[-1]
-print(f"{pair.name}, read as one with {pair.n_outputs} outputs: at least {pair.lower:.3f} bit")
