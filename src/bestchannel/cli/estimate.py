@@ -66,7 +66,7 @@ def estimate(
             checks=not no_checks,
             design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
-            question=asked.question,
+            question=asked.of([str(c.key) for c in read.alphabets] if isinstance(read, JointTrials) else list(read)),
             input_distribution=options.parse_distribution(input_distribution),
             progress=progress,
         )
