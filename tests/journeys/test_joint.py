@@ -89,3 +89,15 @@ def test_report_of_a_printed_joint_estimate_asks_for_the_trials(trials, tmp_path
     answer = bestchannel("report", tmp_path / "result.json", "-o", tmp_path / "report.html")
     assert answer.returncode == 1
     assert "give the file of the trials, with --design joint" in answer.stderr
+
+
+def test_channels_read_as_one_and_the_single_one_that_promises_more(trials):
+    answer = bestchannel("estimate", trials, "--combine", "good,bad", "--json")
+    result = json.loads(answer.stdout)
+    assert [channel["name"] for channel in result["channels"]] == ["good", "bad", "good+bad"]
+    # bad is a worse copy of good, which alone carries as much
+    assert result["combined"] == {"name": "good+bad", "single": "good", "beaten": True}
+    assert answer.returncode == 3
+    said = bestchannel("estimate", trials, "--combine", "good,bad").stdout
+    assert "good alone is proved to carry" in said
+    assert "4 outputs take more trials to prove it" in said

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
-from bestchannel.counts import JointTrials, LabelledCounts
+from bestchannel.counts import JointTrials, LabelledCounts, combined
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
@@ -32,6 +32,9 @@ def estimate(
     no_checks: bool = options.NO_CHECKS,
     design: options.DesignChoice | None = options.DESIGN,
     groups: str | None = options.GROUPS,
+    combine: str | None = options.option(
+        None, "Of joint trials: what these channels can do together, read as one, as A,B.", metavar="CHANNELS"
+    ),
     rank: bool = options.RANK,
     input_distribution: str | None = options.INPUT_DISTRIBUTION,
     json: bool = options.JSON,
@@ -57,7 +60,13 @@ def estimate(
                 )
             read = sensed_counts(sensed[0])
     else:
+        design = options.DesignChoice.joint if combine and design is None else design
         read = reading.counts_or_trials(counts, design, groups, order=not no_checks)
+    if combine is not None:
+        if not isinstance(read, JointTrials):
+            raise InputError("--combine needs trials that all channels answered; write --design joint")
+        names = [name.strip() for name in combine.split(",")]
+        read, design = combined(read, names), options.DesignChoice.shared
     with terminal.progress("estimate") as progress:
         result = estimated(
             read,
@@ -72,11 +81,32 @@ def estimate(
         )
     if json:
         terminal.note_warnings(_warnings(result))
-    terminal.answer(_as_json(result), lambda: _show(result), json=json, certified=result.decided)
+    together = combine is not None
+    terminal.answer(_as_json(result, together), lambda: _show(result, together), json=json, certified=result.decided)
 
 
-def _as_json(result: Estimate) -> dict[str, Any]:
+def _best_single(result: Estimate) -> ChannelEstimate:
+    """Of channels and, last, what they are together: the one of which most is proved."""
+    return max(result.channels[:-1], key=lambda channel: channel.lower)
+
+
+def _about_together(result: Estimate) -> str:
+    """What is proved of channels that are read as one, beside what is proved of the best of them."""
+    whole, single = result.channels[-1], _best_single(result)
+    if not single.lower > whole.lower:
+        alone = f"{single.name} alone at least {single.lower:.4f}"
+        return f"together they carry at least {whole.lower:.4f} bit, proved; {alone}"
+    return (
+        f"{single.name} alone is proved to carry {single.lower:.4f} bit, and {whole.name} {whole.lower:.4f}: together"
+        f" they carry no less, but {several(whole.n_outputs, 'output')} take more trials to prove it"
+    )
+
+
+def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
     document = {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    if together:
+        whole, single = result.channels[-1], _best_single(result)
+        document["combined"] = {"name": whole.name, "single": single.name, "beaten": single.lower > whole.lower}
     findings = document.pop("findings") or {}
     if document["question"] is None:
         del document["question"]
@@ -88,7 +118,7 @@ def _as_json(result: Estimate) -> dict[str, Any]:
     return document
 
 
-def _show(result: Estimate) -> None:
+def _show(result: Estimate, together: bool = False) -> None:
     channels = sorted(result.channels, key=lambda channel: -channel.capacity)
     shown = terminal.few(channels, key=lambda channel: -channel.capacity)
     last = "rank" if result.order else "less bias"  # both do not fit into 80 columns
@@ -101,7 +131,7 @@ def _show(result: Estimate) -> None:
     if result.question is None and not result.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")
-    terminal.say(*_why_decided(result))
+    terminal.say(*([_about_together(result)] if together else _why_decided(result)))
     if result.order:
         pairs = several(result.order.pairs, "pair")
         terminal.say(f"order: {len(result.order.settled):,} of {pairs} are settled, all at once")

@@ -23,6 +23,7 @@ from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.fixed_design import RecordedSet, proved_ends
+from bestchannel.intervals.joint_design import JointSet
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     Asymptotic,
@@ -57,6 +58,7 @@ FIXED, ADAPTIVE, SHARED, JOINT = DESIGNS = ("fixed", "adaptive", "shared", "join
 SUPPOSED = {
     FIXED: ("senses are independent", "recorded-counts"),
     SHARED: ("trials are independent of each other", "joint-trials"),
+    JOINT: ("trials are independent of each other", "joint-trials"),
 }
 """What a design supposes beside numbers fixed beforehand, and the page that proves what follows."""
 
@@ -132,8 +134,8 @@ class Estimate(Shown):
         What the order of the senses says against channels that are one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
     design
-        Under which sensing the proofs hold: "fixed" and "shared" suppose that no number of senses was chosen by looking
-        at outputs, and "fixed" that channels are independent; "adaptive" supposes neither.
+        Under which sensing the proofs hold: all but "adaptive" suppose that no number of senses was chosen by looking
+        at outputs, and "fixed" that channels are independent.
     shuffles
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
@@ -324,7 +326,8 @@ def estimate(
         "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more. "shared"
         for fixed numbers of trials that all channels answered, as classifiers tried on the same items do: their answers
-        may depend on each other. `JointTrials` are "shared" unless they are said to be "adaptive".
+        may depend on each other. "joint" compares the answers of each trial, which proves more; `JointTrials` are that
+        unless it is said otherwise.
     groups
         Of a joint design: the group of each trial (a writer, a day), or the column that has it. Trials of one group may
         depend on each other.
@@ -373,8 +376,8 @@ def estimate(
     if design == JOINT:
         counts = joint_trials(counts, received, outputs=outputs, columns=columns, groups=groups)
         received = outputs = columns = None
-    if isinstance(counts, JointTrials):
-        design = _joint_design(counts, design)
+    trials = counts if isinstance(counts, JointTrials) else None
+    design = design if trials is None else _design_of(trials, design, input_distribution)
     if received is not None:
         counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
@@ -384,7 +387,11 @@ def estimate(
     if asked is not None:
         asked.refuse_unless_possible(len(tables))
     recorded = None if design == ADAPTIVE else RecordedSet.of(used, P=at)
-    compared = SharedSet(used, recorded, at) if recorded and design == SHARED else recorded
+    compared: Compared | None = recorded
+    if recorded is not None and design == SHARED:
+        compared = SharedSet(used, recorded, at)
+    elif recorded is not None and trials is not None and design == JOINT:
+        compared = JointSet(trials)
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
     channels = tuple(
@@ -421,14 +428,16 @@ def estimate(
     )
 
 
-def _joint_design(trials: JointTrials, design: str) -> str:
-    """The design of trials that several channels answered."""
+def _design_of(trials: JointTrials, design: str, input_distribution: object) -> str:
+    """The design of trials that several channels answered: "joint", unless it is said otherwise."""
     if trials.groups is not None:
         raise InputError(
             "trials of one group may depend on each other, and proofs from counts suppose that none do; give one trial"
             " of each group, or no groups where trials are independent"
         )
-    return ADAPTIVE if design == ADAPTIVE else SHARED
+    if design == JOINT and input_distribution is not None:
+        raise InputError('design "joint" compares capacities; at a fixed input distribution say design "shared"')
+    return (JOINT if input_distribution is None else SHARED) if design == FIXED else design
 
 
 def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
