@@ -54,7 +54,24 @@ class Above(Question, frozen=True, tag="above"):
         return "bit/s" if self.rates else "bit"
 
     def ends(self, channel: int) -> dict[str, float]:
-        """The bits per symbol that a channel must be past to be called above, and below."""
+        """The bits per symbol that a channel must be past to be called above, and below.
+
+        Parameters
+        ----------
+        channel
+            Its number.
+
+        Returns
+        -------
+        dict of str to float
+            One of each side.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Above(1e5, rates=(2e5, 4e5)).ends(1)
+        {'above': 0.25, 'below': 0.25}
+        """
         low, high = self.level - self.tolerance, self.level + self.tolerance
         return {"above": low / self._rate(channel), "below": high / self._rate(channel)}
 
