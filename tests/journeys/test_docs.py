@@ -25,6 +25,7 @@ RUN = ["tutorial.md"] + [
         "own-sensor",
         "own-policy",
         "report",
+        "same-trials",
     )
 ]
 """Pages run here; that on laboratories has tests of its own."""
