@@ -61,7 +61,9 @@ FORMATS = {
     **dict.fromkeys(json_format.LINES, _JSON),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
     ".xlsx": Format(
-        table_files.read_log_of_sheet, table_files.read_matrices_of_sheets, table_files.read_long_of_sheets
+        table_files.read_log_of_sheet,
+        partial(table_files.read_sheets, read=matrix_text.read_matrices),
+        partial(table_files.read_sheets, read=matrix_text.read_long),
     ),
 }
 """Every format by the ending of its files."""
