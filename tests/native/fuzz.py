@@ -12,9 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.counts.text_log import Scan
 from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
-from bestchannel.native.scan import ODD
+from bestchannel.native.scan import ODD, Scan
 from tests.native import inner
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 5e-324, 2.2e-308, 1e-300, 1e300, 1.7e308])
