@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
+from bestchannel.native import capacity, evidence, lower_bound
+from bestchannel.native import library as mathematics
 from bestchannel.native.scan import ODD, Scan
 from tests.native import inner
 
@@ -150,13 +151,13 @@ def pair(rng):
 
 def view(rng):
     cases, n, m = (few(rng) for _ in range(3))
-    W, senses = views.smoothed_rows(rng.integers(0, 2**40, (cases, n, m)))
-    views.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
+    W, senses = evidence.smoothed_rows(rng.integers(0, 2**40, (cases, n, m)))
+    evidence.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
 
 
 def fewest(rng):
     k = few(rng)
-    views.fewest_senses(*(numbers(rng, k) for _ in range(4)), numbers(rng, few(rng)), number(rng), number(rng))
+    evidence.fewest_senses(*(numbers(rng, k) for _ in range(4)), numbers(rng, few(rng)), number(rng), number(rng))
 
 
 def settle(rng):

@@ -22,7 +22,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
-from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +99,7 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
     for part in parts:
         steps = (step.partition("=") for step in part.relative_to(folder).parts[:-1])
         title = columns.get("channel", "channel")
-        named = next((unquote(value) for key, sign, value in steps if sign and key == title), None)
+        named = next((_unescaped(value) for key, sign, value in steps if sign and key == title), None)
         with errors_naming(part.relative_to(folder)), opened(part) as source:
             source.name = named or folder.stem
             with _decoded(source) as table:
@@ -110,6 +109,12 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
             done += source.size or 0
         if progress:
             progress(done, total)
+
+
+def _unescaped(value: str) -> str:
+    """The value whose letters that a path cannot hold were written as %XX."""
+    escape = re.compile(rb"%([0-9A-Fa-f]{2})")
+    return escape.sub(lambda found: bytes.fromhex(found[1].decode()), value.encode()).decode(errors="replace")
 
 
 def natural(part: Path) -> list[tuple[int, str]]:
