@@ -44,6 +44,8 @@ class DesignChoice(StrEnum):
 
     fixed = "fixed"
     adaptive = "adaptive"
+    joint = "joint"
+    shared = "shared"
 
 
 CHANNELS = argument(
@@ -59,7 +61,14 @@ NO_CHECKS = flag("Do not look for drift and memory in the order of the senses.",
 DESIGN = option(
     None,
     "fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody did, or"
-    " stopped when the result looked good. fixed proves much more, and is the default for counts.",
+    " stopped when the result looked good. fixed proves much more, and is the default for counts. joint: numbers are"
+    " fixed, and all channels answered the same trials (rows trial,x,y_A,y_B or trial,channel,x,y); shared: counts of"
+    " such trials.",
+)
+GROUPS = option(
+    None,
+    "With --design joint: the column of groups (a writer, a day) whose trials may depend on each other.",
+    metavar="COLUMN",
 )
 RANK = flag("Rank the channels: say of which pairs it is proved that one is better.", "--rank")
 INPUT_DISTRIBUTION = option(None, "Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")

@@ -141,6 +141,8 @@ def log_columns(
     """
     found = named_columns(header, columns)
     assert isinstance(columns, Mapping | None)  # others are refused there
+    if "channel" in found:
+        _refuse_shared_trials(header, found["channel"], cells, columns)
     if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
         further = count_column(header, found, seen, cells, columns)
         found |= {} if further is None else {"count": further}
@@ -155,9 +157,11 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     Points of the plane may have their second coordinate in a column that `columns` says is y2.
     """
     plane = ("y2",) if columns and "y2" in columns else ()
-    found = _find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
+    found = find_columns(header, ("channel", "x", "y", *plane, "count", "time", "trial"), columns)
+    found.pop("trial", None)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
+        refuse_joint(header)
         raise InputError(unknown_columns(header, missing, "count"))
     if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
         raise InputError(
@@ -167,7 +171,41 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     return found
 
 
-def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
+def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> None:
+    """Refuse the titles of answers of several channels to the same trials: x,y_A,y_B,…, x_A,y_A,… or y_true,y_A,….
+
+    `sent` is what the first column has where this may be a matrix, called x in its corner: there no input comes twice.
+    """
+    small = [title.strip().casefold() for title in header]
+    truth = [title.strip() for title in header if title.strip()[:2] in ("y_", "Y_") and role_of(title) == "x"]
+    answers = [title for title in small if re.fullmatch("y_.+", title) and title not in map(str.casefold, truth)]
+    own = {f"y_{title[2:]}" for title in small if title.startswith("x_")}
+    if len(answers) < 2 or "y" in small or not ("x" in small or truth or own >= set(answers)):
+        return
+    if small[0] == "x" and sent is not None and len(set(sent)) == len(sent):
+        return
+    columns = {} if "x" in small or own >= set(answers) else {"x": truth[0], "y": "y_*"}
+    said = f" and {option(columns)}" if columns else ""
+    raise InputError(
+        f"the columns {', '.join(answers[:3])}{', …' * (len(answers) > 3)} look like answers of several channels to the"
+        f' same trials, which may depend on each other; write --design joint (design="joint"){said}'
+    )
+
+
+def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, columns: Mapping[str, str] | None) -> None:
+    """Refuse rows whose column trial says that several channels answered the same trial."""
+    title = (columns or {}).get("trial", "trial")
+    for i in (i for i, name in enumerate(header) if title and name.strip().casefold() == title.strip().casefold()):
+        answers = set(zip(_texts(cells(i)), _texts(cells(channel)), strict=False))
+        if len({trial for trial, _ in answers}) < len(answers):
+            raise InputError(
+                f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
+                ' depend on each other; write --design joint (design="joint"), or'
+                f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"
+            )
+
+
+def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the header has the column of each role, for the roles that it has.
 
     A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
@@ -198,7 +236,7 @@ def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns)
 
 def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
-    found = _find_columns(header, ("channel", "x", "y", "p"), columns)
+    found = find_columns(header, ("channel", "x", "y", "p"), columns)
     missing = [role for role in ("x", "y", "p") if role not in found]
     if missing == ["p"]:
         counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
@@ -345,6 +383,11 @@ def _is_index(title: str, values: Sequence[Any]) -> bool:
     """Whether a column numbers the rows and its name says nothing else."""
     numbers_rows = list(values) == [values[0] + i for i in range(len(values))]
     return title == _PARQUET_INDEX or (numbers_rows and _INDEX.fullmatch(title.strip()) is not None)
+
+
+def is_index_title(title: str) -> bool:
+    """Whether a title is none, or one that an index of pandas has in a file."""
+    return title == _PARQUET_INDEX or _INDEX.fullmatch(title.strip()) is not None
 
 
 def _is_running(values: Sequence[float | None]) -> bool:

@@ -27,6 +27,7 @@ from bestchannel.counts.columns import (
     option,
     probability_columns,
     proposal,
+    refuse_joint,
     role_of,
     say_roles,
     unknown_columns,
@@ -251,6 +252,8 @@ def are_rows(
     probabilities.
     """
     if not some or not is_long_header(header):
+        if value == "count":
+            refuse_joint(header, [row[0].strip() for row in some or () if row])
         return is_long_header(header)
     titles = [title.strip() for title in header]
     small = [title.casefold() for title in titles]

@@ -21,10 +21,8 @@ import numpy as np
 
 from bestchannel.channels import Channel
 from bestchannel.drawing import BLUE, ORANGE, RED, axes
-from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.paper_bounds import best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
-from bestchannel.paper.complexity import BINARY
+from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
 from bestchannel.process import Progress
 from bestchannel.sensing.simulator import Instance, Simulator, random_binary_channels
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Algorithm = Literal["naive", "median"]
+BINARY = Rate(2, 2)
 
 CANDIDATES = {(10, 0.13): (10,), (20, 0.13): (20,), (10, 0.08): (10, 3), (20, 0.08): (20, 2)}
 """How many channels each round of Figure 1 starts with, by (k, gap in nats).
@@ -100,15 +99,9 @@ def published_fig1(n_channels: int, gap: float, confidence: float) -> int:
     >>> published_fig1(10, 0.13, 0.99)
     7987161740
     """
-    try:
-        candidates = CANDIDATES[n_channels, gap]
-    except KeyError:
-        raise InputError(
-            f"Figure 1 has no setting of {n_channels} channels with gap {gap:g}; its (k, gap) are {list(CANDIDATES)}"
-        ) from None
     # 1 - 0.99 is not the double nearest to 0.01, and confidences have two digits.
     delta = round(1 - confidence, 2)
-    return sum(_fig1_round(r, size, delta) for r, size in enumerate(candidates, start=1))
+    return sum(_fig1_round(r, size, delta) for r, size in enumerate(CANDIDATES[n_channels, gap], start=1))
 
 
 def _fig1_round(r: int, size: int, delta: float) -> int:
@@ -185,7 +178,7 @@ def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     """
     rows = []
     for k, gap in SETTINGS:
-        instances = _fig1_instances(seed, k, gap, _checked(seeds))
+        instances = _fig1_instances(seed, k, gap, seeds)
         for percent in PERCENTS:
             rows.append(_fig1_row(seed, k, gap, percent, instances))
             if progress:
@@ -217,7 +210,7 @@ def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     """
     rows: dict[tuple[str, float, float, int], StatedFig2Row] = {}
     for k in SIZES:
-        instances = _fig2_instances(seed, k, _checked(seeds))
+        instances = _fig2_instances(seed, k, seeds)
         for curve in CURVES:
             rows[*curve, k] = _fig2_row(seed, *curve, k, instances)
             if progress:
@@ -270,12 +263,6 @@ def _runs(
 def _child(seed: int, *path: int) -> np.random.Generator:
     """The generator of descendant `path` of the seed."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
-
-
-def _checked(seeds: int) -> int:
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise InputError(f"seeds (instances for each point) must be a whole number >= 1; it is {seeds!r}")
-    return seeds
 
 
 TITLES = {"best-chan-id": "BestChanID", "naive": "NaiveChanSel", "median": "MedianChanEl"}

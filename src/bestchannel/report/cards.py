@@ -88,7 +88,7 @@ def capacities_card(answer: Capacities) -> str:
     )
 
 
-def bound_card(answer: LowerBound) -> str:
+def lowerbound_card(answer: LowerBound) -> str:
     """The bound, and the smallest gaps with what an oracle would sense."""
     best, *lines = str(answer).splitlines()
     names = sorted(answer.gaps, key=lambda name: answer.gaps[name])
@@ -174,7 +174,7 @@ def estimate_frame(result: Estimate) -> Frame:
     return _frame(rows, [c.name for c in result.channels], "channel")
 
 
-def bound_frame(result: LowerBound) -> Frame:
+def lowerbound_frame(result: LowerBound) -> Frame:
     """One row per channel, in the order in which they were given."""
     rows = [{"gap": gap, "share": float(result.allocation[name].sum())} for name, gap in result.gaps.items()]
     return _frame(rows, result.gaps, "channel")

@@ -108,10 +108,10 @@ def capacities(summary: Summary) -> Html:
 
 def _supposed(summary: Summary) -> str:
     """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
-    recorded = summary.estimate is not None and summary.estimate.design == "fixed"
+    recorded = summary.estimate is not None and summary.estimate.design in ("fixed", "joint")
     words = "however the senses were chosen"
     if summary.estimate is not None and summary.estimate.shuffles is not None:
-        words = "if senses are independent and nobody chose their numbers by looking at outputs"
+        words = summary.estimate.supposed
     weighed = recorded or any(status.evidence_nats for status in summary.course)
     if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
         return words

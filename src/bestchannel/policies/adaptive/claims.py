@@ -23,6 +23,7 @@ from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
 from bestchannel.policies.policy import Plan, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
+from bestchannel.questions import Supposed
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
@@ -186,6 +187,10 @@ class QuestionScript(ABC):
     @abstractmethod
     def run(self) -> Script:
         """The senses that are wanted, until the question is answered."""
+
+    def supposed(self) -> Supposed | None:
+        """What the script would answer now, and the least wealth of bets against what contradicts it."""
+        return None
 
     @property
     def fixed_input(self) -> bool:
