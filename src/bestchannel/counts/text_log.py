@@ -97,7 +97,9 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
         raise InputError(NOT_TEXT)
     if hints.form == "matrix":
         return None, 1
-    if hints.columns is None and _is_pairs(text):
+    lines = (line.strip() for line in io.StringIO(text, newline=None))
+    pair = next((line for line in lines if line and not line.startswith(("//", "#"))), "")
+    if hints.columns is None and pair.startswith("(") and 0 < pair.find(",") < pair.rfind(")"):
         return _Pairs(name), 1
     delimiter = delimiter_of(text)
     rows = split_rows(text, delimiter)
@@ -121,13 +123,6 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     are_all = len(head) < HEAD and n_lines < SHOWN - 1
     found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
     return RowForm(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
-
-
-def _is_pairs(text: str) -> bool:
-    """Whether the first line that is neither blank nor a comment is a trial in brackets."""
-    lines = (line.strip() for line in io.StringIO(text, newline=None))
-    first = next((line for line in lines if line and not line.startswith(("//", "#"))), "")
-    return first.startswith("(") and 0 < first.find(",") < first.rfind(")")
 
 
 def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
