@@ -32,7 +32,7 @@ LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
 LARGEST_TILT = 1.0  # of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on
-GROUPS = 2  # groups of requests, each of which is merged to two epochs
+GROUPS = 12  # groups of requests, each of which is merged to two epochs
 MOST_BOXES = 200  # boxes with which a bound is looked for before it is given up
 WORTH_ANOTHER_TRY = 0.6  # nats that the evidence has to grow after a bound was not found
 ROUNDING = 1e-11  # nats by which a bound is raised, for each sense and each unit of weight

@@ -14,7 +14,6 @@ from bestchannel.errors import InputError
 from bestchannel.evidence.bets import RivalAccount
 from bestchannel.policies.adaptive.adaptive_policy import (
     BATCH,
-    CAUTION,
     FEWEST,
     FIRST_SENSES,
     LARGEST_GROWTH,
@@ -23,7 +22,7 @@ from bestchannel.policies.adaptive.adaptive_policy import (
     Adaptive,
     whole,
 )
-from bestchannel.policies.adaptive.bets import Bets
+from bestchannel.policies.adaptive.bets import Bets, prudent
 from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Senses, checked_alphabets
@@ -130,7 +129,7 @@ class JointAdaptive(Adaptive):
         own = np.sqrt(view.leader_variances[state.leader] * shown[:, 0])
         theirs = np.sqrt(view.rival_variances.take(rivals) * shown[:, 1])
         missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
-        safe = np.maximum(gaps - CAUTION * errors, 0.7 * errors)
+        safe = np.maximum(list(map(prudent, gaps, errors)), 0.7 * errors)
         needed = 2.0 * (np.maximum(missing, 0.0) + MARGIN) * ((own + theirs) / safe) ** 2
         hardest = int(np.argmax(needed))
         self.more_senses = math.ceil(min(float(needed[hardest]), MOST_SENSES))
