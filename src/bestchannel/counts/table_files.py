@@ -31,7 +31,7 @@ from bestchannel.counts import long_table, table_decoder, text_log
 from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
 from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
-from bestchannel.counts.long_table import Column, constant
+from bestchannel.counts.long_table import Column
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
 from bestchannel.errors import InputError, MissingExtraError
@@ -74,9 +74,12 @@ def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progr
         are_all = table.n_rows is not None and table.n_rows <= SHOWN
         found, done = log_columns(table.names, hints.columns, seen, table.cells, are_all=are_all), 0
         for rows in table.rows(found, "count"):
-            labels = {"channel": constant(source.name, rows.n_rows), **rows.labels}
-            times = None if rows.times is None or rows.number is not None else long_table.times_of(rows.times)
-            yield long_table.block_of_columns(labels, rows.number, times, seen, partial(long_table.place_from, done))
+            numbers = {"count": rows.number, "time": rows.times}
+            given: dict[str, Any] = {
+                **rows.labels,
+                **{role: values for role, values in numbers.items() if values is not None},
+            }
+            yield long_table.block_of_arrays(given, seen, source.name, partial(long_table.place_from, done))
             if "y2" not in rows.labels:
                 seen.expect(rows.declared.get("x" if seen.transpose else "y", ()))
             done += rows.n_rows
