@@ -82,6 +82,11 @@ BAD = {
     "converter.csv": "x,adc\n" + rows("x", "t"),
     "sensors side by side.csv": "x,sensorA,sensorB\n" + rows("x", "y", "y"),
     "models side by side.csv": "label,svm,tree\n" + rows("x", "y", "y"),
+    "answers side by side.csv": "x,y_a,y_b\n" + rows("x", "y", "y"),
+    "truth and predictions.csv": "y_true,y_a,y_b\n" + rows("x", "y", "y"),
+    "answers of channels.csv": "trial,channel,x,y\n"
+    + "".join(f"{t},{c},{t % 2},{t % 2}\n" for t in range(9) for c in "ab"),
+    "counts of the same trials.csv": "channel,x,y,count\na,0,0,9\na,1,1,8\nb,0,0,9\nb,1,1,8\n",
     "counts of R.csv": '"","sent","received","Freq"\n"1","a","a",90\n"2","b","a",5\n"3","a","b",10\n"4","b","b",95\n',
     "log of PsychoPy.csv": "participant,stim,key_resp.keys,key_resp.corr,key_resp.rt\n"
     + rows("c", "sent", "got", "y", "m"),
@@ -101,6 +106,7 @@ GIVEN = {
     "measured.csv": ["--bins", "8", "--set-aside", "3"],
     "log.csv": ["--bins", "1"],
     "other names.csv": ["--columns", "x,y"],
+    "counts of the same trials.csv": ["--design", "joint"],
 }
 """Options with which a file is refused for another reason."""
 
@@ -109,7 +115,7 @@ def proposals(message):
     """Every proposal: the options that stand side by side, or the command in back quotes."""
     if "leave it out" in message:
         return
-    for command in re.findall(r"`(?:bestchannel )?([a-z]+(?: --[a-z]+)?)`", message):
+    for command in re.findall(r"`(?:bestchannel )?([a-z]+(?: --[a-z]+(?: [a-z]+)?)?)`", message):
         yield ("command", command)
     text, at = re.sub(r"`[^`]*`", "", message), 0
     while found := re.search(r"--[a-z][a-z-]*", text[at:]):
@@ -161,6 +167,8 @@ def refusals(tmp_path, name):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     for verb in VERBS:
         for given in ([], GIVEN.get(name, [])):
+            if "--design" in given and verb not in ("estimate", "report"):
+                continue
             outcome = run(verb, path, *given)
             assert outcome.returncode != 2, outcome.stderr
             if outcome.returncode == 1:
@@ -176,8 +184,8 @@ def test_proposals_of_every_refusal_are_taken_and_lead_past_it(tmp_path, name):
         MET.add(message)
         for kind, proposal in proposals(message):
             if kind == "command":
-                other = proposal if proposal in VERBS else proposal.split()[0]
-                outcome = run(other, path)
+                other, *more = [proposal] if proposal in VERBS else proposal.split()
+                outcome = run(other, path, *more)
             else:
                 replaced = {word.partition("=")[0] for word in proposal if word.startswith("--")}
                 kept = [] if replaced & {word for word in given if word.startswith("--")} else given
