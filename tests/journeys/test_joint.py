@@ -79,7 +79,6 @@ REFUSED = {
     "counts": (["--design", "joint"], "these are counts, and a joint design compares the answers of each trial"),
     "bins": (["--design", "joint", "--bins", "4"], "--bins is for other files"),
     "groups": (["--groups", "trial"], "--groups is for trials that all channels answer"),
-    "dependent groups": (["--design", "joint", "--groups", "trial"], "trials of one group may depend on each other"),
 }
 
 

@@ -160,3 +160,16 @@ def test_a_report_says_the_answer_and_names_no_best_channel(question):
     assert summary.verdict.lower() == f"{question.answer(result)}.".lower()
     assert "the best is proved" not in str(capacities(summary))
     assert "is the best." not in identification_card(result)
+
+
+@pytest.mark.parametrize("question", [None, Top(1), Above(0.6)])
+def test_evidence_of_a_budget_is_made_again_and_a_larger_one_is_refused(question):
+    sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.2)}, rng=3)
+    policy = bc.Adaptive(sensor.alphabets, delta=1e-9, question=question)
+    document = as_document(bc.identify(sensor, policy, max_senses=260))
+    assert document["evidence"]["e_value"] > 1.0
+    assert bc.verify(document).valid
+    forged = document | {"evidence": document["evidence"] | {"e_value": 2.0 * document["evidence"]["e_value"]}}
+    assert not bc.verify(forged).valid
+    silent = {key: value for key, value in document.items() if key != "evidence"}
+    assert bc.verify(silent).valid

@@ -224,11 +224,15 @@ class Turn:
 
 def _check_above(books: Books, question: Above, answers: Mapping[int, str | None], steps: Iterable[Any]) -> None:
     """One channel after the other is bet on, and the purse reaches 1/δ with each that is called above or below."""
-    record, level = books.record, question.level * NATS
-    levels = {"above": level - question.tolerance * NATS, "below": level + question.tolerance * NATS}
+    record = books.record
+    ends = [{side: bits * NATS for side, bits in question.ends(c).items()} for c in range(len(record.names))]
     require(answers.keys() == set(range(len(record.names))), "answers must say something of every channel")
     surely = {
-        channel: "below" if level >= math.log(min(alphabet)) else "above" if levels["above"] < 0.0 else None
+        channel: "below"
+        if sum(ends[channel].values()) / 2 >= math.log(min(alphabet))
+        else "above"
+        if ends[channel]["above"] < 0.0
+        else None
         for channel, alphabet in enumerate(record.alphabets)
     }
     parts, turns = sum(side is None for side in surely.values()), list[Turn]()
@@ -236,12 +240,13 @@ def _check_above(books: Books, question: Above, answers: Mapping[int, str | None
         for side, wager in stakes.wagers.items():
             where, name = f"request {step.request}", wager.over if side == "above" else wager.under
             other = wager.under if side == "above" else wager.over
-            require(side in levels and name is not None and other is None, f"a bet of {where} is for no level")
+            sides = side in ("above", "below")
+            require(sides and name is not None and other is None, f"a bet of {where} is for no level")
             channel, purse = number_of(str(name), record.names, where), stakes.purse
             if purse is None or not parts:
                 raise NotValidError(f"{where} has bets without a purse, or on what no channel is left to be bet on")
             if not turns or turns[-1].channel != channel or turns[-1].purse != purse:
-                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in levels.items()}))
+                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in ends[channel].items()}))
             books.settle(turns[-1].sides[side], wager, step, side)
     latest = {turn.channel: turn for turn in turns}
     for before, turn in zip([None, *turns], turns, strict=False):
