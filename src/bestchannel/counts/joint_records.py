@@ -37,8 +37,8 @@ Choose = Callable[[Sequence[str]], Collection[int]]
 """Which columns are to be read, by what they are called."""
 
 COUNTS = (
-    "these are counts, and a joint design compares the answers of each trial; give the trials, as trial,x,y_A,y_B,…;"
-    ' `bestchannel estimate --design shared` (design="shared") takes counts of trials that all channels answered'
+    "these are counts, and a joint design compares the answers of each trial; give the trials, as trial,x,y_A,y_B,…, or"
+    ' write --design shared (design="shared") for counts of trials that all channels answered'
 )
 _TRIAL = ("item", "id", "index", "image", "sample", "shot", "epoch", "question", "row")  # what else numbers trials
 
