@@ -42,7 +42,7 @@ def climbed(terms: Terms, place: Place, largest: float) -> float:
 
 
 def bounded(terms: Terms, place: Place, ends: Floats, target: float, boxes: int) -> float:
-    """An upper bound of what is lost at inputs within any of ends [i, 2, x]: the target where so many boxes show it."""
+    """An upper bound of what is lost at inputs within any of ends [i, 2, x]: the target, if so many boxes show it."""
     if len(ends) > boxes:
         raise ValueError(f"there must be at least {len(ends)} boxes; there are {boxes}")
     return float(_bounded(*_checked(terms), *place, ends, target, b=boxes))
