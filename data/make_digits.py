@@ -1,4 +1,4 @@
-"""Write what twelve classifiers answered on the same images, digits/predictions.csv, and digits/confusion.csv, its counts.
+"""Write what twelve classifiers answered on the same images, digits/predictions.csv, and its counts, confusion.csv.
 
     python data/make_digits.py
 
@@ -39,7 +39,7 @@ CLASSIFIERS = {
 
 
 def main() -> None:
-    """Classify every image by a model trained on the four folds it is not in, and write the answers and their counts."""
+    """Classify every image by a model trained on the four folds it is not in; write the answers and their counts."""
     images, digits = load_digits(return_X_y=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=SEED)
     answers = {name: cross_val_predict(each, images, digits, cv=folds) for name, each in CLASSIFIERS.items()}

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from bestchannel.drawing import picture
 from bestchannel.errors import MissingExtraError
-from bestchannel.paper.figures import figure_z_vs_bsc
-from bestchannel.paper.z_vs_bsc import z_vs_bsc
+from bestchannel.paper.z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
 rows = z_vs_bsc(q=0.5)
 

@@ -209,7 +209,7 @@ def test_only_the_face_of_verification_uses_what_replays():
 
 
 def test_the_check_of_independence_sees_an_import(tmp_path):
-    text = "def f():\n    from bestchannel.evidence.leader_bets import leader_bets"
+    text = "def f():\n    from bestchannel.evidence.bets import leader_bets"
     assert members_behind(tree_of(tmp_path, {"verification/x.py": text}), "verification") == {"evidence"}
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel.counts import quantise as quantise
     from bestchannel.counts import read_channels as read_channels
     from bestchannel.counts import read_counts as read_counts
+    from bestchannel.counts import read_joint_trials as read_joint_trials
     from bestchannel.counts import read_trials as read_trials
     from bestchannel.errors import BestChannelError as BestChannelError
     from bestchannel.errors import InputError as InputError
@@ -70,7 +71,7 @@ _HOMES = {
     "capacity": "Capacities Capacity capacities capacity pseudo_capacity",
     "channels": "Channel awgn_pam awgn_qam bec binary_asymmetric bsc noisy_typewriter poisson q_ary_symmetric"
     " z_channel",
-    "counts": "quantise read_channels read_counts read_trials",
+    "counts": "quantise read_channels read_counts read_joint_trials read_trials",
     "errors": "BestChannelError InputError",
     "information": "mutual_information",
     "intervals": "Estimate estimate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 MOST_DIGITS = 6
 """Of a confidence that is written as one number."""
@@ -99,6 +99,16 @@ def rounded_up(number: float) -> float:
     """
     digits = Context(prec=2, rounding=ROUND_CEILING)
     return float(digits.create_decimal(exact(number)))
+
+
+def odds(number: float) -> str:
+    """The next number with two digits that is no larger, so that a statement stays true.
+
+    >>> odds(879.9), odds(1.239), odds(123456.0)
+    ('870', '1.2', '120,000')
+    """
+    value = Context(prec=2, rounding=ROUND_FLOOR).create_decimal(exact(number))
+    return f"{float(value):,g}" if value < 100 else f"{int(value):,}"
 
 
 def wrong_at_most(delta: float) -> str:

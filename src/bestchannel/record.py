@@ -108,6 +108,15 @@ class BracketRecord(Struct, frozen=True):
     upper: Number
 
 
+class EvidenceRecord(Struct, frozen=True):
+    """What speaks for an answer that is not proved; see `questions.Evidence`, also for what it means."""
+
+    answer: str
+    e_value: Number
+    nats: Number
+    means: str
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """The outcome of an identification; see `policies.Identification`.
 
@@ -132,6 +141,7 @@ class Result(Struct, frozen=True, kw_only=True):
     brackets: dict[str, BracketRecord] | msgspec.UnsetType = msgspec.UNSET
     candidates: tuple[str, ...]
     nearly_best: NearlyBestRecord | None = None
+    evidence: EvidenceRecord | msgspec.UnsetType = msgspec.UNSET
     cost: Number | None = None
     channels: tuple[MeasuredRecord, ...] = ()
     audit: AuditRecord

@@ -406,7 +406,10 @@ def frame_of(draw, table, way):
         return frame
     if titles[0] == "foo" and any(not isinstance(v, str) for v in inputs):
         frame.index.name = "sent"  # nothing else says that numbers beside are not counts
-    flat = frame.rename_axis(index=frame.index.name or draw.choice(["input", "x"])).reset_index()
+    title = frame.index.name or draw.choice(["input", "x"])
+    if {"y", "count"} == {str(v) for v in outputs}:
+        title = "input"  # x, y and count are what the columns of rows are called
+    flat = frame.rename_axis(index=title).reset_index()
     table.plain &= way == "reset_index" and titles[1] is not None
     if way == "reset_index":
         return flat

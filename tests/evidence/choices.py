@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT
 from tests.native.inner import choices
 
 

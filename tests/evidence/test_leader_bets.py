@@ -9,8 +9,7 @@ import pytest
 
 from bestchannel.capacity import capacities
 from bestchannel.channels import bsc, z_channel
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT
+from bestchannel.evidence.bets import LARGEST_INPUT, leader_bets
 from bestchannel.information import NATS_PER_BIT
 
 SIZES = [(n, m) for n in range(2, 7) for m in range(2, 7)]

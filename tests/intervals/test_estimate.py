@@ -177,7 +177,10 @@ def test_bad_counts_are_refused_by_name(counts, message):
         ({"counts": {"a": GOOD}, "delta": 1}, "delta"),
         ({"counts": {"a": GOOD}, "delta": 5e-324}, r"delta must lie in \[1e-300, 1\)"),
         ({"counts": {"a": GOOD}, "epsilon": -0.1}, "epsilon"),
-        ({"counts": {"a": GOOD}, "design": "Fixed"}, 'design must be "fixed", "adaptive" or "shared", got \'Fixed\''),
+        (
+            {"counts": {"a": GOOD}, "design": "Fixed"},
+            'design must be "fixed", "adaptive", "shared" or "joint", got \'Fixed\'',
+        ),
         ({"counts": {"a": GOOD}, "epsilon": math.nan}, "epsilon"),
     ],
 )

@@ -94,3 +94,12 @@ def test_single_channel_is_refused(write):
     run = bestchannel("plan", write(only=[[1.0, 0.0], [0.0, 1.0]]))
     assert (run.returncode, run.stdout) == (1, "")
     assert "at least 2" in run.stderr
+
+
+def test_limit_and_question_are_answered_in_one_sentence(guessed):
+    code, result = result_of("plan", guessed, "--above", 0.5, "--max-senses", 120, "--runs", 5)
+    assert (code, result["question"]["kind"], result["max_senses"]) == (0, "above", 120)
+    assert result["decided"] + max(result["still_open"].values()) >= 5
+    assert result["advice"].startswith(f"120 senses decide in {result['decided']} of 5 runs")
+    assert "senses decide in" in bestchannel("plan", guessed, "--max-senses", 60, "--runs", 5).stdout
+    assert "room for" in bestchannel("plan", guessed, "--order", "--runs", 5).stdout

@@ -79,6 +79,13 @@ BAD = {
     "log with a column that may count.csv": "x,y,n\n" + rows("x", "y", "t"),
     "log with a column that may name channels.csv": "model,x,y\n" + rows("c", "x", "y"),
     "outputs side by side.csv": "channel,x,u,v\na,0,9,1\na,1,2,8\nb,0,7,3\nb,1,4,6\n",
+    "converter.csv": "x,adc\n" + rows("x", "t"),
+    "sensors side by side.csv": "x,sensorA,sensorB\n" + rows("x", "y", "y"),
+    "models side by side.csv": "label,svm,tree\n" + rows("x", "y", "y"),
+    "counts of R.csv": '"","sent","received","Freq"\n"1","a","a",90\n"2","b","a",5\n"3","a","b",10\n"4","b","b",95\n',
+    "log of PsychoPy.csv": "participant,stim,key_resp.keys,key_resp.corr,key_resp.rt\n"
+    + rows("c", "sent", "got", "y", "m"),
+    "points of the plane.csv": "symbol,I,Q\n" + rows("x", "m", "m"),
     "times of secrets.csv": "secret,time_ns\n0,120\n0,130\n1,170\n1,190\n",
     "label that is missing.csv": "x,y\n0,NaN\n0,1\n1,1\n",
     "the other way round.csv": "predicted,cat,dog\ncat,9,2\ndog,1,8\n",
@@ -177,6 +184,7 @@ def test_proposals_of_every_refusal_are_taken_and_lead_past_it(tmp_path, name):
                 outcome = run(verb, path, *kept, *proposal)
             assert outcome.returncode != 2, (verb, proposal, outcome.stderr)
             assert told(outcome) != message, (verb, proposal)
+            assert "text without a header" not in told(outcome) or "--columns" in given, (verb, proposal, told(outcome))
             assert "leave it out" not in told(outcome), (verb, proposal, told(outcome))
 
 

@@ -1,7 +1,7 @@
 """T* of the other questions: against closed forms, grids of alternatives, and proofs checked from outside."""
 
-import itertools
 import dataclasses
+import itertools
 import math
 
 import numpy as np

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, rival_tilts
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, leader_bets, rival_tilts
 from bestchannel.native import evidence, mathematics
 from bestchannel.native.library import VARIANTS
 from tests.evidence.choices import rival_bets

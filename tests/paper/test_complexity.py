@@ -17,7 +17,7 @@ from bestchannel import BestChanID, MedianChanEl, NaiveChanSel, Observation, cap
 from bestchannel.channels import Channel, bsc, q_ary_symmetric
 from bestchannel.errors import InputError
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.paper.complexity import expected_senses
+from bestchannel.study.planning import expected_senses
 
 BINARY = Rate(2, 2)
 
@@ -97,21 +97,6 @@ def test_channels_without_capacity_are_not_sensed():
 def test_equal_best_channels_would_never_end():
     with pytest.raises(InputError, match="channels 1 and 2 both have gap 0: BestChanID would never end"):
         expected_senses("best-chan-id", [0.1, 0, 0], [(2, 2)] * 3, delta=0.1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (("fastest", [0], [(2, 2)]), {}, "the policy must be one of best-chan-id, naive, median; it is 'fastest'"),
-        (("best-chan-id", [0], [(2, 2)]), {"subroutine": "best"}, "the subroutine must be one of naive, median"),
-        (("naive", [0.1, 0.2], [(2, 2)] * 2), {"epsilon": 1.0}, "has gap 0; the smallest of the gaps is 0.1"),
-        (("naive", [0, 0.2], [(2, 2)]), {"epsilon": 1.0}, "one entry for each channel; they have 2 and 1"),
-        (("naive", [0, 0.2], [(2, 2)] * 2), {}, r"epsilon \(the accuracy, in bits\) must be a number; it is None"),
-    ],
-)
-def test_unsuitable_arguments_are_refused(arguments, options, message):
-    with pytest.raises(InputError, match=message):
-        expected_senses(*arguments, delta=0.1, **options)
 
 
 @pytest.mark.parametrize("k", [2, 3, 7, 8, 9, 65, 1000])

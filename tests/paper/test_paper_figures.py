@@ -7,9 +7,8 @@ from growth import figure_growth, growth
 
 from bestchannel import drawing
 from bestchannel.errors import MissingExtraError
-from bestchannel.paper.figures import figure_1, figure_2, figure_z_vs_bsc
-from bestchannel.paper.reproduction import fig1_rows, fig2_rows
-from bestchannel.paper.z_vs_bsc import z_vs_bsc
+from bestchannel.paper.reproduction import fig1_rows, fig2_rows, figure_1, figure_2
+from bestchannel.paper.z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
 
 def texts(figure):

@@ -2,7 +2,6 @@
 
 import pytest
 
-from bestchannel.errors import InputError
 from bestchannel.paper.reproduction import fig1_rows, fig2_rows, published_fig1, published_fig2
 
 # [EBWGW24, Fig. 1], rows of the plotted tables: (k, gap, confidence) and the total number of senses.
@@ -70,8 +69,3 @@ def test_figure_2_rows_hold_the_printed_points_among_54():
     assert len(rows) == len(fig2_rows()) == 54
     assert {k for *_, k in rows} == {4, 8, 16, 32, 64, 128, 256, 512, 1024}
     assert FIG2.items() <= rows.items()
-
-
-def test_figure_1_has_four_settings_only():
-    with pytest.raises(InputError, match=r"no setting of 15 channels with gap 0\.13; its"):
-        published_fig1(15, 0.13, 0.9)

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.errors import InputError
 from bestchannel.paper import reproduction
-from bestchannel.paper.complexity import expected_senses
 from bestchannel.paper.reproduction import CURVES, stated_fig1, stated_fig2
 from bestchannel.sensing.simulator import random_binary_channels
+from bestchannel.study.planning import expected_senses
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +80,3 @@ def test_progress_counts_the_points():
     seen = []
     stated_fig2(1, seeds=1, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(done, 54) for done in range(1, 55)]
-
-
-def test_a_number_of_instances_below_1_is_refused():
-    with pytest.raises(InputError, match=r"seeds \(instances for each point\) must be a whole number >= 1; it is 0"):
-        stated_fig1(1, seeds=0)

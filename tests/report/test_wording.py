@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestchannel.report.wording import percent, several, short, ticks, whole
+from bestchannel.report.markup import percent, several, short, ticks, whole
 
 
 @pytest.mark.parametrize(

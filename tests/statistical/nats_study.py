@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from bestchannel import capacity
-from bestchannel.evidence import rival_bets
+from bestchannel.evidence.bets import LARGEST_INPUT
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.native.evidence import climbed
 from bestchannel.study.monte_carlo import Study
@@ -112,8 +112,8 @@ def _losses(policy, bets, account, best, W):
     few = bets.bets
     many = *few[:-1], len(few[2])  # no requests merged
     at_the_input = _most_lost(many, best.input, W, 0.0)
-    anywhere = max(at_the_input, _most_lost(many, bets.worst_input, W, rival_bets.LARGEST_INPUT))
-    merged = max(anywhere, _most_lost(few, bets.worst_input, W, rival_bets.LARGEST_INPUT))
+    anywhere = max(at_the_input, _most_lost(many, bets.worst[0], W, LARGEST_INPUT))
+    merged = max(anywhere, _most_lost(few, bets.worst[0], W, LARGEST_INPUT))
     evidence = [bets.paid - lost for lost in (at_the_input, anywhere, merged)]
     steps = [account.nats, account.nats - account.dearer, *evidence, policy._proved_threshold(bets.restarts, 1)]
     return dict(zip(LOSSES, -np.diff(steps), strict=True))

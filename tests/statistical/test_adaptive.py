@@ -26,8 +26,7 @@ from scipy.optimize import brentq
 
 from bestchannel import Adaptive, Simulator, capacity, identify, mutual_information
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import rival_tilts
+from bestchannel.evidence.bets import leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from tests.statistical.limits import most_failures, power
 from tests.study.hasty import Hasty

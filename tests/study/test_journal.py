@@ -18,9 +18,9 @@ CONTENT = {
     "instances": [{"family": "near-tie"}],
 }
 RUNS = [
-    SimulatedRun(0, 0, 1, True, True, 2**70, 3, 0.5),
-    SimulatedRun(0, 1, None, False, True, 5, 1, 0.25),
-    SimulatedRun(2, 0, 0, False, False, 7, 2, 0.125),
+    SimulatedRun(0, 0, 1, True, True, True, 2**70, 3, 0.5),
+    SimulatedRun(0, 1, None, False, False, True, 5, 1, 0.25),
+    SimulatedRun(2, 0, 0, True, False, False, 7, 2, 0.125),
 ]
 
 
@@ -91,7 +91,7 @@ def test_journal_of_another_version_is_refused(tmp_path):
     with sqlite3.connect(tmp_path / "j.db") as connection:
         connection.execute("PRAGMA user_version = 99")
     with (
-        pytest.raises(InputError, match="has version 99, and this program reads version 3"),
+        pytest.raises(InputError, match="has version 99, and this program reads version 4"),
         opened(tmp_path / "j.db", spec_of()),
     ):
         pass

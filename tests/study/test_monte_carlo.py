@@ -10,13 +10,12 @@ import pytest
 from bestchannel import Adaptive, BestChannelError, InputError, Simulator, capacity, identify, mutual_information
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.study import pools, runner
-from bestchannel.study.channel_sets import FAMILIES
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import SENSING, Piece, Study, best_is_out, values_of
 from bestchannel.study.pools import WorkerLostError
 from bestchannel.study.runner import conduct, find_times, pieces
-from bestchannel.study.spec import parse_spec
-from bestchannel.study.statistics import as_csv, run_rows
+from bestchannel.study.spec import FAMILIES, parse_spec
+from bestchannel.study.statistics import as_csv, run_rows, summaries
 
 CONTENT = {
     "name": "small",
@@ -51,6 +50,30 @@ def test_table_is_the_same_for_one_and_for_three_workers(study, tmp_path):
     tables = {table(study, tmp_path / f"{workers}.db", workers=workers) for workers in (1, 3)}
     assert len(tables) == 1
     assert len(tables.pop().splitlines()) == 1 + study.total == 1 + 2 * 2 * (12 + 7)
+
+
+@pytest.mark.parametrize(
+    ("question", "limit"),
+    [({"kind": "above", "level": 0.4}, 300), ({"kind": "top", "m": 2}, 300), ({"kind": "order"}, None)],
+)
+def test_other_questions_are_judged_by_themselves_and_set_beside_their_own_time(question, limit, tmp_path):
+    more = {} if limit is None else {"max_senses": limit}
+    policies, instances = CONTENT["policies"][:1], [CONTENT["instances"][0] | {"lower_bound": 0.05}]
+    asked = study_of(tmp_path, question=question, deltas=[0.1], policies=policies, instances=instances, **more)
+    with opened(tmp_path / "journal.db", asked.spec) as journal:
+        find_times(asked, journal)
+        conduct(asked, journal, workers=1)
+        rows, (summary,) = run_rows(asked, journal), summaries(asked, journal)
+        times = journal.times()
+    exact = lower_bound(asked.instances[0][1].channels, 0.1, question=question).characteristic_time
+    assert exact.lower / 1.05 <= times[0, 1][0] <= exact.upper
+    for number, row in enumerate(rows):
+        policy, result = asked.identification(0, number)
+        right = policy.question.is_right(result, asked.instance(0, number).capacities, 1e-10)
+        assert (row["decided"], row["correct"], row["best"]) == (result.decided, right, None)
+        assert row["best_out"] == (result.findings.says_something and not right)
+    assert summary.undecided == sum(not row["decided"] for row in rows)
+    assert (summary.ratio is None) == (summary.undecided > 0)
 
 
 def test_table_has_every_run_once_in_the_order_of_conditions_and_runs(study, tmp_path):

@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveChanSel, Simulator, capacity, identify
+from bestchannel import (
+    Above,
+    Adaptive,
+    BestChanID,
+    InputError,
+    MedianChanEl,
+    NaiveChanSel,
+    Order,
+    Simulator,
+    Top,
+    Within,
+    capacity,
+    identify,
+)
 from bestchannel.channels import bsc
 from bestchannel.study.planning import plan
 
@@ -81,3 +94,43 @@ def test_runs_beyond_the_limit_count_as_undecided(monkeypatch):
 def test_single_channel_is_refused():
     with pytest.raises(InputError, match="requires at least 2 of them and got 1"):
         plan({"only": bsc(0.1)})
+
+
+@pytest.mark.parametrize("question", [Above(0.4), Top(2), Order(), Within(0.2)])
+def test_other_questions_have_their_own_bound_and_the_need_of_adaptive_alone(question):
+    result = plan(CHANNELS, delta=DELTA, question=question, runs=5)
+    (need,) = result.needs
+    assert (need.policy, result.decided, set(result.still_open.values())) == ("adaptive", 5, {0})
+    assert 0 < result.bound.senses_lower_bound < need.senses
+    assert result.bound.question == result.question == question
+
+
+def test_one_channel_can_be_asked_about_a_level_but_not_which_is_the_best():
+    assert plan({"good": bsc(0.05)}, question=Above(0.5), runs=3).decided == 3
+    with pytest.raises(InputError, match="requires at least 2"):
+        plan({"good": bsc(0.05)}, runs=3)
+
+
+@pytest.mark.parametrize("question", [None, Above(0.4), Top(2)])
+def test_a_limit_says_how_often_it_decides_and_what_it_leaves_open(question):
+    few, many = (plan(CHANNELS, delta=DELTA, question=question, max_senses=n, runs=6, seed=2) for n in (250, 20_000))
+    assert (many.decided, set(many.still_open.values())) == (6, {0})
+    assert few.decided < 6
+    assert few.needs[0].q95 <= 250
+    assert max(few.still_open.values()) == 6 - few.decided
+    outcomes = []
+    for child in np.random.SeedSequence(2).spawn(6):
+        policy = Adaptive([(2, 2)] * 3, delta=DELTA, question=question)
+        outcomes.append(identify(Simulator(CHANNELS, rng=np.random.default_rng(child)), policy, max_senses=250))
+    assert few.decided == sum(result.decided for result in outcomes)
+    for name, runs in few.still_open.items():
+        assert runs == sum(name in result.candidates and not result.decided for result in outcomes)
+    if question is None:
+        assert many.within_bits == 0.0
+        assert few.within_bits == max(0 if r.decided else r.nearly_best.within_bits for r in outcomes)
+
+
+def test_what_never_ends_is_planned_with_a_limit_alone():
+    level = capacity(bsc(0.1)).value
+    assert plan({"at": bsc(0.1)}, question=Above(level), runs=2).needs[0].senses is None
+    assert plan({"at": bsc(0.1)}, question=Above(level), runs=2, max_senses=300).needs[0].senses == 300

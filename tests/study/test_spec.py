@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from bestchannel import BestChanID, InputError, Simulator, identify
+from bestchannel import BestChanID, InputError, Simulator, Top, identify
 from bestchannel.channels import bsc
 from bestchannel.errors import MissingFileError
 from bestchannel.study.spec import parse_spec, read_spec
@@ -57,6 +57,18 @@ def test_epsilon_of_the_study_goes_to_the_policies_that_have_one(tmp_path):
     text = "epsilon = 0.2\n" + SMALL + '[[policies]]\npolicy = "naive"\n[[policies]]\npolicy = "best-chan-id"\n'
     made = [choice.make([(2, 2)] * 2, 0.1) for choice in spec_of(tmp_path, text).policies]
     assert [policy.epsilon for policy in made] == [0.2, 0.2, 0.0]
+
+
+def test_question_of_the_study_goes_to_its_policies_and_those_that_name_the_best_are_refused(tmp_path):
+    asked = 'question = { kind = "top", m = 3 }\n' + SMALL
+    (choice,) = spec_of(tmp_path, asked).policies
+    assert choice.make([(2, 2)] * 4, 0.1).question == Top(3)
+    with pytest.raises(InputError, match="names the best channel, and question asks for something else"):
+        spec_of(tmp_path, asked.replace('"adaptive"', '"best-chan-id"'))
+    with pytest.raises(InputError, match="a question must be Above, Top, Order or Within"):
+        spec_of(tmp_path, asked.replace("top", "bottom"))
+    with pytest.raises(InputError, match="question must be a table"):
+        spec_of(tmp_path, "question = 3\n" + SMALL)
 
 
 def test_policy_options_reach_the_policy(tmp_path):

@@ -47,7 +47,7 @@ def journal(study, tmp_path):
     with opened(tmp_path / "j.db", study.spec) as journal:
         best = [study.instance(0, number).best for number in range(40)]
         journal.add(
-            SimulatedRun(0, n, (best[n] + (n == 7)) % 3, n != 7, n == 7, SENSES[n], n % 4, 0.0) for n in range(40)
+            SimulatedRun(0, n, (best[n] + (n == 7)) % 3, True, n != 7, n == 7, SENSES[n], n % 4, 0.0) for n in range(40)
         )
         for j, time in enumerate(TIMES):
             journal.add_time(0, j, time, 1.01 * time)
@@ -94,8 +94,8 @@ def test_undecided_runs_are_not_wrong_though_the_best_may_be_out_and_leave_no_ra
     with opened(tmp_path / "undecided.db", study.spec) as journal:
         journal.add(
             [
-                SimulatedRun(0, 0, study.instance(0, 0).best, True, False, 10, 1, 0.0),
-                SimulatedRun(0, 1, None, False, True, 99, 1, 0.0),
+                SimulatedRun(0, 0, study.instance(0, 0).best, True, True, False, 10, 1, 0.0),
+                SimulatedRun(0, 1, None, False, False, True, 99, 1, 0.0),
             ]
         )
         journal.add_time(0, 0, 1.0, 1.0)
@@ -122,7 +122,10 @@ def test_best_channel_is_called_by_its_position_in_a_set_and_by_its_name_in_a_fi
     named = Study.of(parse_spec(CONTENT | {"instances": [{"channels": "links.json"}]}, folder=tmp_path))
     with opened(tmp_path / "named.db", named.spec) as journal:
         journal.add(
-            [SimulatedRun(0, 0, 1, True, False, 10, 1, 0.0), SimulatedRun(0, 1, None, False, False, 10, 1, 0.0)]
+            [
+                SimulatedRun(0, 0, 1, True, True, False, 10, 1, 0.0),
+                SimulatedRun(0, 1, None, False, False, False, 10, 1, 0.0),
+            ]
         )
         assert [row["best"] for row in run_rows(named, journal)] == ["b", None]
 

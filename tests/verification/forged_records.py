@@ -18,7 +18,7 @@ import numpy as np
 from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveChanSel, Request, Simulator, identify
 from bestchannel.channels import bsc, random_channel
 from bestchannel.counts.labelled_counts import ChannelLabels
-from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.bets import leader_bets
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive.bets import Bets, RivalStake
 from bestchannel.policies.adaptive.sampling import RULES

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestchannel.evidence.rival_bets import covers_of
+from bestchannel.evidence.bets import covers_of
 from bestchannel.verification.rival_check import SensedRival
 
 

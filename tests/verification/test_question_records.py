@@ -8,7 +8,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
-from bestchannel.evidence.rival_bets import covers_of
+from bestchannel.evidence.bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.report.cards import identification_card
 from bestchannel.report.sections import capacities

@@ -230,7 +230,7 @@ FAMILIES: dict[str, tuple[Callable[..., Channel], str]] = {
     "bsc": (bsc, "p"),
     "bec": (bec, "e"),
     "z": (z_channel, "q"),
-    "bac": (binary_asymmetric, "a,b"),
+    "bac": (binary_asymmetric, "P(1|0),P(1|1)"),
     "qsc": (q_ary_symmetric, "q,p"),
     "typewriter": (noisy_typewriter, "q,p"),
     "pam": (awgn_pam, "order,snr_db"),

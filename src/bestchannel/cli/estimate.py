@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import to_builtins
 
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading, record_of, refuse_options_for_counts, sensed_counts
+from bestchannel.counts import JointTrials, LabelledCounts, combined
 from bestchannel.disk import errors_naming
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate
@@ -30,6 +31,10 @@ def estimate(
     reading: Reading,
     no_checks: bool = options.NO_CHECKS,
     design: options.DesignChoice | None = options.DESIGN,
+    groups: str | None = options.GROUPS,
+    combine: str | None = options.option(
+        None, "Of joint trials: what these channels can do together, read as one, as A,B.", metavar="CHANNELS"
+    ),
     rank: bool = options.RANK,
     input_distribution: str | None = options.INPUT_DISTRIBUTION,
     json: bool = options.JSON,
@@ -38,21 +43,30 @@ def estimate(
 
     A file has rows channel,x,y,count, or channel,x,y with one row per sense (a trial log), or lines (input, output)
     as leakiEst's, or is a matrix of counts (one row per input), or holds such matrices (.npz, .mat, .json). Of several
-    files each is a channel, called as the file, unless its rows have a column channel.
+    files each is a channel, called as the file, unless its rows have a column channel. Where all channels answered the
+    same trials (classifiers on one test set, qubits in one shot), --design joint reads rows trial,x,y_A,y_B,… or
+    trial,channel,x,y.
     Measured outputs (RSSI, IQ points, LLRs) are cut into --bins. What a policy has sensed (RUN.db, RESULT.json) is
     read too, as an adaptive design. Exit code 3 where the counts do not decide.
     """
+    read: dict[str, LabelledCounts] | JointTrials
     sensed = record_of(counts[0]) if len(counts) == 1 and counts[0].is_file() else None
     if sensed:
         refuse_options_for_counts(counts[0], reading.given())
         with errors_naming(counts[0]):
-            if design is options.DesignChoice.fixed:
+            if design not in (None, options.DesignChoice.adaptive):
                 raise InputError(
                     "a policy chose its senses by looking at outputs; leave --design out, or write adaptive"
                 )
             read = sensed_counts(sensed[0])
     else:
-        read = reading.counts(counts, order=not no_checks)
+        design = options.DesignChoice.joint if combine and design is None else design
+        read = reading.counts_or_trials(counts, design, groups, order=not no_checks)
+    if combine is not None:
+        if not isinstance(read, JointTrials):
+            raise InputError("--combine needs trials that all channels answered; write --design joint")
+        names = [name.strip() for name in combine.split(",")]
+        read, design = combined(read, names), options.DesignChoice.shared
     with terminal.progress("estimate") as progress:
         result = estimated(
             read,
@@ -67,11 +81,32 @@ def estimate(
         )
     if json:
         terminal.note_warnings(_warnings(result))
-    terminal.answer(_as_json(result), lambda: _show(result), json=json, certified=result.decided)
+    together = combine is not None
+    terminal.answer(_as_json(result, together), lambda: _show(result, together), json=json, certified=result.decided)
 
 
-def _as_json(result: Estimate) -> dict[str, Any]:
+def _best_single(result: Estimate) -> ChannelEstimate:
+    """Of channels and, last, what they are together: the one of which most is proved."""
+    return max(result.channels[:-1], key=lambda channel: channel.lower)
+
+
+def _about_together(result: Estimate) -> str:
+    """What is proved of channels that are read as one, beside what is proved of the best of them."""
+    whole, single = result.channels[-1], _best_single(result)
+    if not single.lower > whole.lower:
+        alone = f"{single.name} alone at least {single.lower:.4f}"
+        return f"together they carry at least {whole.lower:.4f} bit, proved; {alone}"
+    return (
+        f"{single.name} alone is proved to carry {single.lower:.4f} bit, and {whole.name} {whole.lower:.4f}: together"
+        f" they carry no less, but {several(whole.n_outputs, 'output')} take more trials to prove it"
+    )
+
+
+def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
     document = {"unit": "bits", "guarantee": result.guarantee, **asdict(result)}
+    if together:
+        whole, single = result.channels[-1], _best_single(result)
+        document["combined"] = {"name": whole.name, "single": single.name, "beaten": single.lower > whole.lower}
     findings = document.pop("findings") or {}
     if document["question"] is None:
         del document["question"]
@@ -83,7 +118,7 @@ def _as_json(result: Estimate) -> dict[str, Any]:
     return document
 
 
-def _show(result: Estimate) -> None:
+def _show(result: Estimate, together: bool = False) -> None:
     channels = sorted(result.channels, key=lambda channel: -channel.capacity)
     shown = terminal.few(channels, key=lambda channel: -channel.capacity)
     last = "rank" if result.order else "less bias"  # both do not fit into 80 columns
@@ -96,7 +131,7 @@ def _show(result: Estimate) -> None:
     if result.question is None and not result.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")
-    terminal.say(*_why_decided(result))
+    terminal.say(*([_about_together(result)] if together else _why_decided(result)))
     if result.order:
         pairs = several(result.order.pairs, "pair")
         terminal.say(f"order: {len(result.order.settled):,} of {pairs} are settled, all at once")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestchannel import policies
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import BY_TIME, Reading
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT

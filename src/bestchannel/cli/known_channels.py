@@ -13,10 +13,11 @@ from msgspec import to_builtins
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
+from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading
 from bestchannel.json_text import finite_or_none
-from bestchannel.promises import amount, several
+from bestchannel.promises import amount, exact, listed, rounded_up, several
+from bestchannel.questions import Best, Within
 
 if TYPE_CHECKING:
     from bestchannel.lower_bound.bound import LowerBound
@@ -161,14 +162,18 @@ def plan(
     channels: list[Path] = options.CHANNELS,
     delta: float = options.DELTA,
     epsilon: float | None = options.EPSILON,
+    max_senses: int | None = options.MAX_SENSES,
     cost: list[str] | None = options.COST,
     runs: int = options.option(100, "Simulated runs of the adaptive policy.", min=1),
     seed: int = options.SEED,
     *,
+    asked: Asked,
     reading: Reading,
     json: bool = options.JSON,
 ) -> None:
     """Show how many senses each policy would need if the channels were as in the file.
+
+    With --max-senses it shows how often so many senses decide, and what they leave open.
 
     The file holds guessed probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
     frequencies are then the guess. The adaptive policy is simulated;
@@ -180,14 +185,28 @@ def plan(
     guessed = reading.guessed(channels)
     with terminal.progress("proofs and simulated runs") as progress:
         costs = options.costs_of_known(cost, guessed)
-        result = planned(guessed, delta=delta, epsilon=epsilon or 0.0, **costs, runs=runs, seed=seed, progress=progress)
+        result = planned(
+            guessed,
+            delta=delta,
+            epsilon=epsilon or 0.0,
+            question=asked.question,
+            max_senses=max_senses,
+            **costs,
+            runs=runs,
+            seed=seed,
+            progress=progress,
+        )
     terminal.answer(_plan_as_json(result), lambda: _show_plan(result), json=json)
 
 
 def _plan_as_json(result: Plan) -> dict[str, Any]:
     return {
         "unit": "bits",
-        **{key: getattr(result, key) for key in ("delta", "epsilon", "best", "gap", "runs")},
+        **{key: getattr(result, key) for key in ("delta", "epsilon", "best", "runs", "max_senses", "decided")},
+        "question": to_builtins(result.question),
+        "gap": finite_or_none(result.gap),
+        "still_open": dict(result.still_open),
+        "within_bits": result.within_bits,
         "characteristic_time": result.bound and _ends(result.bound.characteristic_time),
         "senses_lower_bound": _senses_bound(result),
         "cost_lower_bound": _cost_bound(result),
@@ -212,9 +231,10 @@ def _show_plan(result: Plan) -> None:
         return never if senses is None else f"{senses:,}" if senses < 10**12 else f"{senses:.3g}"
 
     bound = _senses_bound(result)
-    rows = [("lower bound", "0", f"{bound:,.0f}", "", "1", "T* kl(δ, 1-δ)")] if bound else []
+    origin = "T* kl(δ, 1-δ)" if not isinstance(result.question, Within) else "proof"
+    rows = [("lower bound", "0", f"{bound:,.0f}", "", "1", origin)] if bound else []
     for need in result.needs:
-        ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None else ""
+        ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None and not need.undecided else ""
         most, origin = (count(need.q95, ""), several(result.runs, "run")) if need.simulated else ("", "formula")
         rows.append((need.policy, f"{need.epsilon:.3g}", count(need.senses, "never ends"), most, ratio, origin))
     terminal.show_table(("policy", "ε, bits", "senses", "95 % within", "÷ lower bound", "from"), rows)
@@ -229,8 +249,14 @@ def _show_plan(result: Plan) -> None:
 def advice(result: Plan) -> str:
     """What to do, in one sentence."""
     adaptive, *others = result.needs
-    if adaptive.senses is None:
+    if adaptive.senses is None and isinstance(result.question, Best):
         return "the two best channels are equal: no policy ends; give --epsilon, and either may be named"
+    if adaptive.senses is None:
+        return "these channels leave the question open: no policy ends; a tolerance, or --max-senses, ends it"
+    if result.max_senses is not None:
+        return _within_the_limit(result)
+    if adaptive.undecided and not others:
+        return f"{adaptive.undecided} of {several(result.runs, 'simulated run')} did not end; see --max-senses"
     if adaptive.undecided:
         from bestchannel.study.planning import MOST_SENSES
 
@@ -243,3 +269,17 @@ def advice(result: Plan) -> str:
     if not least or not adaptive.senses:
         return room
     return f"{room}; {policy}, the cheapest of the others, takes {least / adaptive.senses:,.2g} times as many"
+
+
+def _within_the_limit(result: Plan) -> str:
+    """How often the senses that are allowed decide, and what they leave open."""
+    runs = several(result.runs, "run")
+    said = f"{several(result.max_senses or 0, 'sense')} decide in {result.decided:,} of {runs}"
+    if result.decided == result.runs:
+        return said
+    often = sorted(((n, name) for name, n in result.still_open.items() if n), reverse=True)
+    said += f"; still open: {listed([f'{name} in {n:,}' for n, name in often])}"
+    if result.within_bits is None:
+        return said
+    bits = exact(rounded_up(result.within_bits))
+    return f"{said}; in 95 % of them a channel is proved to be within {bits} bit of the best"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ class DesignChoice(StrEnum):
 
     fixed = "fixed"
     adaptive = "adaptive"
+    joint = "joint"
+    shared = "shared"
 
 
 CHANNELS = argument(
@@ -58,7 +61,14 @@ NO_CHECKS = flag("Do not look for drift and memory in the order of the senses.",
 DESIGN = option(
     None,
     "fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody did, or"
-    " stopped when the result looked good. fixed proves much more, and is the default for counts.",
+    " stopped when the result looked good. fixed proves much more, and is the default for counts. joint: numbers are"
+    " fixed, and all channels answered the same trials (rows trial,x,y_A,y_B or trial,channel,x,y); shared: counts of"
+    " such trials.",
+)
+GROUPS = option(
+    None,
+    "With --design joint: the column of groups (a writer, a day) whose trials may depend on each other.",
+    metavar="COLUMN",
 )
 RANK = flag("Rank the channels: say of which pairs it is proved that one is better.", "--rank")
 INPUT_DISTRIBUTION = option(None, "Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")
@@ -133,3 +143,54 @@ def _place(text: str, letters: Mapping[str, Sequence[str]]) -> tuple[str, str | 
     raise InputError(
         f"--cost names channel {text!r}, which takes no part; those that do: {', '.join(list(letters)[:12])}"
     )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question as JSON has it, or None for the best."""
+
+    question: dict[str, Any] | None
+
+    @staticmethod
+    def from_options(
+        above: float | None = option(
+            None, "Say of every channel whether its capacity is above this many bits.", metavar="BITS"
+        ),
+        tolerance: float | None = option(None, "With --above: this near to it, either may be said."),
+        top: int | None = option(None, "Name the best so many channels.", metavar="M"),
+        order: bool = flag("Put all channels in order.", "--order"),
+        within: str | None = option(
+            None, "Find every capacity to within so many bits, or as 5% of itself.", metavar="WIDTH"
+        ),
+    ) -> Asked:
+        """The question that these options ask."""
+        asked: dict[str, dict[str, Any]] = {}
+        if above is not None:
+            asked["--above"] = {"kind": "above", "level": above, "tolerance": tolerance or 0.0}
+        if top is not None:
+            asked["--top"] = {"kind": "top", "m": top}
+        if order:
+            asked["--order"] = {"kind": "order"}
+        if within is not None:
+            asked["--within"] = {"kind": "within", **_width(within)}
+        if len(asked) > 1:
+            raise InputError(f"one question at a time: {' and '.join(asked)} were given")
+        if tolerance is not None and above is None:
+            raise InputError("--tolerance belongs to --above, which was not given")
+        return Asked(next(iter(asked.values()), None))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The option of a policy that answers it."""
+        return {} if self.question is None else {"question": self.question}
+
+
+def _width(text: str) -> dict[str, Any]:
+    """0.01 as a width in bits, 5% as a part of the capacity."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        if rest:
+            raise ValueError
+        return {"width": float(number) / 100.0, "relative": True} if percent else {"width": float(number)}
+    except ValueError:
+        raise InputError(f"--within must be a number of bits, as 0.01, or a part, as 5%; it is {text!r}") from None

@@ -14,10 +14,11 @@ import numpy as np
 from bestchannel.channels import Channel
 from bestchannel.channels.families import named_family
 from bestchannel.cli import terminal
-from bestchannel.cli.options import flag, option
-from bestchannel.counts import LabelledCounts, read_channels, read_counts
+from bestchannel.cli.options import DesignChoice, flag, option
+from bestchannel.counts import JointTrials, LabelledCounts, read_channels, read_counts, read_joint_trials
 from bestchannel.counts.data_files import files_of
 from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.joint_records import missing_in_words
 from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Binning, Bins
 from bestchannel.disk import errors_naming, opened, read_bytes
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 SQLITE, HTML = b"SQLite format 3\0", b"<!doctype html"  # what every file of a run, and every report, begins with
 _FOR_COUNTS, _FOR_CHANNELS = ("outputs", "bins", "set_aside"), ("normalize",)
 """Options that say nothing about known channels, and about counts."""
+
+_NOT_FOR_JOINT = ("transpose", "form", "channel_axis", "normalize", "bins", "set_aside")
 
 BY_TIME = "the senses are taken in the order of the column time, which is not that of the rows"
 
@@ -53,7 +56,8 @@ class Reading:
         columns: str | None = option(
             None,
             "What the columns of rows are called, as channel=link,x=sent,y=got,count=n (or p=prob, time=t); of rows"
-            " without a header, what they are, as x,y or channel,x,y.",
+            " without a header, what they are, as x,y or channel,x,y. With --design joint also trial=item, and * stands"
+            " for the names of channels, as x=truth,y=pred_*.",
         ),
         transpose: bool = flag("The columns of the matrices, or y of the rows, are the inputs.", "--transpose"),
         form: str | None = option(None, "rows or matrix, where a text may be either."),
@@ -116,6 +120,21 @@ class Reading:
             if hint and self.bins is None:
                 terminal.note(hint)
         return read
+
+    def counts_or_trials(
+        self, paths: Sequence[Path], design: DesignChoice | None, groups: str | None, *, order: bool
+    ) -> dict[str, LabelledCounts] | JointTrials:
+        """The counts in the files, or where the design is joint, the trials that all channels answer."""
+        if design is not DesignChoice.joint:
+            if groups is not None:
+                raise InputError("--groups is for trials that all channels answer; write --design joint too")
+            return self.counts(paths, order=order)
+        self._refuse(_NOT_FOR_JOINT, "other files, and --design joint reads trials that all channels answer")
+        with terminal.progress("reading trials"):
+            trials = read_joint_trials(paths, outputs=self.outputs, columns=self.columns, groups=groups)
+        for sentence in missing_in_words(trials):
+            terminal.note(sentence)
+        return trials
 
     def guessed(self, paths: Sequence[Path]) -> dict[str, Channel]:
         """The channels in the files; of counts, their relative frequencies."""

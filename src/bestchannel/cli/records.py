@@ -12,7 +12,7 @@ from typing import Any
 from bestchannel import verification
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.reading import Reading, printed_counts, printed_estimate, record_of, refuse_options_for_counts
-from bestchannel.counts import LabelledCounts
+from bestchannel.counts import JointTrials, LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
@@ -41,6 +41,7 @@ def report(
         None, "Of counts: accept a channel within this many bits.", show_default="0"
     ),
     design: options.DesignChoice | None = options.DESIGN,
+    groups: str | None = options.GROUPS,
     rank: bool = options.RANK,
     input_distribution: str | None = options.INPUT_DISTRIBUTION,
     *,
@@ -66,7 +67,7 @@ def report(
         "input_distribution": options.parse_distribution(input_distribution),
     }
     promised = {key: value for key, value in promised.items() if value is not None}
-    for_counts = reading.given() + ["--no-checks"] * no_checks
+    for_counts = reading.given() + ["--no-checks"] * no_checks + ["--groups"] * (groups is not None)
     with ExitStack() as opened:
         files = [opened.enter_context(regular(path)) for path in source]
         only = files[0] if len(files) == 1 and not files[0].is_dir() else None
@@ -79,7 +80,8 @@ def report(
             refuse_options_for_counts(only, for_counts)
             data, outcome = _of_printed(only, printed, promised, about)
         else:
-            data, outcome = _of_counts(reading.counts(files, order=not no_checks), promised, about)
+            counts = reading.counts_or_trials(files, design, groups, order=not no_checks)
+            data, outcome = _of_counts(counts, promised, about)
     with errors_naming(output):
         write_bytes(output, data.encode())
     terminal.answer({"report": str(output), "bytes": len(data.encode()), **outcome}, str(output), json=json)
@@ -115,6 +117,11 @@ def _of_record(path: Path, document: Any, about: Provenance) -> Drawn:
 def _of_printed(path: Path, document: dict[str, Any], promised: dict[str, Any], about: Provenance) -> Drawn:
     """The estimate again, from the counts that it holds: what else a file states need not be believed."""
     with errors_naming(path):
+        if document.get("design") == "joint":
+            raise InputError(
+                "this estimate is from trials that all channels answered, and has their counts alone; give the file of"
+                " the trials, with --design joint"
+            )
         stated = {
             "delta": document.get("delta", 0.05),
             "epsilon": document.get("epsilon", 0.0),
@@ -128,7 +135,7 @@ def _of_printed(path: Path, document: dict[str, Any], promised: dict[str, Any], 
 
 
 def _of_counts(
-    counts: dict[str, LabelledCounts],
+    counts: dict[str, LabelledCounts] | JointTrials,
     promised: dict[str, Any],
     about: Provenance,
     warnings: tuple[str, ...] | None = None,

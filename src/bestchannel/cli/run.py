@@ -12,11 +12,11 @@ import typer
 
 from bestchannel import runs
 from bestchannel.cli import options, terminal, verbs
-from bestchannel.cli.asked import Asked
 from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
+from bestchannel.cli.options import Asked
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
-from bestchannel.promises import amount, several
+from bestchannel.promises import MOST_NAMED, amount, listed, several
 from bestchannel.runs.history import Rows, as_pieces
 from bestchannel.runs.laboratory_files import (
     AnswerSheet,
@@ -27,8 +27,6 @@ from bestchannel.runs.laboratory_files import (
     request_rows,
 )
 from bestchannel.runs.results import FINDINGS, as_document
-
-MOST_NAMED = 12
 
 RUN = options.argument("The file of the run.", metavar="RUN.db")
 ANSWER = options.argument("Rows channel,x,y,count (.csv, .json, .parquet).", metavar="FILE")
@@ -264,9 +262,7 @@ def _say_status(run: runs.Run, result: Identification, channels: Sequence[Mappin
     if result.audit.steps:
         terminal.say(standing(result.audit.steps[-1].status, run.settings.labels))
     if not result.decided:
-        others = several(len(result.candidates) - MOST_NAMED, "other")
-        names = ", ".join(str(key) for key in result.candidates[:MOST_NAMED])
-        terminal.say(f"channels left: {names}" + (f" and {others}" if len(result.candidates) > MOST_NAMED else ""))
+        terminal.say(f"channels left: {listed(result.candidates)}")
         if result.proved_so_far:
             terminal.say(result.proved_so_far)
     if (request := run.ask()) is not None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
+from bestchannel.counts.joint_records import Choose, Table, table_of_vectors
 from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, Hints, RowBlock
 from bestchannel.counts.long_table import log_of_vectors
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, matrices_in, refuse_trials
@@ -76,6 +77,11 @@ def read_log(
     """The rows of vectors x, y and perhaps channel and count, or None if the file has no such."""
     parse = _variables if source.ending == ".mat" else _arrays
     return log_of_vectors(source.parsed(parse), seen, source.name, hints.columns)
+
+
+def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
+    """The vectors that are chosen, all of one length."""
+    return table_of_vectors(source.parsed(_variables if source.ending == ".mat" else _arrays), choose)
 
 
 def read_archive(source: OpenFile, hints: Hints) -> list[NamedMatrix]:

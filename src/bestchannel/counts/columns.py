@@ -30,9 +30,9 @@ _COUNTED = (
 _COUNT_WORDS = frozenset(_COUNTED.split())  # what a column of counts may be called
 _KNOWN = {
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
-    " transmitted cause gold reference written",
+    " transmitted cause gold reference written stim",
     "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
-    " observation destination dst decoded effect answer read spikes called",
+    " observation destination dst decoded effect answer read spikes called resp",
     "channel": "channel ch link device qubit antenna subject sensor cable path name carrier subcarrier cell listener"
     " classifier model user node station port neuron participant person patient electrode detector unit",
     "count": f"{_COUNTED} trials senses",
@@ -45,6 +45,7 @@ _STRONG = frozenset(["count", "counts", "occurrences"])
 _BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
 """Words that say it in any title, and words that may stand beside those that do not."""
 
+_PLANE = (("i", "q"), ("re", "im"), ("real", "imag"))  # what the two coordinates of points of the plane are called
 _PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
 _PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
@@ -74,6 +75,7 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
     With `strict`, by their names alone. `value` is the role of the last column, `count` or `p`.
     """
     titles = [title.strip() for title in header or []]
+    titles = titles[not all(titles[:1]) :]  # without an index of the rows, which has no name
     if not all(titles) or any(map(_PERCENTAGE.fullmatch, titles)) or len(set(map(str.casefold, titles))) < len(titles):
         return None
     named: dict[str, str] = {}
@@ -83,11 +85,13 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
     roles = [role for role in ("x", "y") if role not in named]
     if len(roles) == 2:
         roles = {2: roles, 3: ["channel", *roles], 4: ["channel", *roles, value]}.get(len(others), [])
+    if roles == ["y"] and tuple(map(str.casefold, others)) in _PLANE:
+        roles = ["y", "y2"]
     if not strict and len(roles) == len(others):
         named |= dict(zip(roles, others, strict=True))
     if not {"x", "y"} <= named.keys() or any(set(',="') & set(title) for title in named.values()):
         return None
-    return {role: named[role] for role in ("channel", "x", "y", value) if role in named}
+    return {role: named[role] for role in ("channel", "x", "y", "y2", value) if role in named}
 
 
 def option(columns: Mapping[str, str], python: str = " in Python") -> str:
@@ -97,7 +101,7 @@ def option(columns: Mapping[str, str], python: str = " in Python") -> str:
     return f"--columns {quoted} (columns={dict(columns)}{python})"
 
 
-def _way_out(header: Sequence[str], value: str = "count") -> str:
+def way_out(header: Sequence[str], value: str = "count") -> str:
     """How to say which column is which."""
     proposed = proposal(header, value=value)
     if proposed is not None:
@@ -114,6 +118,8 @@ def _way_out(header: Sequence[str], value: str = "count") -> str:
             return f"these may be outputs side by side; {cells}"
         return f"say which column is y, as {option({'y': titles[-1]})}, or, where each output has a column, {cells}"
     example = dict(zip(needed, titles[-len(needed) :], strict=True))
+    sent = next((title for title in titles if role_of(title) == "x" and title not in example.values()), example["x"])
+    example["x"] = sent
     return f"say which is which, for instance with {option(example)}"
 
 
@@ -121,8 +127,8 @@ def unknown_columns(header: Sequence[str], missing: Sequence[str], value: str) -
     """What is said where no column has a role that is required."""
     wanted = "x, y and p, and may have channel" if value == "p" else "x and y, and may have channel and count"
     return (
-        f"rows must have the columns {wanted}; the columns are {', '.join(header[:20])}, so that"
-        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {_way_out(header, value)}"
+        f"rows must have the columns {wanted}; the columns are {', '.join(filter(str.strip, header[:20]))}, so that"
+        f" {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; {way_out(header, value)}"
     )
 
 
@@ -135,6 +141,8 @@ def log_columns(
     """
     found = named_columns(header, columns)
     assert isinstance(columns, Mapping | None)  # others are refused there
+    if "channel" in found:
+        _refuse_shared_trials(header, found["channel"], cells, columns)
     if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
         further = count_column(header, found, seen, cells, columns)
         found |= {} if further is None else {"count": further}
@@ -149,9 +157,11 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     Points of the plane may have their second coordinate in a column that `columns` says is y2.
     """
     plane = ("y2",) if columns and "y2" in columns else ()
-    found = _find_columns(header, ("channel", "x", "y", *plane, "count", "time"), columns)
+    found = find_columns(header, ("channel", "x", "y", *plane, "count", "time", "trial"), columns)
+    found.pop("trial", None)
     missing = [role for role in ("x", "y") if role not in found]
     if missing:
+        refuse_joint(header)
         raise InputError(unknown_columns(header, missing, "count"))
     if "count" not in found and any(cell.strip().casefold() == "p" for cell in header):
         raise InputError(
@@ -161,7 +171,41 @@ def named_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     return found
 
 
-def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
+def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> None:
+    """Refuse the titles of answers of several channels to the same trials: x,y_A,y_B,…, x_A,y_A,… or y_true,y_A,….
+
+    `sent` is what the first column has where this may be a matrix, called x in its corner: there no input comes twice.
+    """
+    small = [title.strip().casefold() for title in header]
+    truth = [title.strip() for title in header if title.strip()[:2] in ("y_", "Y_") and role_of(title) == "x"]
+    answers = [title for title in small if re.fullmatch("y_.+", title) and title not in map(str.casefold, truth)]
+    own = {f"y_{title[2:]}" for title in small if title.startswith("x_")}
+    if len(answers) < 2 or "y" in small or not ("x" in small or truth or own >= set(answers)):
+        return
+    if small[0] == "x" and sent is not None and len(set(sent)) == len(sent):
+        return
+    columns = {} if "x" in small or own >= set(answers) else {"x": truth[0], "y": "y_*"}
+    said = f" and {option(columns)}" if columns else ""
+    raise InputError(
+        f"the columns {', '.join(answers[:3])}{', …' * (len(answers) > 3)} look like answers of several channels to the"
+        f' same trials, which may depend on each other; write --design joint (design="joint"){said}'
+    )
+
+
+def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, columns: Mapping[str, str] | None) -> None:
+    """Refuse rows whose column trial says that several channels answered the same trial."""
+    title = (columns or {}).get("trial", "trial")
+    for i in (i for i, name in enumerate(header) if title and name.strip().casefold() == title.strip().casefold()):
+        answers = set(zip(_texts(cells(i)), _texts(cells(channel)), strict=False))
+        if len({trial for trial, _ in answers}) < len(answers):
+            raise InputError(
+                f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
+                ' depend on each other; write --design joint (design="joint"), or'
+                f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"
+            )
+
+
+def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the header has the column of each role, for the roles that it has.
 
     A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
@@ -169,7 +213,7 @@ def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns)
     if not isinstance(columns, Mapping | None):
         raise InputError(
             f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
-            f" columns says which is which: {_way_out(header)}"
+            f" columns says which is which: {way_out(header)}"
         )
     renamed = columns or {}
     for role in renamed:
@@ -192,7 +236,7 @@ def _find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns)
 
 def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, int]:
     """Where the columns x, y, p and, if there, channel are; counts and trial logs are sent to `estimate`."""
-    found = _find_columns(header, ("channel", "x", "y", "p"), columns)
+    found = find_columns(header, ("channel", "x", "y", "p"), columns)
     missing = [role for role in ("x", "y", "p") if role not in found]
     if missing == ["p"]:
         counted = any(cell.strip().casefold() in ("count", "counts") for cell in header)
@@ -339,6 +383,11 @@ def _is_index(title: str, values: Sequence[Any]) -> bool:
     """Whether a column numbers the rows and its name says nothing else."""
     numbers_rows = list(values) == [values[0] + i for i in range(len(values))]
     return title == _PARQUET_INDEX or (numbers_rows and _INDEX.fullmatch(title.strip()) is not None)
+
+
+def is_index_title(title: str) -> bool:
+    """Whether a title is none, or one that an index of pandas has in a file."""
+    return title == _PARQUET_INDEX or _INDEX.fullmatch(title.strip()) is not None
 
 
 def _is_running(values: Sequence[float | None]) -> bool:

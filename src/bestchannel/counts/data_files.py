@@ -16,6 +16,8 @@ import numpy as np
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts import array_files, json_format, matrix_text, table_files, text_log
+from bestchannel.counts.joint_records import Choose, Table, joint_trials_of, layout_of
+from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
@@ -38,30 +40,34 @@ class Format:
     """What files of one format can hold, and how it is read and written; None where they cannot.
 
     `log` gives the rows of a log, or None for a file of `matrices`; `long` reads channels where these may be rows
-    channel, x, y, p; `render` is what such a file holds.
+    channel, x, y, p; `columns` are those that are chosen, of any rows; `render` is what such a file holds.
     """
 
     log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None
     matrices: Callable[[OpenFile, Hints], list[NamedMatrix]]
     long: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
+    columns: Callable[[OpenFile, Hints, Choose], Table] | None = None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
 
 
-_TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long)
-_JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read_long)
-_ARROW = Format(table_files.read_log, table_files.read_long, table_files.read_long)
+_TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long, text_log.read_columns)
+_JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read_long, json_format.read_columns)
+_ARROW = Format(table_files.read_log, table_files.read_long, table_files.read_long, table_files.read_columns)
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
-    **dict.fromkeys((".tsv", ".txt", ".dat"), _TEXT),
+    **dict.fromkeys((".tsv", ".txt", ".dat", ".log"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
-    ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.render),
+    ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.read_columns, array_files.render),
     ".npy": Format(None, array_files.read_array),
-    ".mat": Format(array_files.read_log, array_files.read_variables),
+    ".mat": Format(array_files.read_log, array_files.read_variables, None, array_files.read_columns),
     ".json": replace(_JSON, render=json_format.render),
     **dict.fromkeys(json_format.LINES, _JSON),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
     ".xlsx": Format(
-        table_files.read_log_of_sheet, table_files.read_matrices_of_sheets, table_files.read_long_of_sheets
+        table_files.read_log_of_sheet,
+        table_files.read_matrices_of_sheets,
+        table_files.read_long_of_sheets,
+        table_files.read_columns_of_sheet,
     ),
 }
 """Every format by the ending of its files."""
@@ -275,6 +281,59 @@ def read_trials(
     """
     # matrices are no trials, along whichever axis
     return _trials(path, Hints(columns, transpose, form, "first"), outputs, bins, set_aside, progress)
+
+
+def read_joint_trials(
+    path: Paths,
+    *,
+    outputs: Sequence[str] | None = None,
+    columns: Columns = None,
+    groups: str | None = None,
+) -> JointTrials:
+    r"""The trials of a file that several channels answer, a row per answer or a row per trial.
+
+    Parameters
+    ----------
+    path
+        One file, in any format with named columns: trial,channel,x,y with a row per answer; or a row per trial with
+        its input x and the answers y_NAME of every channel, or with an input x_NAME for each. An answer that is blank
+        or missing did not come.
+    outputs
+        As in `read_counts`.
+    columns
+        What the columns are called, as {"trial": "item", "x": "truth", "y": "pred_*"}, in which * stands for the names
+        of channels; others are passed over then.
+    groups
+        The column that names groups of trials, where trials of different groups alone are independent.
+
+    Returns
+    -------
+    JointTrials
+        `estimate` takes it, with `design="joint"` or `design="shared"`.
+
+    Raises
+    ------
+    InputError, MissingFileError, MissingExtraError
+        As in `read_counts`; and where a trial has two answers or two inputs of one channel.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "answers.csv")
+    ...     _ = path.write_text("trial,x,y_svm,y_tree\n0,cat,cat,dog\n1,dog,dog,\n2,dog,dog,dog\n")
+    ...     read_joint_trials(path).missing
+    {'svm': 0, 'tree': 1}
+    """
+    files = files_of(path)
+    with _naming(files[0], len(files) == 1):
+        if len(files) > 1:
+            raise InputError(f"trials that all channels answer must be in one file; {len(files)} are given")
+        with _opened(files[0], Hints(columns)) as (source, format, hints):
+            if format.columns is None:
+                raise InputError(_no_columns(source))
+            table = format.columns(source, hints, lambda header: layout_of(header, columns, groups).used)
+        return joint_trials_of(table, columns, groups, outputs)
 
 
 def _trials(

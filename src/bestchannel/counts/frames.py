@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
 from bestchannel.counts.columns import SHOWN, log_columns
+from bestchannel.counts.joint_records import joint_trials_of, layout_of, table_of_vectors
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
@@ -28,9 +30,16 @@ from bestchannel.counts.labelled_counts import (
     label_of,
 )
 from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
-from bestchannel.counts.matrix_text import Table, bare_matrix, refuse_channels, refuse_rows_beside
+from bestchannel.counts.matrix_text import (
+    MOST_INPUTS,
+    Table,
+    are_rows,
+    as_number,
+    bare_matrix,
+    refuse_channels,
+    refuse_rows_beside,
+)
 from bestchannel.counts.named_matrix import NamedMatrix
-from bestchannel.counts.text_log import MOST_INPUTS, is_log
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
@@ -129,9 +138,67 @@ def paired_senses(sent: object, received: object) -> tuple[object, object]:
     if not _is_pair((sent, received)):
         raise InputError(
             "two arguments must be what was sent and what was received, each one column of labels one row per sense;"
-            " give the counts of several channels as {name: counts}"
+            " give the counts of several channels as {name: counts}, and what several channels answered to the same"
+            ' inputs with design="joint"'
         )
     return sent, received
+
+
+def joint_trials(
+    trials: Any,
+    answers: object = None,
+    *,
+    outputs: Sequence[str] | None = None,
+    columns: Columns = None,
+    groups: Any = None,
+) -> JointTrials:
+    """The trials that several channels answer, as people hold them.
+
+    A frame, or columns by name, as `read_joint_trials` reads them; or what was sent, and the `answers` of every channel
+    as columns by name, a frame or a matrix of shape (n_trials, n_channels). `groups` is a column, or its name.
+    """
+    if isinstance(trials, JointTrials):
+        if any(more is not None for more in (answers, outputs, columns, groups)):
+            raise InputError("joint trials have their answers, outputs and groups; say these where the trials are made")
+        return trials
+    arrays, declared = _columns_of(trials) if answers is None else _asked_and_answered(trials, answers)
+    if groups is not None and not isinstance(groups, str):
+        title = next(name for name in ("group", "the group of each row") if name not in arrays)
+        arrays, groups = {**arrays, title: _vector(groups)}, title
+    table = table_of_vectors(arrays, lambda header: layout_of(header, columns, groups).used, declared)
+    return joint_trials_of(table, columns, groups, outputs)
+
+
+_Columns = tuple[dict[str, NDArray[Any]], dict[str, list[str]]]  # by title, and the labels that a type declares
+
+
+def _columns_of(content: Any) -> _Columns:
+    """The columns of a frame, or by name."""
+    if is_frame(content):
+        frame = _with_index(_as_frame(content))
+        titles = {_title(name): name for name in _names(frame)}
+        if len(titles) < len(_names(frame)):
+            raise InputError("the columns of the frame must have different names; two have the same")
+        declared = {title: _categories(frame[name]) for title, name in titles.items()}
+        return {title: _array(frame, name) for title, name in titles.items()}, declared
+    if isinstance(content, Mapping) and content and all(map(_is_column, content.values())):
+        return {str(name): _vector(values) for name, values in content.items()}, {}
+    raise InputError(
+        "trials that all channels answer must be a frame, columns by name, or what was sent and then the answers, as"
+        f" estimate(y_true, {{name: y_pred}}); it is a {type(content).__name__}; a file is read by"
+        " bestchannel.read_joint_trials(path)"
+    )
+
+
+def _asked_and_answered(sent: object, answers: Any) -> _Columns:
+    """The columns x and y_NAME."""
+    if not _is_column(sent):
+        raise InputError("what was sent must be one column of labels, the input of each trial; it is something else")
+    if isinstance(answers, np.ndarray) and answers.ndim == 2:
+        answers = {str(j): column for j, column in enumerate(answers.T)}
+    columns, declared = _columns_of(answers)
+    named = {f"y_{name}": values for name, values in columns.items()}
+    return {"x": _vector(sent), **named}, {f"y_{name}": labels for name, labels in declared.items()}
 
 
 def _is_pair(value: object) -> bool:
@@ -258,7 +325,7 @@ def _is_log(frame: Any, table: Any) -> bool:
         return False  # a matrix with the same labels on both sides
     if len(titles) > len(_names(frame)) and frame.index.names == [None]:
         titles[0] = ""  # as it would be written
-    return is_log(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), decimal_comma=False)
+    return are_rows(titles, _texts(table, 2 * max(MOST_INPUTS, len(titles))), partial(as_number, decimal_comma=False))
 
 
 def _texts(table: Any, most: int) -> list[list[str]]:
@@ -325,7 +392,7 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
             NamedMatrix(name, np.column_stack(columns), beside, titles[1:], False, (titles[0], "")), hints
         )
     texts = [titles, *_texts(frame, len(frame))]
-    return bare_matrix(Table(texts, list(range(len(texts))), False, None), name, hints, counts=True, titled=True)
+    return bare_matrix(Table(texts, range(len(texts))), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:

@@ -102,8 +102,8 @@ class JointTrials:
         """The trials that the channels b and a both answered."""
         j, i = self.names.index(b), self.names.index(a)
         both = (self.y[:, j] != MISSING) & (self.y[:, i] != MISSING)
-        columns = (letters[both, channel] for channel in (j, i) for letters in (self.x, self.y))
-        return AnswerPairs(*columns, None if self.groups is None else self.groups[both])
+        x_b, y_b, x_a, y_a = (letters[both, channel] for channel in (j, i) for letters in (self.x, self.y))
+        return AnswerPairs(x_b, y_b, x_a, y_a, None if self.groups is None else self.groups[both])
 
     def _table(self, j: int) -> Integers:
         n_inputs, n_outputs = self.alphabets[j].alphabet

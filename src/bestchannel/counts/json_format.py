@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from bestchannel.channels import Channel
 from bestchannel.counts import named_matrix
 from bestchannel.counts.columns import SHOWN, log_columns, named_columns, probability_columns
+from bestchannel.counts.joint_records import COUNTS, Choose, Table
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock
 from bestchannel.counts.long_table import Place, block_of_arrays, column, place_from, refuse_not_finite
 from bestchannel.counts.long_table import matrices as long_matrices
+from bestchannel.counts.matrix_text import without_comments
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
-from bestchannel.counts.text_log import without_comments
 from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
@@ -47,6 +48,18 @@ def read_log(
     """The rows of records; None for any other document."""
     records = _records(source, hints, progress)
     return None if records is None else _log_of_records(records, seen, source.name, hints)
+
+
+def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
+    """The keys that are chosen, of records."""
+    records = list(_records(source, hints, None) or ())
+    if not records:
+        raise InputError(COUNTS)
+    header = _keys(records)
+    chosen = {
+        i: np.fromiter((record.get(header[i]) for record in records), object, len(records)) for i in choose(header)
+    }
+    return Table(header, chosen, len(records), partial(place_from, 0))
 
 
 def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:

@@ -320,7 +320,7 @@ class Combinations:
         return LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs)
 
 
-def _totals(letters: tuple[Integers, Integers], totals: Floats, side: int) -> Floats:
+def _totals(letters: tuple[Integers, Integers], totals: Floats, side: int) -> NDArray[Any]:
     """How often each input was sent (side 0), or each output came."""
     return np.bincount(letters[side], totals)
 

@@ -120,7 +120,7 @@ def block_of_columns(
     """The rows with these labels by role, each with its count and its time, if there are any."""
     y = _points(labels["y"], labels["y2"]) if "y2" in labels else labels["y"]
     sides = {"channel": labels["channel"], "x": labels["x"], "y": y}
-    return RowBlock(_numbers(seen, sides, place), None if counts is None else _whole_counts(counts, place), times)
+    return RowBlock(numbered(seen, sides, place), None if counts is None else _whole_counts(counts, place), times)
 
 
 def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
@@ -149,7 +149,7 @@ def times_of(values: NDArray[Any]) -> NDArray[Any] | None:
     return values if values.dtype.kind == "f" and np.isfinite(values).all() else None
 
 
-def _numbers(seen: Combinations, sides: Mapping[str, Column], place: Place) -> Integers:
+def numbered(seen: Combinations, sides: Mapping[str, Column], place: Place) -> Integers:
     """The number of each row's combination; new ones are numbered in the order of the rows."""
     keys, size = np.zeros(1, np.int64), 1
     for role, side in sides.items():
@@ -220,9 +220,9 @@ def matrices(
     channel, found = sides.get("channel", constant(name, len(values))), []
     ends = np.cumsum(np.bincount(channel.codes))
     parts = np.split(np.argsort(channel.codes, kind="stable"), ends[:-1])
-    letters = [[_own_letters(sides[role], members) for role in ("x", "y")] for members in parts]
-    refuse_too_many_cells((own, len(x[0]), len(y[0])) for own, (x, y) in zip(channel.labels, letters, strict=True))
-    for own, members, ((inputs, x), (outputs, y)) in zip(channel.labels, parts, letters, strict=True):
+    sized = [[_own_letters(sides[role], members) for role in ("x", "y")] for members in parts]
+    refuse_too_many_cells((own, len(x[0]), len(y[0])) for own, (x, y) in zip(channel.labels, sized, strict=True))
+    for own, members, ((inputs, x), (outputs, y)) in zip(channel.labels, parts, sized, strict=True):
         cells = x * len(outputs) + y
         order = np.argsort(cells, kind="stable")
         repeats = np.flatnonzero(np.diff(cells[order]) == 0)

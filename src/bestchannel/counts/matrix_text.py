@@ -1,4 +1,4 @@
-"""Matrices as delimited text: one bare matrix, with or without labels above and beside it, or rows channel, x, y, p.
+"""Delimited text: its fields, whether these are rows or a matrix, and its matrices.
 
 A confusion matrix whose classes are called x and y begins like a log, and a log without names, or with names that
 nobody knows, looks like a matrix. The whole shape decides, and where two readings remain both are shown.
@@ -6,11 +6,12 @@ nobody knows, looks like a matrix. The whole shape decides, and where two readin
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -19,29 +20,182 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts import long_table, text_log
-from bestchannel.counts.columns import is_count_word, option, probability_columns, proposal, role_of, say_roles
-from bestchannel.counts.columns import unknown_columns as unknown
+from bestchannel.counts import long_table
+from bestchannel.counts.columns import (
+    is_count_word,
+    named_columns,
+    option,
+    probability_columns,
+    proposal,
+    refuse_joint,
+    role_of,
+    say_roles,
+    unknown_columns,
+    way_out,
+)
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
-from bestchannel.counts.text_log import MOST_INPUTS, as_number, is_long_header
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
+
+MOST_INPUTS = 64
+"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
+_ROLES = frozenset(["channel", "x", "y", "count"])
 _BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
-_CELLS, _MOST_COLUMNS = 4, 6  # cells of the least table of counts, and columns of rows that may be taken for a matrix
+_MOST_COLUMNS = 6  # columns of rows that may be taken for a matrix
 _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 
+_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
+_SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
+_SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
-_SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
 Cells = Sequence[str]
+
+
+def without_comments(text: str) -> str:
+    """The text with blank lines in place of the comments before its first line; one that names columns is that line."""
+    leading = _LEADING.match(text)
+    if leading is None:
+        return text
+    start = leading.end()
+    last = re.search(r"[#%]+([^\r\n]*)\s*\Z", leading[0])
+    if last is not None and start < len(text):
+        delimiter = delimiter_of(text[start:])
+        names, first = (next(split_rows(line, delimiter))[0] for line in (last[1].strip() or "#", text[start:]))
+        if is_long_header(names) and len(names) == len(first):
+            start = last.start(1)
+    return re.sub(r"[^\r\n]", "", text[:start]) + text[start:]
+
+
+def is_comment(row: Cells, width: int) -> bool:
+    """Whether a row that should have `width` fields is a comment."""
+    return len(row) != width and bool(row) and row[0].lstrip().startswith(("#", "%"))
+
+
+def delimiter_of(text: str) -> str:
+    """The delimiter of the first line that is not blank: a semicolon, a tab, a comma, or spaces.
+
+    A comma beside a semicolon or a tab is a decimal comma or part of a label.
+    """
+    unquoted = re.sub(r'"[^"]*"', "q", text[:100_000]).lstrip("\r\n ")
+    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
+    return next((sign for sign in ";\t, " if sign in first_line), ",")
+
+
+def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
+    """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
+    # newline="" leaves the line ends inside quoted fields as they are
+    lines = io.StringIO(text, newline="")
+    if delimiter == " ":
+        for number, content in enumerate(lines, first):
+            yield [plain or quoted.replace('""', '"') for quoted, plain in _SPACED.findall(content)], number
+        return
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    start = first
+    try:
+        for row in reader:
+            yield row, start
+            start = first + reader.line_num
+    except csv.Error as error:
+        raise InputError(f"line {start} cannot be split into fields ({error})") from None
+
+
+def as_number(field: str, decimal_comma: bool) -> float | None:
+    """The number that the field holds, or None."""
+    text = field.replace(",", ".") if decimal_comma else field
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def either(grouped: str) -> str:
+    """Both numbers that a text as 1,000 may be."""
+    return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of fields, blank rows left out; row i starts on line `lines[i]`, counted from 1.
+
+    `gap` is the first blank line with a row before and after it, if there is one.
+    """
+
+    rows: list[list[str]]
+    lines: Sequence[int]
+    decimal_comma: bool = False
+    gap: int | None = None
+
+    def number(self, field: str) -> float | None:
+        """The number that the field holds, or None."""
+        return as_number(field, self.decimal_comma)
+
+    def numbers(self, fields: Cells, place: Callable[[int], str]) -> Floats:
+        """The finite numbers that the fields hold; `place(i)` names field i in a refusal."""
+        found = [self.number(field) for field in fields]
+        if None in found:
+            bad = found.index(None)
+            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}")
+        values = np.array(found, np.float64)
+        refuse_not_finite(values, place)
+        for i in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
+            if fields[i].strip().isdigit() and int(fields[i]) != int(values[i]):
+                raise InputError(f"{place(i)} must be at most 2^53 to be read exactly; it is {fields[i].strip()}")
+        return values
+
+    def block(self, start: int, first: int) -> Floats:
+        """The numbers from row `start` and column `first` on."""
+        where = "of a bare matrix (no header has x, y and p)"
+        lines = zip(self.lines[start:], self.rows[start:], strict=True)
+        return np.array(
+            [self.numbers(row[first:], lambda i, n=n: f"line {n}, column {first + i + 1} {where}") for n, row in lines]  # type: ignore[misc]
+        )
+
+    def has_fractions(self, cells: Cells) -> bool:
+        """Whether one of the cells holds a number that is not whole."""
+        return any(number is not None and not number.is_integer() for number in map(self.number, cells))
+
+    def refuse_ragged(self, width: int, first: int) -> None:
+        """Refuse the first row from number `first` on that has not `width` fields."""
+        for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
+            if len(row) != width:
+                raise InputError(
+                    f"line {line} must have {width} fields like the lines before it; it has {len(row)},"
+                    f" the first being {reprlib.repr(row[0])}"
+                )
+
+
+def read_table(data: bytes) -> Table:
+    """Text delimited by commas, semicolons, tabs or spaces, as a table of at least one row.
+
+    With semicolons, numbers may have a decimal comma. A number as 1,000 or 1.000 is refused, unless another shows that
+    the sign is a decimal one, as in 0,25.
+    """
+    text = without_comments(decoded(data))
+    delimiter = delimiter_of(text)
+    refuse_too_many_fields(text, delimiter, "\r", "\n")
+    every = [(row, line, any(map(str.strip, row))) for row, line in split_rows(text, delimiter)]
+    widths = {len(row) for row, _, filled in every if filled and not is_comment(row, -1)}
+    kept = [(row, line) for row, line, filled in every if filled and len(row) in widths]
+    if not kept:
+        raise InputError("the file holds no lines but blank ones")
+    rows, lines = [row for row, _ in kept], [line for _, line in kept]
+    signed = [cell for row in rows for cell in row if _SIGNED.fullmatch(cell)]
+    shown = {sign for cell in signed if not GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
+    for cell in signed:
+        if GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
+            raise InputError(
+                f"numbers must be written without a sign between thousands; {cell.strip()} may be {either(cell)}"
+            )
+    gap = next((line for _, line, filled in every if not filled and lines[0] < line < lines[-1]), None)
+    return Table(rows, lines, delimiter == ";", gap)
 
 
 def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
@@ -51,10 +205,10 @@ def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
 
 def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a text file, one row per cell under a header, or one bare matrix."""
-    table = read_table(source.content())
-    if hints.form == "matrix" or (hints.columns is None and hints.form is None and not _is_long(table)):
+    table, columns = read_table(source.content()), hints.columns
+    in_doubt = columns is None and hints.form is None
+    if hints.form == "matrix" or (in_doubt and not are_rows(table.rows[0], table.rows[1:], table.number, "p")):
         return [bare_matrix(table, source.name, hints)]
-    columns = hints.columns
     if not isinstance(columns, Mapping | None):
         table, columns = replace(table, rows=[list(columns), *table.rows], lines=[0, *table.lines]), None
     header, *rows = table.rows
@@ -67,23 +221,6 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     values = table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"')
     sides = {role: long_table.coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
     return long_table.matrices(sides, values, source.name, place, transpose=hints.transpose)
-
-
-def _is_long(table: Table) -> bool:
-    """Whether the table has rows channel, x, y, p; refused where it may be a matrix as well."""
-    header, *rows = table.rows
-    if not is_long_header(header) or not rows:
-        return is_long_header(header)
-
-    def are_probabilities(cells: Cells) -> bool:
-        numbers = [-1.0 if number is None else number for number in map(table.number, cells)]
-        return min(numbers) >= 0 and abs(sum(numbers) - 1) <= ROUNDING
-
-    kind = reading(header, rows, are_probabilities)
-    titles = [title.strip().casefold() for title in header]
-    if kind is None and {"x", "y", "p"} <= set(titles):
-        refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in titles})
-    return kind == "rows"
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -100,99 +237,195 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
-def reading(header: Cells, rows: Sequence[Cells], fits: Callable[[Cells], bool]) -> str | None:
-    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either.
+def is_long_header(header: Cells) -> bool:
+    """Whether the first line may name the columns of a long table."""
+    fields = {field.strip().casefold() for field in header}
+    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
 
-    `fits(cells)` says whether the cells can be a row of a matrix.
+
+def are_rows(
+    header: Cells, some: Sequence[Cells] | None, number: Callable[[str], float | None], value: str = "count"
+) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
+
+    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks. `value` is "p" for
+    probabilities.
     """
-    titles, width = [title.strip() for title in header], len(header)
-    labels = [row[0].strip() for row in rows]
+    if not some or not is_long_header(header):
+        if value == "count":
+            refuse_joint(header, [row[0].strip() for row in some or () if row])
+        return is_long_header(header)
+    titles = [title.strip() for title in header]
+    small = [title.casefold() for title in titles]
+    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
+    if value == "count" and named and some[0][0].strip() not in titles:
+        return True  # nothing but rows, which is most logs
 
-    def fit(first: int) -> bool:
-        return width > first and all(len(row) == width and fits(row[first:]) for row in rows)
+    def may_be_cells(cells: Cells) -> bool:
+        numbers = [-1.0 if n is None else n for n in map(number, cells)]
+        if min(numbers) < 0:
+            return False
+        return abs(sum(numbers) - 1) <= ROUNDING if value == "p" else all(n.is_integer() for n in numbers)
 
-    beside = len(set(labels)) == len(labels) and fit(1)
-    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
-        return None if titles[0].casefold() == "channel" else "matrix"
-    if len(rows) > MOST_INPUTS:
-        return "rows"
-    if len(set(map(str.casefold, titles))) < len(titles):
-        return None if beside else "rows"
-    is_corner = titles[0].casefold() in ("x", "y") or not _is_role(titles[0])
-    named = len(titles) > 2 and all(map(_is_role, titles))
-    numbered = bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels)
-    is_index = numbered and len(rows) > _FEW and _repeats(header, rows)  # numbers the rows of a log, as pandas' index
-    if beside and is_corner and not named and not is_index:
-        return None
-    letters = all(len(title) == 1 and title.casefold() != "p" for title in titles)
-    return None if letters and fit(0) and not _repeats(header, rows) else "rows"
-
-
-def _is_role(title: str) -> bool:
-    return title.casefold() in ("channel", "x", "y", "p") or (len(title) > 1 and is_count_word(title))
+    kind = _reading(titles, some, may_be_cells)
+    if kind is None and value == "count":
+        _refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
+    if kind is None and {"x", "y", "p"} <= set(small):
+        _refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in small})
+    return kind == "rows"
 
 
-def _repeats(header: Cells, rows: Sequence[Cells]) -> bool:
-    """Whether inputs, or outputs where no column is called x, come again and again, as in a log."""
-    titles = [title.strip().casefold() for title in header]
-    letters = next((titles.index(role) for role in ("x", "y") if role in titles), None)
-    return letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
-
-
-def refuse_either(header: Cells, columns: dict[str, str]) -> None:
-    """Say that the first line can be read in two ways, and how to say which."""
+def _refuse_either(header: Cells, columns: dict[str, str]) -> None:
     raise InputError(
         f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
         f" {option(columns)} for rows, or --form matrix (form='matrix')"
     )
 
 
-def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
-    """The matrix as it stands in the file; `titled` says that the first line is labels.
+def _reading(titles: Cells, rows: Sequence[Cells], may_be_cells: Callable[[Cells], bool]) -> str | None:
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either."""
+    small, labels = [title.casefold() for title in titles], [row[0].strip() for row in rows]
 
-    The first line is labels if its first cell is a blank corner, or if it has text and
-    whole numbers only. The first column is labels if it stands below a corner, if it is
-    all text, or if it is distinct whole numbers beside rows that sum to 1 without it.
-    """
+    def fits(first: int) -> bool:
+        return len(titles) > first and all(len(row) == len(titles) and may_be_cells(row[first:]) for row in rows)
+
+    beside = len(set(labels)) == len(labels) and fits(1)
+    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
+        return None if small[0] == "channel" else "matrix"
+    if len(rows) > MOST_INPUTS:
+        return "rows"
+    if len(set(small)) < len(small):
+        return None if beside else "rows"
+    letters = next((small.index(role) for role in ("x", "y") if role in small), None)
+    again = letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
+    are_roles = [s in ("channel", "x", "y", "p") or (len(s) > 1 and is_count_word(s)) for s in small]
+    # numbers the rows of a log, as pandas' index
+    is_index = again and len(rows) > _FEW and (bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels))
+    is_corner = small[0] in ("x", "y") or not are_roles[0]
+    if beside and is_corner and not is_index and not (len(titles) > 2 and all(are_roles)):
+        return None
+    one_letter = all(len(title) == 1 and title != "p" for title in small)
+    return None if one_letter and fits(0) and not again else "rows"
+
+
+def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
+    """The matrix as it stands in the file; `titled` says that the first line is labels."""
     refuse_long_side(name, len(table.rows))
     if table.gap is not None:
         raise InputError(f"line {table.gap} is blank, and a file holds one matrix; remove the line, or split the file")
     if hints.form is None:
-        _refuse_unnamed(table.rows, lambda cell: table.number(cell) is not None)
+        _refuse_texts(table, counts)
     start = 1 if titled or _starts_with_labels(table, hints) else 0
     above = table.rows[0] if start else None
-    if hints.form is None:
-        _refuse_other_columns(table, above, counts)
-    column = [row[0] for row in table.rows[start:]]
-    width = len(table.rows[0])
-    if above is not None and len(table.rows[1]) == width + 1 and not _has_fractions(table, column):
+    column, width = [row[0] for row in table.rows[start:]], len(table.rows[0])
+    if above is not None and len(table.rows[1]) == width + 1 and not table.has_fractions(column):
         width += 1  # labels above a column of labels may leave the corner out
     table.refuse_ragged(width, start)
-    rest = _numbers(table, start, 1)
-    labelled = width > 1 and (
-        _has_corner(table, above, column, width, hints) or _is_labels(table, column, rest, hints.transpose)
-    )
-    rows, beside = (rest, column) if labelled else (_numbers(table, start, 0), None)
+    rest = table.block(start, 1)
+    beside = column if width > 1 and _is_labels(table, above, column, rest, hints) else None
+    rows = table.block(start, 0) if beside is None else rest
+    outputs = None if above is None else above[len(above) - rows.shape[1] :]
     corner = above[0] if above is not None and beside is not None and len(above) == width else ""
-    if hints.form is None and above is not None:
-        refuse_channels(above[0], beside or (), above[1:])
-        if beside is not None and counts:
-            refuse_rows_beside(corner, beside, above[len(above) - rows.shape[1] :], rows)
     if hints.form is None:
-        _refuse_bits([row if beside is None else row[1:] for row in table.rows[start:]])
+        if above is not None:
+            refuse_channels(above[0], beside or (), above[1:])
+        if above is not None and beside is not None and 2 * len(set(beside)) <= len(beside) > 2:
+            raise InputError(_unknown(above, counts))  # labels that come again, as below x,adc
+        if beside is not None and outputs is not None and counts:
+            refuse_rows_beside(corner, beside, outputs, rows)
+        _refuse_bits([row[beside is not None :] for row in table.rows[start:]])
         _refuse_doubt(table, rows, above, beside, counts, hints)
-    if above is not None:
-        above = above[len(above) - rows.shape[1] :]
-    labels = [*(above or ()), *(beside or ())]
+    labels = [*(outputs or ()), *(beside or ())]
     if not all(map(str.strip, labels)):  # a cell that was left out, or a line of labels that looks blank
         raise InputError(f"the labels above and beside a matrix must not be blank; they are {', '.join(labels[:20])}")
     first, _, second = re.sub(r"[\\/|]", "\n", corner).partition("\n")
-    if hints.transpose:
-        return NamedMatrix(name, rows, above, beside, titles=(second, first), doubtful=hints.form is None)
-    return NamedMatrix(name, rows, beside, above, titles=(first, second), doubtful=hints.form is None)
+    sides = (beside, first), (outputs, second)
+    (sent, title), (received, other) = reversed(sides) if hints.transpose else sides
+    return NamedMatrix(name, rows, sent, received, titles=(title, other), doubtful=hints.form is None)
 
 
-def refuse_channels(corner: str, beside: Sequence[str], above: Sequence[str]) -> None:
+def _starts_with_labels(table: Table, hints: Hints) -> bool:
+    """Whether the first line is labels: it has a corner, or a text, or a title before numbers that label outputs."""
+    (first, *others), numbers = table.rows, [table.number(cell) for cell in table.rows[0]]
+    if not others or (len(first) > 1 and _is_corner(first)):
+        return bool(others)
+    beside, sure = [row[0] for row in others], hints.form is not None
+    has_text, plain = None in map(table.number, beside), not table.has_fractions(first)
+    if _is_title(first) and None not in numbers[1:] and (plain or not has_text):
+        return not has_text or sure or (len(first) > 2 and _may_label(table, first[1:], beside))
+    return plain and "" not in first and (None in (numbers[1:] or numbers) or (numbers[0] is None and not has_text))
+
+
+def _is_labels(table: Table, above: Cells | None, column: Cells, rest: Floats, hints: Hints) -> bool:
+    """Whether the first column is labels: below a corner or a title, all text, or whole beside rows that sum to 1."""
+    if above is not None and (len(above) <= rest.shape[1] or _is_corner(above)):
+        return True
+    whole = len(set(column)) == len(column) and not table.has_fractions(column)
+    if above is not None and whole and _is_title(above):
+        plain, sure = None not in map(table.number, above[1:]), hints.form is not None
+        likely = _may_label(table, column, above[1:]) and (plain or not proposal(above, strict=True))
+        if (sure and plain) or (len(above) > 2 and (sure or likely)):
+            return True
+    numbers = [number for number in map(table.number, column) if number is not None]
+    if len(numbers) < len(column):
+        return not numbers
+    if not whole or len(set(numbers)) < max(2, len(numbers)) or (hints.transpose and sum(numbers) == 1):
+        return False
+    sums = rest.sum(axis=0 if hints.transpose else 1)
+    return bool(np.any(rest % 1)) and bool(np.all(np.abs(sums - 1) <= ROUNDING))
+
+
+def _is_corner(line: Cells) -> bool:
+    """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
+    cells = [cell.strip().casefold() for cell in line]
+    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
+
+
+def _is_title(line: Cells) -> bool:
+    """Whether the first cell says what labels are, as `sent` or `true label`, and is no label itself, as `tx0`."""
+    alike = {role_of(line[0])} == {*map(role_of, line[1:])}  # as tx0, tx1
+    return role_of(line[0]) in _BESIDE and not alike and not re.search(r"\d", line[0])
+
+
+def _may_label(table: Table, cells: Cells, others: Cells) -> bool:
+    """Whether cells are no counts, or number letters, or are the labels of the other side too."""
+    counts = [n for n in map(table.number, cells) if n is not None and n >= 0 and n % 1 == 0]
+    alike = sorted(map(str.strip, cells)) == sorted(map(str.strip, others))
+    return len(counts) < len(cells) or alike or _is_numbered(np.array(counts))
+
+
+def _refuse_texts(table: Table, counts: bool) -> None:
+    """Refuse columns of texts that are no labels beside a matrix: rows, with or without names above them."""
+    first, *others = table.rows
+    width = len(first)
+    if not others or len(others[0]) > width:
+        return
+    below = [[row[i].strip() for row in others if i < len(row)] for i in range(width)]
+    texts = [i for i, column in enumerate(below) if not any(table.number(cell) is not None for cell in column)]
+    labels = [i for i in range(width) if i in texts or i < width - 1]
+    is_rows = 2 <= width <= LONGEST_LOG_ROW and all(len(row) == width for row in others)
+    if texts and is_rows and all(first[i].strip() in below[i] for i in labels):
+        cells = [tuple(map(str.strip, row[:-1])) for row in table.rows]
+        counted = width > 2 and width - 1 not in texts and len(set(cells)) == len(cells)
+        raise InputError(
+            f"the {len(table.rows)} lines look like rows without names above them, as {','.join(first)} comes again;"
+            f" write {_unnamed(width, counted=counted)}, or what else their columns are"
+        )
+    named = all(cell and table.number(cell) is None for cell in first[1:])
+    if not first[0] and None in map(table.number, below[0]):
+        named = False  # a blank corner, and not the name of an index that pandas or R wrote
+    beside = len(texts) == 1 and len(set(below[texts[0]])) == len(below[texts[0]])
+    if named and texts and (not beside or width == 2):
+        raise InputError(_unknown(first, counts))
+
+
+def _unknown(above: Cells, counts: bool) -> str:
+    """What is said of names above columns that do not say which is x and which is y."""
+    missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
+    return unknown_columns(above, missing, "count" if counts else "p")
+
+
+def refuse_channels(corner: str, beside: Cells, above: Cells) -> None:
     """Refuse lines of counts that are channels by the title of their labels, as below channel,n00,n01,n10,n11."""
     if role_of(corner) == "channel" and sorted(beside) != sorted(above):
         raise InputError(
@@ -202,7 +435,7 @@ def refuse_channels(corner: str, beside: Sequence[str], above: Sequence[str]) ->
         )
 
 
-def _refuse_bits(rows: Sequence[Sequence[str]]) -> None:
+def _refuse_bits(rows: Sequence[Cells]) -> None:
     """Refuse numbers that begin with 0, and lines of many digits 0 and 1, which are strings of bits and no counts."""
     lines = all(len(row) == 1 and _BITS.fullmatch(row[0].strip()) for row in rows)
     bits = next((cell.strip() for row in rows for cell in row if lines or _PADDED.fullmatch(cell.strip())), None)
@@ -213,21 +446,10 @@ def _refuse_bits(rows: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _refuse_other_columns(table: Table, above: Cells | None, counts: bool) -> None:
-    """Refuse names above columns of text that are no labels: more than one, or one in which texts come again."""
-    if above is None or len(table.rows[1]) > len(above) or any(not c or table.number(c) is not None for c in above):
-        return
-    below = [[row[i] for row in table.rows[1:] if i < len(row)] for i in range(len(above))]
-    texts = [column for column in below if not any(table.number(cell) is not None for cell in column)]
-    if len(texts) > 1 or (texts and (len(above) == 2 or len(set(texts[0])) < len(texts[0]))):
-        missing = [role for role in ("x", "y") if role not in map(str.casefold, map(str.strip, above))]
-        raise InputError(unknown(above, missing, "count" if counts else "p"))
-
-
 def _refuse_doubt(
     table: Table, rows: Floats, above: Cells | None, beside: Cells | None, counts: bool, hints: Hints
 ) -> None:
-    """Refuse what may be a log, or labels where numbers are."""
+    """Refuse counts with labels on one side only, numbers that may be labels, and what may be rows of a log."""
     first, whole = rows[0], not np.any(rows % 1)
     if above is None and np.max(first) > 1 and not np.any(first % 1) and len(set(first)) == len(first) and not whole:
         raise InputError(  # which `normalize` would take for probabilities
@@ -237,54 +459,55 @@ def _refuse_doubt(
     # whole numbers are counts, which `normalize` would divide, unless they are the probabilities 0 and 1
     if not counts and not (whole and np.any(rows.sum(axis=0 if hints.transpose else 1) != 1)):
         return
-    if beside is not None:
-        if above is None and (_rises(first) or role_of(beside[0]) in _BESIDE):
-            raise InputError(_labels_or_counts("line", first))
-        return
-    _refuse_rows_in_doubt(above, rows)
-    if above is None:
-        for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
-            if min(rest.shape) > 0 and _is_numbered(line) and rest.max() > len(line):
-                raise InputError(_labels_or_counts(side, line))
-        return
-    # a title above labels, or an output beside others that are called by numbers
-    odd_one = table.number(above[0]) is None and None not in map(table.number, above[1:])
-    n_rows, width, column = *rows.shape, rows[:, 0]
-    numbered = _is_numbered(column) or (width == n_rows + 1 and _rises(column))  # or rises beside a square matrix
-    if width > 1 and (numbered or odd_one or role_of(above[0]) in ("x", "y")):
-        labels = _has_corner(table, above, [row[0] for row in table.rows[1:]], len(above), Hints(form="matrix"))
-        raise InputError(_labels_or_counts("column", column, proposal(above), "labels" if labels else "counts"))
+    if beside is None:
+        _refuse_rows_in_doubt(above, rows)
+    for side, line, rest in (("line", first, rows[1:]), ("column", rows[:, 0], rows[:, 1:])):
+        if above is None and beside is None:
+            doubtful = _is_numbered(line) and bool(rest.size) and rest.max() > len(line)
+        else:  # and there may be labels on the other side too
+            doubtful = whole and (above if side == "line" else beside) is None
+        if doubtful:
+            below, columns = [row[0] for row in table.rows[1:]], proposal(above)
+            labels = above is not None and _is_labels(table, above, below, rows[:, 1:], Hints(form="matrix"))
+            raise InputError(
+                f"the first {side} ({_listed(line)}) may be labels or counts; write"
+                f" {f'{option(columns)} for rows, ' if columns else ''}--form matrix (form='matrix') for"
+                f" {'labels' if labels else 'counts'}, or put labels above and beside counts, below a blank first cell"
+                " (pandas: set_index)"
+            )
 
 
 def _refuse_rows_in_doubt(header: Cells | None, cells: NDArray[Any]) -> None:
-    """Refuse a matrix without labels beside it, or with an index, that looks like rows of a log."""
+    """Refuse numbers that may be rows: below names of columns, or as two columns have labels that come again.
+
+    These are more lines than columns, or the cells of a table of counts, no two of which are the same.
+    """
     n_rows, width = cells.shape
-    whole, few = not np.any(cells % 1), 1 < width <= LONGEST_LOG_ROW and n_rows > width
-    before = cells[:, :-1]
-    trials = few and 2 * len(np.unique(cells, axis=0)) <= n_rows
-    if 1 < width <= _MOST_COLUMNS and n_rows > max(_FEW, 2 * width):  # senses beside something else that was noted
-        trials = trials or sum(2 * len(np.unique(column)) <= n_rows for column in cells.T) > 1
-    labels = None  # of cells: under names they may be anywhere, otherwise they are before the counts
-    if whole and 2 < width <= _MOST_COLUMNS and n_rows >= _CELLS:
-        places = range(width if header else width - 1)
-        some = (p for size in (2, 3) if size < width for p in combinations(places, size))
-        labels = next((p for p in some if _are_pairs(cells[:, p])), None)
+    whole, again = not np.any(cells % 1), [i for i in range(width) if _come_again(cells[:, i])]
+    some = (p for size in (2, 3) if size < width for p in combinations(again, size))
+    labels = next((p for p in some if len(np.unique(cells[:, p], axis=0)) == n_rows), None)
+    are_rows = 1 < width <= _MOST_COLUMNS and len(again) > 1 and (n_rows > width or labels is not None)
     # every line but its last cell, which has fractions in some, comes again and again
-    is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(before % 1)
-    measured = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING)
-    measured = measured and 2 * len(np.unique(before, axis=0)) <= n_rows
-    known = header is not None and whole and _sound_like_columns(header)
-    if known or (whole and (labels or trials)) or (header is None and measured):
+    is_soft = 1 < width < LONGEST_LOG_ROW and np.any(cells[:, -1] % 1) and not np.any(cells[:, :-1] % 1)
+    is_soft = is_soft and not np.all(np.abs(cells.sum(axis=1) - 1) < ROUNDING) and _come_again(cells[:, :-1])
+    if (whole and (are_rows or (header and _sound_like_columns(header)))) or (header is None and is_soft):
         columns = proposal(header, strict=labels is not None)
         if columns is None and header and labels:
             columns = dict(zip(("channel", "x", "y")[-len(labels) :], (header[i].strip() for i in labels), strict=True))
             further = [header[i].strip() for i in range(width) if i not in labels]
             columns |= {"count": further[0]} if len(further) == 1 else {}
-        way = option(columns) if columns else unnamed(width, counted=labels is not None)
+        way = f"write {option(columns) if columns else _unnamed(width, counted=labels is not None)} for rows"
+        if columns is None and header is not None:
+            way = way_out(header)
         raise InputError(
-            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; write {way} for"
-            " rows, or --form matrix (form='matrix')"
+            f"the {n_rows} lines may be rows of a log or of counts, or a matrix with {n_rows} inputs; {way}, or"
+            " --form matrix (form='matrix')"
         )
+
+
+def _come_again(lines: NDArray[Any]) -> bool:
+    """Whether lines, or numbers, are there twice on average."""
+    return 2 * len(np.unique(lines, axis=0)) <= len(lines)
 
 
 def _sound_like_columns(titles: Cells) -> bool:
@@ -293,31 +516,7 @@ def _sound_like_columns(titles: Cells) -> bool:
     return say_roles(titles) or (not sides.isdisjoint({"x", "y"}) and proposal(titles) is not None)
 
 
-def _are_pairs(cells: NDArray[Any]) -> bool:
-    """Whether the lines are all different, and made of few labels each."""
-    few = all(2 * len(np.unique(column)) <= len(cells) for column in cells.T)
-    return few and len(np.unique(cells, axis=0)) == len(cells)
-
-
-def _refuse_unnamed(rows: Sequence[Cells], is_number: Callable[[str], bool]) -> None:
-    """Refuse rows of labels without a line of names above: a text beside numbers, or labels that come again."""
-    width = len(rows[0])
-    if not 2 <= width <= LONGEST_LOG_ROW or len(rows) < 2 or any(len(row) != width for row in rows):
-        return
-    columns = [[row[i].strip() for row in rows] for i in range(width)]
-    texts = [i for i, column in enumerate(columns) if not any(map(is_number, column[1:]))]
-    beside = texts == [0] and len(set(columns[0])) == len(rows)  # the labels of a matrix
-    labels = [i for i in range(width) if i in texts or i < width - 1]
-    if texts and not beside and all(columns[i][0] in columns[i][1:] for i in labels):
-        pairs = list(zip(*columns[:-1], strict=True))
-        counted = width > 2 and width - 1 not in texts and len(set(pairs)) == len(pairs)
-        raise InputError(
-            f"the {len(rows)} lines look like rows without names above them, as {','.join(rows[0])} comes again; write"
-            f" {unnamed(width, counted=counted)}, or what else their columns are"
-        )
-
-
-def unnamed(width: int, *, counted: bool) -> str:
+def _unnamed(width: int, *, counted: bool) -> str:
     """How to say what the columns of rows without a header are."""
     names = {2: ["x", "y"], 3: ["x", "y", "count"] if counted else ["channel", "x", "y"]}
     found = names.get(width, ["channel", "x", "y", "count"])
@@ -343,178 +542,5 @@ def _is_numbered(line: Floats) -> bool:
     return len(line) > 1 and any(np.array_equal(line, np.arange(len(line)) + first) for first in (0, 1))
 
 
-def _rises(line: Floats) -> bool:
-    return len(line) > 1 and bool(np.all(np.diff(line) > 0))
-
-
-def _labels_or_counts(
-    side: str, line: Floats, columns: Mapping[str, str] | None = None, in_matrix: str = "counts"
-) -> str:
-    """What is said of a line or column that may be either; in a matrix by `form` it is `in_matrix`."""
-    rows = f"{option(columns)} for rows, " if columns else ""
-    other = "leave the cell above labels blank (pandas: set_index)"
-    if in_matrix == "labels":
-        other = "put input labels under a blank cell before counts (pandas: as the index)"
-    elif side == "line":
-        other = "begin with a blank cell above and beside labels"
-    return (
-        f"the first {side} ({_listed(line)}) may be labels or counts; write {rows}--form matrix (form='matrix') for"
-        f" {in_matrix}, or {other}"
-    )
-
-
 def _listed(line: Floats) -> str:
     return ", ".join(f"{label:g}" for label in line[:5])
-
-
-def _starts_with_labels(table: Table, hints: Hints) -> bool:
-    first, *others = table.rows
-    if not others:
-        return False
-    numbers = [table.number(cell) for cell in first]
-    if len(first) > 1 and (_is_corner(first) or _is_titled(table, first, first[1:], [row[0] for row in others], hints)):
-        return True
-    if "" in first or _has_fractions(table, first):
-        return False
-    if None in (numbers[1:] or numbers):
-        return True
-    # text above numbers, as in `sent,0,1` above `0,0.9,0.1`
-    return numbers[0] is None and None not in [table.number(row[0]) for row in others]
-
-
-def _is_corner(line: Sequence[str]) -> bool:
-    """Whether the first cell stands above labels of inputs; x beside y is an output like y."""
-    cells = [cell.strip().casefold() for cell in line]
-    return cells[0] in _CORNERS and not (cells[0] == "x" and "y" in cells)
-
-
-def _is_titled(table: Table, line: Cells, labels: Cells, others: Cells, hints: Hints) -> bool:
-    """Whether the line begins with a title as `sent`, goes on with numbers, and `labels` are such and not counts.
-
-    Whole numbers may be counts, unless they number the letters or are the `others` too, or `form` says that the title
-    is one.
-    """
-    if not _is_title(line) or None in map(table.number, line[1:]):
-        return False
-    return hints.form is not None or (len(line) > 2 and _are_labels(table, labels, others))
-
-
-def _is_title(line: Cells) -> bool:
-    """Whether the first cell says what labels are, as `sent` or `true label`, and is no label itself, as `tx0`."""
-    alike = {role_of(line[0])} == {*map(role_of, line[1:])}  # as tx0, tx1
-    return role_of(line[0]) in _BESIDE and not alike and not re.search(r"\d", line[0])
-
-
-def _are_labels(table: Table, cells: Cells, others: Cells) -> bool:
-    """Whether cells are no counts, or number letters, or are the labels of the other side too."""
-    counts = [n for n in map(table.number, cells) if n is not None and n >= 0 and n % 1 == 0]
-    alike = sorted(map(str.strip, cells)) == sorted(map(str.strip, others))
-    return len(counts) < len(cells) or alike or _is_numbered(np.array(counts))
-
-
-def _has_fractions(table: Table, cells: Sequence[str]) -> bool:
-    return any(number is not None and not number.is_integer() for number in map(table.number, cells))
-
-
-def _has_corner(table: Table, above: Cells | None, column: Sequence[str], width: int, hints: Hints) -> bool:
-    """Whether what stands above the first column says that it is labels."""
-    if above is None:
-        return False
-    if len(above) < width or _is_corner(above) or _is_titled(table, above, column, above[1:], hints):
-        return True
-    if hints.form is None and (proposal(above, strict=True) or not _are_labels(table, column, above[1:])):
-        return False
-    return width > 2 and _is_title(above) and len(set(column)) == len(column) and not _has_fractions(table, column)
-
-
-def _is_labels(table: Table, column: Sequence[str], rest: Floats, transpose: bool) -> bool:
-    numbers = [number for number in map(table.number, column) if number is not None]
-    if len(numbers) < len(column):
-        return not numbers
-    if _has_fractions(table, column) or len(set(numbers)) < max(2, len(column)) or not np.any(rest % 1):
-        return False
-    if transpose and sum(numbers) == 1:
-        return False
-    sums = rest.sum(axis=0 if transpose else 1)
-    return bool(np.all(np.abs(sums - 1) <= ROUNDING))
-
-
-def _numbers(table: Table, start: int, first: int) -> Floats:
-    """The numbers from row `start` and column `first` on."""
-
-    def place(line: int, i: int) -> str:
-        return f"line {line}, column {first + i + 1} of a bare matrix (no header has x, y and p)"
-
-    lines = zip(table.lines[start:], table.rows[start:], strict=True)
-    return np.array([table.numbers(row[first:], partial(place, line)) for line, row in lines])
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of fields, blank rows left out; row i starts on line `lines[i]`, counted from 1.
-
-    `gap` is the first blank line with a row before and after it, if there is one.
-    """
-
-    rows: list[list[str]]
-    lines: list[int]
-    decimal_comma: bool
-    gap: int | None
-
-    def number(self, field: str) -> float | None:
-        """The number that the field holds, or None."""
-        return as_number(field, self.decimal_comma)
-
-    def numbers(self, fields: Sequence[str], place: Callable[[int], str]) -> Floats:
-        """The finite numbers that the fields hold; `place(i)` names field i in a refusal."""
-        found = [self.number(field) for field in fields]
-        if None in found:
-            bad = found.index(None)
-            raise InputError(f"{place(bad)} must be a number; it is {reprlib.repr(fields[bad])}")
-        values = np.array(found, np.float64)
-        refuse_not_finite(values, place)
-        for i in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
-            if fields[i].strip().isdigit() and int(fields[i]) != int(values[i]):
-                raise InputError(f"{place(i)} must be at most 2^53 to be read exactly; it is {fields[i].strip()}")
-        return values
-
-    def refuse_ragged(self, width: int, first: int) -> None:
-        """Refuse the first row from number `first` on that has not `width` fields."""
-        for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
-            if len(row) != width:
-                raise InputError(
-                    f"line {line} must have {width} fields like the lines before it; it has {len(row)},"
-                    f" the first being {reprlib.repr(row[0])}"
-                )
-
-
-def read_table(data: bytes) -> Table:
-    """Text delimited by commas, semicolons, tabs or spaces, as a table of at least one row.
-
-    With semicolons, numbers may have a decimal comma. Spaces before a field are dropped
-    unless the field is quoted.
-    """
-    text = text_log.without_comments(decoded(data))
-    delimiter = text_log.delimiter_of(text)
-    refuse_too_many_fields(text, delimiter, "\r", "\n")
-    every = [(row, line, any(map(str.strip, row))) for row, line in text_log.split_rows(text, delimiter)]
-    widths = {len(row) for row, _, filled in every if filled and not text_log.is_comment(row, -1)}
-    rows = [row for row, _, filled in every if filled and len(row) in widths]
-    lines = [line for row, line, filled in every if filled and len(row) in widths]
-    if not rows:
-        raise InputError("the file holds no lines but blank ones")
-    _refuse_grouped(rows)
-    gap = next((line for _, line, filled in every if not filled and lines[0] < line < lines[-1]), None)
-    return Table(rows, lines, delimiter == ";", gap)
-
-
-def _refuse_grouped(rows: Sequence[Cells]) -> None:
-    """Refuse a number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
-    signed = [cell for row in rows for cell in row if _SIGNED.fullmatch(cell)]
-    shown = {sign for cell in signed if not text_log.GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
-    for cell in signed:
-        if text_log.GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
-            raise InputError(
-                f"numbers must be written without a sign between thousands; {cell.strip()} may be"
-                f" {text_log.either(cell)}"
-            )

@@ -4,7 +4,7 @@
 the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
-    {"labels": [names], "numbers": [names], "times": [names]}
+    {"labels": [names], "gaps": bool, "numbers": [names], "times": [names]}, gaps: a label may be missing, as code -1
         → {"columns": […], "timed": bool, "rows", "share"}, then bytes, …, {"end"}
     {"shown": name, "most": number} → {"cells": […]}, the first of a column
     null → nothing; the next message opens another file
@@ -223,7 +223,8 @@ def _is_text(kind: Any) -> bool:
 
 def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
     """One message with the rows of a batch: labels and their codes, then numbers, then times where they are known."""
-    labels = [_labels(_present(batch, name), name, limits) for name in wanted["labels"]]
+    gaps = wanted.get("gaps", False)
+    labels = [_labels(_present(batch, name, gaps=gaps), name, limits) for name in wanted["labels"]]
     numbers = [_numbers(_present(batch, name), name) for name in wanted["numbers"]]
     times = [known for name in wanted["times"] if (known := _times(batch, name)) is not None]
     arrays = [*(codes for _, codes in labels), *numbers, *times]
@@ -237,10 +238,10 @@ def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: 
     _send({"columns": described, "timed": bool(times), "rows": batch.num_rows, "share": share}, *blobs)
 
 
-def _present(batch: Any, name: str) -> Any:
-    """The column, without a missing value."""
+def _present(batch: Any, name: str, *, gaps: bool = False) -> Any:
+    """The column, without a missing value unless there may be `gaps`."""
     values = batch.column(batch.schema.get_field_index(name))
-    if values.null_count:
+    if values.null_count and not gaps:
         raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
     return values
 
@@ -284,7 +285,7 @@ def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | 
         raise _NotReadError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
     if types.is_decimal(labels.type):
         found = [value if value is None else int(value) if value % 1 == 0 else str(value) for value in found]
-    return found, encoded.indices.cast("int32")
+    return found, encoded.indices.cast("int32").fill_null(-1)
 
 
 def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from bestchannel.channels import Channel
 from bestchannel.counts import long_table, matrix_text, table_decoder, text_log
 from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
+from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
 from bestchannel.counts.long_table import Column, constant
 from bestchannel.counts.named_matrix import NamedMatrix
@@ -81,6 +82,21 @@ def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progr
             done += rows.n_rows
             if progress and source.size is not None and rows.share is not None:
                 progress(int(source.size * rows.share), source.size)
+
+
+def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
+    """The columns that are chosen."""
+    with _decoded(source) as table:
+        chosen = choose(table.names)
+        pieces = list(table.rows({str(i): i for i in chosen}, "", gaps=True))
+    values = {i: np.concatenate([_values(rows.labels[str(i)]) for rows in pieces]) for i in chosen}
+    declared = {i: pieces[0].declared[str(i)] for i in chosen if str(i) in pieces[0].declared}
+    return Table(table.names, values, sum(rows.n_rows for rows in pieces), partial(long_table.place_from, 0), declared)
+
+
+def _values(column: Column) -> NDArray[Any]:
+    """The label of each row, None where there is none."""
+    return np.array([*column.labels, None], object)[column.codes]
 
 
 def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -160,6 +176,17 @@ def read_log_of_sheet(
                 " give all of these"
             )
     return None
+
+
+def read_columns_of_sheet(source: OpenFile, hints: Hints, choose: Choose) -> Table:
+    """The columns that are chosen, of the one sheet that has content or is meant."""
+    sheets = _sheets(source, hints)
+    if len(sheets) > 1:
+        raise InputError(
+            f"trials must be on one sheet; {len(sheets)} have content; name the one that is meant after the file, as"
+            f" {source.name}.xlsx#{sheets[0].name}"
+        )
+    return text_log.read_columns(sheets[0], hints, choose)
 
 
 def read_matrices_of_sheets(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
@@ -245,13 +272,16 @@ class _Table:
         self._decoder.send({"shown": self.names[i], "most": SHOWN})
         return list(self._decoder.received()["cells"])
 
-    def rows(self, columns: Mapping[str, int], number: str) -> Iterator[_Rows]:
-        """The rows of the columns of each role, some at a time; `number` is the role that has numbers."""
+    def rows(self, columns: Mapping[str, int], number: str, *, gaps: bool = False) -> Iterator[_Rows]:
+        """The rows of the columns of each role, some at a time; `number` is the role that has numbers.
+
+        With `gaps` a label may be missing: its code is -1.
+        """
         self._refuse(columns, number)
         sides = {role: i for role, i in columns.items() if role not in (number, "time")}
         named = {role: [self.names[i]] for role, i in columns.items()}
         wanted = {"numbers": named.get(number, []), "times": named.get("time", [])}
-        self._decoder.send({"labels": [self.names[i] for i in sides.values()], **wanted})
+        self._decoder.send({"labels": [self.names[i] for i in sides.values()], "gaps": gaps, **wanted})
         done = 0
         while "end" not in (message := self._decoder.received()):
             if "missing" in message:
@@ -263,7 +293,7 @@ class _Table:
             labels, declared = {}, {}
             for (role, i), column, codes in zip(sides.items(), message["columns"], arrays, strict=False):
                 texts = list(map(label_of, column["labels"]))
-                labels[role] = _column(texts, codes, self.names[i])
+                labels[role] = _column(texts, codes, self.names[i], gaps=gaps)
                 if self._types[i].startswith("dictionary"):
                     declared[role] = list(filter(None, texts))
             numbers = arrays[len(sides)] if number in columns else None
@@ -291,16 +321,19 @@ class _Table:
             raise InputError(f"a table of this size must have at most {self._most_rows:,} rows; it has more")
 
 
-def _column(labels: Sequence[str | None], codes: NDArray[Any], name: str) -> Column:
+def _column(labels: Sequence[str | None], codes: NDArray[Any], name: str, *, gaps: bool = False) -> Column:
     """Labels in the order in which they come first; a dictionary may have some twice, or others that do not come."""
     used, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    if not 0 <= used[0] <= used[-1] < len(labels):
+    if gaps:
+        labels = [*labels, None]  # which -1 is the code of
+    if not -gaps <= used[0] <= used[-1] < len(labels):
         raise InputError(f'the column "{name}" is damaged: a row has a label that is not there')
     found = [labels[code] for code in used.tolist()]
-    if None in found:
+    if None in found and not gaps:
         raise InputError(f'the column "{name}" must have a value in every row; it has none in some')
-    index = {label: i for i, label in enumerate(dict.fromkeys(found[k] for k in np.argsort(first).tolist()))}
-    texts = [label for label in index if label is not None]
+    ordered = dict.fromkeys(label for k in np.argsort(first).tolist() if (label := found[k]) is not None)
+    index: dict[str | None, int] = {None: -1, **{label: i for i, label in enumerate(ordered)}}
+    texts = list(ordered)
     return Column(texts, np.array([index[label] for label in found], np.int64)[codes])
 
 

@@ -22,9 +22,22 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.columns import SHOWN, log_columns, named_columns
+from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
 from bestchannel.counts.long_table import times_of
-from bestchannel.disk import NOT_TEXT, OpenFile
+from bestchannel.counts.matrix_text import (
+    GROUPED,
+    MOST_INPUTS,
+    are_rows,
+    as_number,
+    delimiter_of,
+    either,
+    is_comment,
+    is_long_header,
+    split_rows,
+    without_comments,
+)
+from bestchannel.disk import NOT_TEXT, OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
 from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
 from bestchannel.process import Progress
@@ -38,14 +51,6 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
 _PAIR_COMMENTS = ("//", "#", "%")
 _DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
-MOST_INPUTS = 64
-"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
-
-_ROLES = frozenset(["channel", "x", "y", "count"])
-_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
-_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
-_SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 
 
 def read_log(
@@ -59,6 +64,23 @@ def read_log(
     start = ends[line - 1] if line <= len(ends) else len(source.head(HEAD))
     source.skip(start or len(_BOM) * source.head(HEAD).startswith(_BOM))
     return _StreamedText(source, form, seen, line).blocks(progress)
+
+
+def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
+    """The columns that are chosen, of rows under a header, or of rows that `hints.columns` is the header of."""
+    text = without_comments(decoded(source.content()))
+    delimiter = delimiter_of(text)
+    refuse_too_many_fields(text, delimiter, "\r", "\n")
+    rows = ((row, line) for row, line in split_rows(text, delimiter) if any(map(str.strip, row)))
+    headless = not isinstance(hints.columns, Mapping | None)
+    header = list(hints.columns or ()) if headless else next(rows, ([], 0))[0]
+    found = list(RowForm(header, {}, delimiter, source.name).rows(text, 1))[0 if headless else 1 :]
+
+    def place(i: int) -> str:
+        return f"line {found[i][1]}"
+
+    chosen = {i: np.fromiter((row[i] for row, _ in found), object, len(found)) for i in choose(header)}
+    return Table(header, chosen, len(found), place)
 
 
 def shown_text(head: bytes) -> str:
@@ -88,7 +110,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
         return RowForm(list(hints.columns), named_columns(list(hints.columns), None), delimiter, name), first
     if hints.columns is None and hints.form is None:
         below = _rows_below(text, delimiter, 2 * max(MOST_INPUTS, len(header)))
-        if not is_log(header, below, decimal_comma=delimiter == ";"):
+        if not are_rows(header, below, partial(as_number, decimal_comma=delimiter == ";")):
             return None, 1
     shown = cache(partial(_rows_below, text, delimiter, SHOWN))
 
@@ -410,93 +432,3 @@ def _end_of_row(text: NDArray[np.uint8], start: int, final: bool, delimiter: str
     end = ends[n_lines - 1]
     # a carriage return at the end of the text may be the first half of a line end
     return end if final or end < len(text) or text[-1] == _LF else None
-
-
-def is_log(header: Sequence[str], some: Sequence[Sequence[str]] | None, *, decimal_comma: bool) -> bool:
-    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
-
-    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks.
-    """
-    if some is None or not is_long_header(header):
-        return is_long_header(header)
-    titles = [title.strip() for title in header]
-    small = [title.casefold() for title in titles]
-    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
-    if not some or (named and some[0][0].strip() not in titles):
-        return True  # nothing but rows, which is most logs
-    from bestchannel.counts.matrix_text import reading, refuse_either  # deferred: of what may be two things
-
-    def are_whole(cells: Sequence[str]) -> bool:
-        numbers = [as_number(cell, decimal_comma) for cell in cells]
-        return all(number is not None and number >= 0 and number.is_integer() for number in numbers)
-
-    kind = reading(header, some, are_whole)
-    if kind is None:
-        refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
-    return kind == "rows"
-
-
-def is_long_header(header: Sequence[str]) -> bool:
-    """Whether the first line may name the columns of a long table."""
-    fields = {field.strip().casefold() for field in header}
-    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
-
-
-def without_comments(text: str) -> str:
-    """The text with blank lines in place of the comments before its first line; one that names columns is that line."""
-    leading = _LEADING.match(text)
-    if leading is None:
-        return text
-    start = leading.end()
-    last = re.search(r"[#%]+([^\r\n]*)\s*\Z", leading[0])
-    if last is not None and start < len(text):
-        delimiter = delimiter_of(text[start:])
-        names, first = (next(split_rows(line, delimiter))[0] for line in (last[1].strip() or "#", text[start:]))
-        if is_long_header(names) and len(names) == len(first):
-            start = last.start(1)
-    return re.sub(r"[^\r\n]", "", text[:start]) + text[start:]
-
-
-def is_comment(row: Sequence[str], width: int) -> bool:
-    """Whether a row that should have `width` fields is a comment."""
-    return len(row) != width and bool(row) and row[0].lstrip().startswith(("#", "%"))
-
-
-def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
-    """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
-    # newline="" leaves the line ends inside quoted fields as they are
-    lines = io.StringIO(text, newline="")
-    if delimiter == " ":
-        for number, content in enumerate(lines, first):
-            found = _SPACED.findall(content)
-            yield [plain or quoted.replace('""', '"') for quoted, plain in found], number
-        return
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    start = first
-    try:
-        for row in reader:
-            yield row, start
-            start = first + reader.line_num
-    except csv.Error as error:
-        raise InputError(f"line {start} cannot be split into fields ({error})") from None
-
-
-def delimiter_of(text: str) -> str:
-    """The delimiter of the first line that is not blank: a semicolon, a tab, a comma, or spaces.
-
-    A comma beside a semicolon or a tab is a decimal comma or part of a label.
-    """
-    unquoted = re.sub(r'"[^"]*"', "q", text[:100_000]).lstrip("\r\n ")
-    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
-    return next((sign for sign in ";\t, " if sign in first_line), ",")
-
-
-def as_number(field: str, decimal_comma: bool) -> float | None:
-    """The number that the field holds, or None."""
-    text = field.replace(",", ".") if decimal_comma else field
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def either(grouped: str) -> str:
-    """Both numbers that a text as 1,000 may be."""
-    return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"

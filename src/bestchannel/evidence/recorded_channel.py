@@ -23,8 +23,7 @@ from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, rival_tilts
+from bestchannel.evidence.bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
 from bestchannel.native import evidence as kernels
 
 SMOOTHING = 0.5  # counts added to every cell of the rows that are thought to be true
@@ -117,7 +116,7 @@ class RecordedSplit:
         share = np.full(len(bets.senses), 1.0 / len(bets.senses))
         worst = bets.start()
         bets.climb(share, worst)
-        share = _softmax(-bets.losses(worst))
+        share = softmax(-bets.losses(worst))
         bound = bets.climb(share, worst)
         if not self.fixed_input:  # otherwise there is one P, and its loss is bounded already
             bound = bets.bounded(share, worst, bound + SLACK)
@@ -236,7 +235,8 @@ def _log_mean_exp(values: Floats) -> float:
     return most + math.log(float(np.exp(values - most).mean()))
 
 
-def _softmax(values: Floats) -> Floats:
+def softmax(values: Floats) -> Floats:
+    """Shares in proportion to e^values."""
     weights = np.exp(values - values.max())
     share: Floats = weights / weights.sum()
     return share

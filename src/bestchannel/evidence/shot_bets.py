@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, SPARE, WORTH_ANOTHER_TRY, Account
+from bestchannel.evidence.bets import LARGEST_INPUT, SPARE, WORTH_ANOTHER_TRY, Account
+from bestchannel.evidence.pair_bets import PairTerms
 from bestchannel.native import pairs as kernels
 
 FLOOR = 0.05  # the least that a bet may multiply by, at any row and input of the rival
@@ -97,7 +98,7 @@ class PairAccount(Account):
     """All bets against one rival on pairs of answers since they began: the state of an e-process, in nats."""
 
     paid: float = 0.0  # of a rival of value 0 by its alphabet, all that the bets brought
-    terms: list[Floats] = field(default_factory=list)  # of every request [count, α, β, κ, letter | k]
+    terms: list[Floats] = field(default_factory=list)  # of every request [how often, α, β, κ, letter of the rival | k]
     drift: Floats = field(init=False)  # [y] the sum of s log Q
     level: Floats = field(init=False)  # [x] the sum of N (ν - 1)
     slope: Floats = field(init=False)  # [x] the sum of N μ
@@ -165,13 +166,9 @@ class PairAccount(Account):
         return kernels.bounded(terms, place, ends, target, MOST_BOXES)
 
     def _all_terms(self) -> kernels.Terms:
-        """The terms of all requests by letters, whose numbers are filled up to whole lanes."""
-        count, alpha, beta, kappa, letter = np.concatenate(self.terms, axis=1)
-        order, cells = np.argsort(letter, kind="stable"), self.shape[0] * self.shape[1]
-        sizes = np.bincount(letter.astype(np.int64), minlength=cells)
-        first = np.concatenate(([0], np.cumsum(-(-sizes // kernels.LANES) * kernels.LANES)))
-        places = np.arange(len(order)) + np.repeat(first[:-1] - (np.cumsum(sizes) - sizes), sizes)
-        filled = [np.full(first[-1], fill) for fill in (0.0, 1.0, 0.0, 0.0)]
-        for lanes, values in zip(filled, (count, alpha, beta, kappa), strict=True):
-            lanes[places] = values[order]
-        return kernels.Terms(first, *filled, self.drift, self.level, self.slope, weight=self.weight)
+        """The terms of all requests in the order of the rival's letters."""
+        often, alpha, beta, kappa, letter = np.concatenate(self.terms, axis=1)
+        order, letters = np.argsort(letter, kind="stable"), np.arange(self.shape[0] * self.shape[1] + 1)
+        first, alike = np.searchsorted(letter[order], letters), np.zeros(len(order), np.int64)
+        terms = PairTerms(alike, often[order], alpha[order], beta[order], kappa[order], first, self.shape)
+        return kernels.Terms(*terms.padded(np.ones(1)), self.drift, self.level, self.slope, self.weight)

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from bestchannel.arrays import Floats, Integers, distribution, number_in
-from bestchannel.counts.frames import labelled_counts, paired_senses
+from bestchannel.counts.frames import joint_trials, labelled_counts, paired_senses
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.counts.quantisation import Binning
@@ -23,6 +23,7 @@ from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.fixed_design import RecordedSet, proved_ends
+from bestchannel.intervals.joint_design import JointSet
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     Asymptotic,
@@ -52,11 +53,12 @@ from bestchannel.process import Progress
 from bestchannel.promises import conditional, confidence, criterion, in_words, several, wrong_at_most
 from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Order, Top, question_of
 
-FIXED, ADAPTIVE, SHARED = DESIGNS = ("fixed", "adaptive", "shared")
+FIXED, ADAPTIVE, SHARED, JOINT = DESIGNS = ("fixed", "adaptive", "shared", "joint")
 
 SUPPOSED = {
     FIXED: ("senses are independent", "recorded-counts"),
     SHARED: ("trials are independent of each other", "joint-trials"),
+    JOINT: ("trials are independent of each other", "joint-trials"),
 }
 """What a design supposes beside numbers fixed beforehand, and the page that proves what follows."""
 
@@ -132,8 +134,8 @@ class Estimate(Shown):
         What the order of the senses says against channels that are one and the same throughout, and memoryless:
         `warnings`, and the e-values of all channels; None where the order is not known or was not to be checked.
     design
-        Under which sensing the proofs hold: "fixed" and "shared" suppose that no number of senses was chosen by looking
-        at outputs, and "fixed" that channels are independent; "adaptive" supposes neither.
+        Under which sensing the proofs hold: all but "adaptive" suppose that no number of senses was chosen by looking
+        at outputs, and "fixed" that channels are independent.
     shuffles
         The number of random orders over which the evidence of a fixed design is averaged, None where it was not.
     order
@@ -144,6 +146,8 @@ class Estimate(Shown):
         What else was asked than for the best, or None.
     findings
         What the counts prove of that: `answers`, `top`, `order` and `pairs`, or `brackets`.
+    trials
+        The number of trials that the channels answered, all or most of them; None where each has senses of its own.
 
     Examples
     --------
@@ -169,6 +173,7 @@ class Estimate(Shown):
     input_distribution: tuple[float, ...] | None = None
     question: AnyQuestion | None = None
     findings: Findings | None = None
+    trials: int | None = None
 
     @property
     def best(self) -> str | None:
@@ -203,6 +208,13 @@ class Estimate(Shown):
         return "capacity" if self.input_distribution is None else "I(P;W)"
 
     @property
+    def supposed(self) -> str:
+        """What the proofs suppose of the senses."""
+        if self.shuffles is None:
+            return "at all times and however the senses were chosen"
+        return f"if {SUPPOSED[self.design][0]} and nobody chose their numbers by looking at outputs"
+
+    @property
     def guarantee(self) -> str:
         """What is promised of all intervals and of the verdict, and on which conditions."""
         one, value = len(self.channels) == 1, criterion(self.input_distribution)
@@ -211,14 +223,16 @@ class Estimate(Shown):
         words = f"with probability at least {confidence(self.delta)} {between} and upper end{'' if one else 's'}"
         if self.shuffles is None:
             right = "" if one else ", and the verdict is right"
-            supposed, proof = "at all times and however the senses were chosen", "estimate"
+            supposed, proof = self.supposed, "estimate"
         else:
             claims = ([] if one else ["verdict"]) + (["order"] if self.order else [])
             right = "".join(f", and with the same probability the {claim} is right" for claim in claims)
-            independent, proof = SUPPOSED[self.design]
-            supposed = f"if {independent} and nobody chose their numbers by looking at outputs"
-        bins = (channel.binning.condition for channel in self.channels if channel.binning)
-        return conditional(f"{words}{right}, {supposed} [bestchannel explain {proof}]", self.inferred_outputs, bins)
+            supposed, proof = self.supposed, SUPPOSED[self.design][1]
+        conditions = [channel.binning.condition for channel in self.channels if channel.binning]
+        if any(channel.senses < (self.trials or 0) for channel in self.channels):
+            conditions.append("if no answer is missing because of what it would have been")
+        proved = f"{words}{right}, {supposed} [bestchannel explain {proof}]"
+        return conditional(proved, self.inferred_outputs, conditions)
 
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
@@ -268,6 +282,7 @@ def estimate(
     channel_axis: str | None = None,
     form: str | None = None,
     design: str = FIXED,
+    groups: object = None,
     rank: bool = False,
     question: AnyQuestion | Mapping[str, Any] | None = None,
     input_distribution: Sequence[float] | None = None,
@@ -288,7 +303,8 @@ def estimate(
         channel, x, y; what `read_counts`, `read_trials` or `quantise` gives.
     received
         What came for each input of one channel, where `counts` is what was sent: one label per sense in both, in
-        scikit-learn's order y_true, y_pred.
+        scikit-learn's order y_true, y_pred. In a joint design the answers of every channel to these inputs: {name:
+        y_pred}, a frame, or a matrix (n_trials, n_channels).
     delta
         δ, the largest probability that any interval is wrong, in [1e-300, 1).
     epsilon
@@ -310,7 +326,11 @@ def estimate(
         "fixed" where nobody chose numbers of senses by looking at outputs, as in most recordings; "adaptive" where
         somebody did, as a policy does, or stopped when the result looked good. Fixed designs prove much more. "shared"
         for fixed numbers of trials that all channels answered, as classifiers tried on the same items do: their answers
-        may depend on each other. `JointTrials` are "shared" unless they are said to be "adaptive".
+        may depend on each other. "joint" compares the answers of each trial, which proves more; `JointTrials` are that
+        unless it is said otherwise.
+    groups
+        Of a joint design: the group of each trial (a writer, a day), or the column that has it. Trials of one group may
+        depend on each other.
     rank
         Whether to find all pairs of channels of which one is proved to be better than the other (`order`).
     question
@@ -350,9 +370,14 @@ def estimate(
         epsilon, asked = number_in(asked.epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False), None
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
-        raise InputError(f'design must be "fixed", "adaptive" or "shared", got {design!r}')
-    if isinstance(counts, JointTrials):
-        design = _joint_design(counts, design)
+        raise InputError(f'design must be "fixed", "adaptive", "shared" or "joint", got {design!r}')
+    if groups is not None and design != JOINT:
+        raise InputError('groups are of trials that all channels answer; write design="joint"')
+    if design == JOINT:
+        counts = joint_trials(counts, received, outputs=outputs, columns=columns, groups=groups)
+        received = outputs = columns = None
+    trials = counts if isinstance(counts, JointTrials) else None
+    design = design if trials is None else _design_of(trials, design, input_distribution)
     if received is not None:
         counts, form = paired_senses(counts, received), "rows"
     tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
@@ -362,7 +387,11 @@ def estimate(
     if asked is not None:
         asked.refuse_unless_possible(len(tables))
     recorded = None if design == ADAPTIVE else RecordedSet.of(used, P=at)
-    compared = SharedSet(used, recorded, at) if recorded and design == SHARED else recorded
+    compared: Compared | None = recorded
+    if recorded is not None and design == SHARED:
+        compared = SharedSet(used, recorded, at)
+    elif recorded is not None and trials is not None and design == JOINT:
+        compared = JointSet(trials)
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
     channels = tuple(
@@ -395,17 +424,20 @@ def estimate(
         input_distribution=None if P is None else tuple(P.tolist()),
         question=asked,
         findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
+        trials=len(counts.y) if isinstance(counts, JointTrials) else None,
     )
 
 
-def _joint_design(trials: JointTrials, design: str) -> str:
-    """The design of trials that several channels answered."""
+def _design_of(trials: JointTrials, design: str, input_distribution: object) -> str:
+    """The design of trials that several channels answered: "joint", unless it is said otherwise."""
     if trials.groups is not None:
         raise InputError(
             "trials of one group may depend on each other, and proofs from counts suppose that none do; give one trial"
             " of each group, or no groups where trials are independent"
         )
-    return ADAPTIVE if design == ADAPTIVE else SHARED
+    if design == JOINT and input_distribution is not None:
+        raise InputError('design "joint" compares capacities; at a fixed input distribution say design "shared"')
+    return (JOINT if input_distribution is None else SHARED) if design == FIXED else design
 
 
 def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:

@@ -143,22 +143,14 @@ class RecordedSet:
         return min(self._claim(*pair, self._shares(*pair), nats).lower_end(nats) for pair in pairs)
 
     def order(self, delta: float) -> tuple[tuple[str, str], ...]:
-        """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
-
-        A claim needs the evidence m/δ, where m is the largest number of claims that can be false while those made
-        before are right [Holm79, Sha86]. It has the same e-value at every look, that of a plan for the first.
-        """
+        """The `settled_pairs`. A claim has the same e-value at every look, that of a plan for the first."""
         k, alike = len(self.tables), np.zeros(self.effort.splits)
         nats, evidence = math.log(max(k * (k - 1), 1)) - math.log(delta), {}
         for b, a in permutations({group[0] for group in self.equals.values()}, 2):
             claims = [self._claim(*pair, alike, nats) for pair in product(self.equals[b], self.equals[a])]
             least = min(claim.log_mean() for claim in claims)
             evidence.update(dict.fromkeys(product(self.equals[b], self.equals[a]), least))
-        settled: set[tuple[str, str]] = set()
-        while more := {pair for pair, log_e in evidence.items() if log_e > nats} - settled:
-            settled = closed(settled | more)
-            nats = math.log(max(most_false(settled, k), 1)) - math.log(delta)
-        return tuple((b, a) for b, a in permutations(self.tables, 2) if (b, a) in settled and (a, b) not in settled)
+        return settled_pairs(evidence, list(self.tables), delta)
 
     def _claim(self, b: str, a: str, shares: Floats, nats: float) -> EValues:
         """The e-values of C_b - C_a <= c; each split has a share, in logarithms, of what is claimed."""
@@ -242,6 +234,22 @@ class Comparison:
 
 
 Pairs = Set[tuple[str, str]]
+
+
+def settled_pairs(
+    evidence: Mapping[tuple[str, str], float], names: Sequence[str], delta: float
+) -> tuple[tuple[str, str], ...]:
+    """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ.
+
+    `evidence` is the logarithm of an e-value of "C_b <= C_a", which is 0 for other pairs. A claim needs m/δ, where m is
+    the largest number of claims that can be false while those made before are right [Holm79, Sha86].
+    """
+    k, settled = len(names), set[tuple[str, str]]()
+    nats = math.log(max(k * (k - 1), 1)) - math.log(delta)
+    while more := {pair for pair, log_e in evidence.items() if log_e > nats} - settled:
+        settled = closed(settled | more)
+        nats = math.log(max(most_false(settled, k), 1)) - math.log(delta)
+    return tuple((b, a) for b, a in permutations(names, 2) if (b, a) in settled and (a, b) not in settled)
 
 
 def closed(pairs: Pairs) -> set[tuple[str, str]]:

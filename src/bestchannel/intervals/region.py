@@ -25,7 +25,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
-from bestchannel.evidence.leader_bets import leader_bets
+from bestchannel.evidence.bets import leader_bets
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 
 SMOOTHING, WEIGHTS = (0.5, 0.1), 25

@@ -39,7 +39,7 @@ static int tighten(double *ends, Size n) {
 static void fill_ends(const Losses *losses, Box box) {
     Size n = losses->n, m = losses->m;
     FOR(i, 2 * n) {
-        losses->at_ends[i] = row_loss(losses, i % n, box.ends[i], box.logR, box.logw + i * m);
+        losses->at_ends[i] = losses->loss(losses, i % n, box.ends[i], box.logR, box.logw + i * m);
         FOR(y, m) losses->reached[i * m + y] = box.ends[i] * losses->row.reach[y];
     }
 }
@@ -129,7 +129,7 @@ static Size cut_of(const Losses *losses, Box box, double *where) {
         double middle = low + 0.02 * width < P && P < high - 0.02 * width ? P : 0.5 * (low + high);
         copy(box.logw + (n + x) * m, losses->logw, m);
         double chord = losses->at_ends[x] + (middle - low) / width * (losses->at_ends[n + x] - losses->at_ends[x]);
-        double gap = chord - row_loss(losses, x, middle, box.logR, losses->logw);
+        double gap = chord - losses->loss(losses, x, middle, box.logR, losses->logw);
         if (!(gap > most)) continue;
         widest = x, most = gap;
         if (middle != P) *where = middle;
@@ -138,16 +138,15 @@ static Size cut_of(const Losses *losses, Box box, double *where) {
     return widest;
 }
 
-/* An upper bound of F over all P, at most `target` where that can be shown with so many boxes; fills how many were
+/* An upper bound of F over the P of the first box, at most `target` where that can be shown with so many boxes; fills how many were
    used, and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input, and where. P is
    where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound. */
-static double search(const Losses *losses, double *P, double *logW, double *logR, double largest, double target,
+static double search(const Losses *losses, double *P, double *logW, double *logR, double target,
                      Size most_boxes, double *boxes, double *cuts, Size *used) {
     Size n = losses->n, m = losses->m;
     Box all = box_at(boxes, 0, n, m);
     copy(logR, all.logR, m);
     copy(P, all.P, n);
-    FOR(x, n) all.ends[x] = 0.0, all.ends[n + x] = smaller(largest, 1.0);
     FOR(side, 2) copy(logW, all.logw + side * n * m, n * m);
     bound_box(losses, all, target);
     for (*used = 1;; ++*used) {

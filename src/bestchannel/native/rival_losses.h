@@ -16,8 +16,12 @@ static const double LEAST_FACTOR = 1e-13;  /* by which input distributions are s
 static const double FITS = 1e-12;          /* by which the sum of an input distribution may miss 1 */
 
 /* The bets on a rival's senses, what was counted and under which tilts and output distributions; and room. */
-typedef struct {
+typedef struct Losses Losses;
+struct Losses {
     Size n, m, epochs;
+    double (*loss)(const Losses *, Size x, double p, const double *logR, double *logw);  /* `row_loss`, or that of other bets */
+    double (*rise)(const Losses *, Size x, double p, const double *w, const double *logw);
+    const struct Pairs *pairs;  /* those others */
     const double *counts, *charged;  /* [x, y] n̄, every sense weighted with its ω; [x] c, the sum of ω log Q over them */
     double weight;                   /* S */
     double *senses, *tilts, *logQ;   /* [x, e], [x, e] ω, [x, e, y] */
@@ -25,13 +29,16 @@ typedef struct {
     double *a, *tau, *logw, *rest, *logR, *R, *pulls;  /* [y], [e], [y], [y], [y], [2, y], [2, y] */
     double *at_ends, *ends, *P, *slopes, *rises;       /* [side, x], [side, x], [x], [x], [x] */
     double *parts, *reached;                           /* [x, y], [side, x, y] */
-} Losses;
+};
+
+static double row_loss(const Losses *losses, Size x, double p, const double *logR, double *logw);
+static double rise_of(const Losses *losses, Size x, double p, const double *w, const double *logw);
 
 /* Room for the bets of so many requests, merged to two epochs a group where there are more. */
 static Losses losses_room(Space *space, Size requests, Size groups, Size n, Size m) {
     Size epochs = requests < 2 * groups ? requests : 2 * groups;
     return (Losses){
-        .n = n, .m = m, .epochs = epochs, .senses = take(space, n * epochs), .tilts = take(space, n * epochs),
+        .n = n, .m = m, .epochs = epochs, .loss = row_loss, .rise = rise_of, .senses = take(space, n * epochs), .tilts = take(space, n * epochs),
         .logQ = take(space, n * epochs * m), .row = row_room(space, epochs, m), .a = take(space, m),
         .tau = take(space, epochs), .logw = take(space, m), .rest = take(space, m), .logR = take(space, m),
         .R = take(space, 2 * m), .pulls = take(space, 2 * m), .at_ends = take(space, 2 * n), .ends = take(space, 2 * n),
@@ -210,10 +217,10 @@ static double climb(const Losses *losses, double *P, double *logW, double *logR,
         double value = 0.0;
         FOR(x, n) {
             double *logw = logW + x * m, *restrict parts = losses->parts + x * m;
-            value += row_loss(losses, x, P[x], logR, logw);
+            value += losses->loss(losses, x, P[x], logR, logw);
             copy(losses->row.reach, losses->reached + x * m, m);
             FOR(y, m) parts[y] = quick_exp(logw[y]);
-            losses->rises[x] = rise_of(losses, x, P[x], parts, logw);
+            losses->rises[x] = losses->rise(losses, x, P[x], parts, logw);
         }
         if (value < lowest) lowest = value, copy(logR, losses->logR, m);
         if (fabs(value - before) < settled) break;

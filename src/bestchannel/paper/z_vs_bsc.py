@@ -11,15 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import permutations
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from bestchannel.arrays import number_in
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel, binary_asymmetric, bsc
+from bestchannel.drawing import BLUE, ORANGE, axes
 from bestchannel.information import NATS_PER_BIT, binary_entropy, divergences_nats
 from bestchannel.lower_bound.theorem4 import theorem4
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEAKS = tuple(10.0**-power for power in range(1, 11))
 
@@ -96,3 +100,18 @@ def least_divergence(rival: Channel, best: Channel) -> float:
     rows, columns = (list(map(list, permutations(range(size)))) for size in rival.W.shape)
     relabelled = (rival.W[np.ix_(r, c)] for r in rows for c in columns)
     return min(max(float(divergences_nats(w[None], v)[0]) for w, v in zip(W, best.W, strict=True)) for W in relabelled)
+
+
+def figure_z_vs_bsc(rows: Sequence[ZRow]) -> Figure:
+    """The gap of a nearly-Z-channel and a BSC against their divergence, as the leak vanishes."""
+    figure, ax = axes()
+    leaks = [row["leak"] for row in rows]
+    ax.plot(leaks, [row["gap"] for row in rows], color=BLUE, marker="o", label="gap of the capacities, bits")
+    ax.set(xscale="log", yscale="log", xlabel="leak of the Z-channel")
+    ax.invert_xaxis()
+    ax.set_ylabel("gap, bits", color=BLUE)
+    right = ax.twinx()
+    right.plot(leaks, [row["divergence"] for row in rows], color=ORANGE, marker="s")
+    right.set_ylabel("smallest relabelled divergence, nats", color="#b36b00")
+    right.set_ylim(bottom=0)
+    return figure

@@ -7,8 +7,7 @@ from bestchannel.policies.catalogue import make_policy
 from bestchannel.policies.identify import OutOfSensesError, Sensor, identify
 from bestchannel.policies.paper_policies import BestChanID, MedianChanEl, NaiveChanSel
 from bestchannel.policies.policy import Counts, Policy, Script, Senses
-from bestchannel.policies.request import Observation, Request
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Observation, Request, Supply
 from bestchannel.policies.transcript import Audit, Identification, Status, Step
 from bestchannel.questions import NearlyBest
 

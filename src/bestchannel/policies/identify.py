@@ -13,8 +13,7 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy
-from bestchannel.policies.request import Observation, Request, told_shape
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Observation, Request, Supply, told_shape
 from bestchannel.policies.transcript import Audit, Identification, Status
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several
@@ -266,7 +265,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
 
     Where their outputs are only those that were seen, the guarantee says so.
     """
-    best, nearly = policy.recommendation, policy.nearly_best
+    best, nearly, supposed = policy.recommendation, policy.nearly_best, policy.supposed
     return Identification(
         best=None if best is None else parties[best].key,
         decided=policy.decided,
@@ -280,6 +279,7 @@ def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_output
         cost=policy.spent_cost,
         nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
         findings=policy.findings and policy.findings.called(lambda channel: parties[channel].key),
+        evidence=None if supposed is None else supposed.evidence(policy.question, lambda c: parties[c].key),
         audit=Audit(
             channels=tuple(parties),
             options=policy.options,

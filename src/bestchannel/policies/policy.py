@@ -25,11 +25,10 @@ from bestchannel.arrays import Integers, distribution, number_in
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
-from bestchannel.policies.request import MOST_SENSES, Observation, Request, checked_counts
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts
 from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
 from bestchannel.promises import several
-from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest
+from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Supposed
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -253,6 +252,11 @@ class Policy(ABC):
     @property
     def nearly_best(self) -> NearlyBest | None:
         """How near to the best a channel is proved to be by now; None where the policy proves no such thing."""
+        return None
+
+    @property
+    def supposed(self) -> Supposed | None:
+        """What the policy would answer though it is not decided, with its evidence; None where there is none."""
         return None
 
     @property

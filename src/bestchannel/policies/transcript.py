@@ -9,10 +9,9 @@ from typing import Any, Protocol
 from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
-from bestchannel.policies.request import Request, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import Request, Supply, marginals
 from bestchannel.promises import amount, conditional, in_words, several
-from bestchannel.questions import AnyQuestion, Findings, NearlyBest
+from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
 
 Alphabet = tuple[int, int]
 
@@ -118,6 +117,8 @@ class Identification(Shown):
         What the senses cost, in the unit of the policy's costs; None where it was given none.
     findings
         What is proved where something else than the best is asked for: `answers`, `top`, `order` or `brackets`.
+    evidence
+        What speaks for the likeliest `answer` where nothing is decided: an `e_value` against whatever contradicts it.
 
     Examples
     --------
@@ -141,6 +142,7 @@ class Identification(Shown):
     nearly_best: NearlyBest | None = None
     cost: float | None = None
     findings: Findings | None = None
+    evidence: Evidence | None = None
 
     @property
     def epsilon(self) -> float:
@@ -181,5 +183,6 @@ class Identification(Shown):
         unit = self.audit.steps[-1].status.unit if self.audit.steps else "sense"
         cost = f"after {several(self.senses, unit)}{paid} in {several(self.rounds, 'round')} of {self.policy}"
         proved = self.guarantee if self.decided else self.proved_so_far
-        lines = (self.question.answer(self), cost, proved and in_words(proved))
+        unproved = self.evidence and in_words(self.evidence.words)
+        lines = (self.question.answer(self), cost, proved and in_words(proved), unproved)
         return "\n".join(on_one_line(line) for line in lines if line)

@@ -10,7 +10,7 @@ from bestchannel.errors import InputError
 from bestchannel.questions.above import Above
 from bestchannel.questions.best import Best
 from bestchannel.questions.order import Order
-from bestchannel.questions.question import Findings, NearlyBest, Question, Standpoint
+from bestchannel.questions.question import Evidence, Findings, NearlyBest, Question, Standpoint, Supposed
 from bestchannel.questions.top import Top
 from bestchannel.questions.within import Within
 
@@ -44,11 +44,13 @@ __all__ = [
     "Above",
     "AnyQuestion",
     "Best",
+    "Evidence",
     "Findings",
     "NearlyBest",
     "Order",
     "Question",
     "Standpoint",
+    "Supposed",
     "Top",
     "Within",
     "question_of",

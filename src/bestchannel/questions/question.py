@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
 from bestchannel.arrays import Floats
+from bestchannel.promises import odds
 
 MOST_BITS = 1e6
 """No level or width may be larger."""
@@ -50,6 +51,11 @@ class Findings:
         above = tuple(channel for channel, side in (self.answers or {}).items() if side == "above")
         return above or self.top or ()
 
+    @property
+    def says_something(self) -> bool:
+        """Whether anything is proved."""
+        return any((self.named, self.out, self.pairs, self.brackets, *(self.answers or {}).values()))
+
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""
 
@@ -62,6 +68,42 @@ class Findings:
 
         parts = (self.answers, self.top, self.out, self.order, self.pairs, self.brackets)
         return Findings(self.decided, *map(renamed, parts))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for an answer that is not proved at δ: an e-value against whatever contradicts it.
+
+    On average over many runs 1{answer wrong} × e_value is at most 1, whenever and however they end. With any δ >= 1/e
+    that had been fixed beforehand it would be decided. It is no probability: docs/theory/questions.md, "A budget".
+    """
+
+    answer: str
+    e_value: float
+
+    MEANS: ClassVar[str] = "E[wrong × e] <= 1: decided at every delta >= 1/e that was fixed beforehand; no probability"
+
+    @property
+    def words(self) -> str:
+        """One sentence."""
+        against = f"evidence {odds(self.e_value)} to 1 against all that contradicts {self.answer!r}"
+        return f"{against}: decided at every delta >= 1/{odds(self.e_value)} fixed beforehand; it is no probability"
+
+
+@dataclass(frozen=True)
+class Supposed:
+    """What a policy would answer now, a `Standpoint`, and the proved e-value against whatever contradicts it."""
+
+    e_value: float
+    best: Any = None
+    findings: Findings | None = None
+    candidates: tuple[Any, ...] = ()
+    nearly_best: NearlyBest | None = None
+
+    def evidence(self, question: Question, name: Callable[[Any], Any]) -> Evidence:
+        """The same in words, with names for channels."""
+        best, found = None if self.best is None else name(self.best), self.findings and self.findings.called(name)
+        return Evidence(question.answer(replace(self, best=best, findings=found)), self.e_value)
 
 
 class Standpoint(Protocol):

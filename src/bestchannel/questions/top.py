@@ -63,7 +63,8 @@ class Top(Question, frozen=True, tag="top"):
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         found = standpoint.findings
-        if found is None or not found.decided or found.top is None:
+        if found is None or not found.says_something:
             return False
-        others = [value for channel, value in enumerate(values) if channel not in found.top]
-        return not others or bool(min(values[channel] for channel in found.top) >= max(others) - same)
+        last = sorted(values)[-self.m]
+        inside = all(values[channel] >= last - same for channel in found.top or ())
+        return inside and all(values[channel] <= last + same for channel in found.out or ())

@@ -11,20 +11,8 @@ from typing import Any
 
 from bestchannel import display
 
-CARDS = {
-    "Capacities": "capacities_card",
-    "Capacity": "capacity_card",
-    "Channel": "channel_card",
-    "Estimate": "estimate_card",
-    "Identification": "identification_card",
-    "LowerBound": "bound_card",
-}
-FRAMES = {
-    "Capacities": "capacities_frame",
-    "Estimate": "estimate_frame",
-    "Identification": "identification_frame",
-    "LowerBound": "bound_frame",
-}
+FRAMES = {kind: f"{kind.lower()}_frame" for kind in ("Capacities", "Estimate", "Identification", "LowerBound")}
+CARDS = {kind: f"{kind.lower()}_card" for kind in (*FRAMES, "Capacity", "Channel")}
 
 
 def _later(name: str) -> Callable[[Any], Any]:

@@ -18,12 +18,11 @@ from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification, Status
 from bestchannel.promises import in_words
-from bestchannel.report.channel_rows import Row, interval_cells, interval_figure, legend, order_figure
+from bestchannel.report.charts import Row, interval_cells, interval_figure, legend, order_figure
 from bestchannel.report.heat_maps import matrix_map
-from bestchannel.report.markup import Html, joined, table, tag
+from bestchannel.report.markup import Html, bits, brief, joined, named, several, table, tag
 from bestchannel.report.page import style
 from bestchannel.report.summary import summarise, values_of
-from bestchannel.report.wording import bits, brief, named, several
 
 MOST_ROWS = 8
 MOST_CELLS = 4096
@@ -89,7 +88,7 @@ def capacities_card(answer: Capacities) -> str:
     )
 
 
-def bound_card(answer: LowerBound) -> str:
+def lowerbound_card(answer: LowerBound) -> str:
     """The bound, and the smallest gaps with what an oracle would sense."""
     best, *lines = str(answer).splitlines()
     names = sorted(answer.gaps, key=lambda name: answer.gaps[name])
@@ -175,7 +174,7 @@ def estimate_frame(result: Estimate) -> Frame:
     return _frame(rows, [c.name for c in result.channels], "channel")
 
 
-def bound_frame(result: LowerBound) -> Frame:
+def lowerbound_frame(result: LowerBound) -> Frame:
     """One row per channel, in the order in which they were given."""
     rows = [{"gap": gap, "share": float(result.allocation[name].sum())} for name, gap in result.gaps.items()]
     return _frame(rows, result.gaps, "channel")

@@ -18,10 +18,9 @@ from bestchannel.drawing import UNDATED, Form, axes, picture, require_matplotlib
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
 from bestchannel.policies import Identification
-from bestchannel.report.course_figures import lasting, least_evidence, rival_tracks
-from bestchannel.report.markup import shown
+from bestchannel.report.charts import lasting, least_evidence, rival_tracks
+from bestchannel.report.markup import brief, shown
 from bestchannel.report.summary import Measured, Summary, summarise
-from bestchannel.report.wording import brief
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,11 +9,9 @@ from itertools import groupby
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.report.channel_rows import label, label_width
-from bestchannel.report.markup import Html, Sortable, lone, table, tag
-from bestchannel.report.plot import letters, picture
+from bestchannel.report.charts import label, label_width, letters, picture
+from bestchannel.report.markup import Html, Sortable, brief, lone, percent, several, short, table, tag, whole
 from bestchannel.report.summary import Measured
-from bestchannel.report.wording import brief, percent, several, short, whole
 
 ROW, CELL = 24, 26
 LEFT_OF_A_ROW = {"dy": "0.34em", "class_": "tick end"}

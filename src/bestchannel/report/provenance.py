@@ -65,7 +65,7 @@ class Provenance:
         for name, value in summary.options.items():
             words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
         if summary.estimate is not None:
-            words += ["--design", "adaptive"] if summary.estimate.design == "adaptive" else []
+            words += [] if summary.estimate.design == "fixed" else ["--design", summary.estimate.design]
             words += ["--rank"] if summary.estimate.order else []
         words += [] if self.seed is None else ["--seed", str(self.seed)]
         return shlex.join(words)

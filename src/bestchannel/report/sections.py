@@ -15,21 +15,23 @@ from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.promises import amount, confidence, criterion, in_words
 from bestchannel.questions import Above, AnyQuestion, Within
-from bestchannel.report.channel_rows import capacity_table, interval_figure, legend, order_figure
-from bestchannel.report.course_figures import (
+from bestchannel.report.charts import (
     MOST_RIVALS,
     candidates_figure,
+    capacity_table,
     course_table,
     evidence_figure,
+    interval_figure,
     leaders,
+    legend,
     moments,
+    order_figure,
     rival_tracks,
 )
 from bestchannel.report.heat_maps import matrix_map, senses_map, senses_table
-from bestchannel.report.markup import Html, folded, lone, tag
+from bestchannel.report.markup import Html, bits, brief, folded, lone, percent, several, tag, whole
 from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary
-from bestchannel.report.wording import bits, brief, percent, several, whole
 
 OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
 OPEN_MATRICES, MOST_CELLS = 6, 60_000
@@ -106,10 +108,10 @@ def capacities(summary: Summary) -> Html:
 
 def _supposed(summary: Summary) -> str:
     """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
-    recorded = summary.estimate is not None and summary.estimate.design == "fixed"
+    recorded = summary.estimate is not None and summary.estimate.design in ("fixed", "joint")
     words = "however the senses were chosen"
     if summary.estimate is not None and summary.estimate.shuffles is not None:
-        words = "if senses are independent and nobody chose their numbers by looking at outputs"
+        words = summary.estimate.supposed
     weighed = recorded or any(status.evidence_nats for status in summary.course)
     if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
         return words

@@ -18,8 +18,8 @@ from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
-from bestchannel.questions import AnyQuestion, Findings, NearlyBest
-from bestchannel.report.wording import brief, named, several
+from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
+from bestchannel.report.markup import brief, named, several
 from bestchannel.runs.results import anytime_estimates, told_counts
 
 
@@ -77,6 +77,7 @@ class Summary:
     question: AnyQuestion | None = None  # where something else than the best was asked for, with what is proved of it
     findings: Findings | None = None
     nearly_best: NearlyBest | None = None
+    evidence: Evidence | None = None
 
     @property
     def decided(self) -> bool:
@@ -148,7 +149,8 @@ class Summary:
         forecast = "There is no forecast of the senses that it would still take."
         if more is not None:
             forecast = f"Some {several(one_digit(more), 'more sense')} would decide, if the estimates are right."
-        return f"{in_words(self.proved_so_far)} {forecast}" if self.proved_so_far else forecast
+        unproved = None if self.evidence is None else self.evidence.words
+        return " ".join([*(in_words(said) for said in (self.proved_so_far, unproved) if said), forecast])
 
     @property
     def spent(self) -> str:
@@ -195,6 +197,7 @@ def _of_record(result: Identification) -> Summary:
         proved_so_far=result.proved_so_far,
         question=result.question,
         findings=result.findings,
+        evidence=result.evidence,
     )
 
 
@@ -213,6 +216,7 @@ def require_consistent(result: Identification) -> None:
         "epsilon": result.epsilon >= 0.0,
         "cost": result.cost is None or result.cost >= 0.0,
         "nearly_best": nearly is None or nearly.within_bits >= 0.0,
+        "evidence": result.evidence is None or (result.evidence.e_value > 1.0 and not result.decided),
     }
     if wrong := [key for key, is_right in right.items() if not is_right]:
         raise InputError(f"{wrong[0]} of the record cannot be right; it is {str(getattr(result, wrong[0]))[:80]!r}")

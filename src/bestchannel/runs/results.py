@@ -18,13 +18,14 @@ from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, estimate
-from bestchannel.json_text import finite_or_none, json_of
+from bestchannel.json_text import json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
-from bestchannel.questions import Best, Findings
+from bestchannel.questions import Best, Evidence, Findings
 from bestchannel.record import (
     AuditRecord,
     BracketRecord,
     ChannelRecord,
+    EvidenceRecord,
     Limit,
     MeasuredRecord,
     NearlyBestRecord,
@@ -70,12 +71,19 @@ def record_of(result: Identification) -> Result:
         **_findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
+        evidence=_evidence_record(result.evidence),
         channels=tuple(
             MeasuredRecord(name, sum(map(int, table.sum(axis=1))), *(getattr(known, end, None) for end in ENDS))
             for name, table, known in zip(names, tables, anytime_estimates(result, tables), strict=True)
         ),
         audit=_audit_record(audit, names),
     )
+
+
+def _evidence_record(found: Evidence | None) -> EvidenceRecord | msgspec.UnsetType:
+    if found is None:
+        return msgspec.UNSET
+    return EvidenceRecord(found.answer, found.e_value, math.log(found.e_value), found.MEANS)
 
 
 def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
@@ -120,6 +128,10 @@ def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
 
 def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
     status = step.status
+    evidence, threshold = (
+        {names[c]: nats if math.isfinite(nats) else None for c, nats in values.items()}
+        for values in (status.evidence_nats, status.threshold_nats)
+    )
     return StepRecord(
         request=step.request.number,
         senses={names[c]: senses for c, senses in step.request.senses.items()},
@@ -130,8 +142,8 @@ def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
             **_alike(status, STATUS),
             candidates=tuple(names[c] for c in status.candidates),
             leader=None if status.leader is None else names[status.leader],
-            evidence_nats={names[c]: finite_or_none(nats) for c, nats in status.evidence_nats.items()},
-            threshold_nats={names[c]: finite_or_none(nats) for c, nats in status.threshold_nats.items()},
+            evidence_nats=evidence,
+            threshold_nats=threshold,
         ),
     )
 
@@ -164,6 +176,7 @@ def identification_of(record: Result) -> Identification:
         ),
         nearly_best=None if nearly is None else NearlyBest(nearly.channel, nearly.within_bits),
         findings=_findings(record),
+        evidence=Evidence(record.evidence.answer, record.evidence.e_value) if record.evidence else None,
     )
 
 

@@ -237,7 +237,7 @@ def begin(
     unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     settings = Settings.of(policy, parties or unnamed, LABORATORY)
     wishes = structs.replace(settings, title=title, note=note, largest_request=largest_request)
-    with store.begun(path, wishes) as run:
+    with store.opened(path, wishes, is_new=True) as run:
         run.limit(max_senses)
         yield LaboratoryRun(run)
 
@@ -245,7 +245,7 @@ def begin(
 @contextmanager
 def open_run(path: str | os.PathLike[str], *, wait_s: float | None = None) -> Iterator[LaboratoryRun]:
     """The run in the file, to tell it answers, once nobody else writes to it: at most `wait_s` seconds from now."""
-    with store.opened(path, store.PATIENCE_S if wait_s is None else wait_s) as run:
+    with store.opened(path, wait_s=store.PATIENCE_S if wait_s is None else wait_s) as run:
         if run.history.settings.answers_itself:
             raise InputError(f"{path}: this run answers itself; `bestchannel run resume` goes on with it")
         yield LaboratoryRun(run)
@@ -329,7 +329,7 @@ def remembering(
     inferred, left = getattr(sensor, "inferred_outputs", False), getattr(sensor, "left", None)
     recorded = {} if left is None else {RECORDED: [list(map(int, senses)) for senses in left]}
     settings = Settings.of(policy, getattr(sensor, "parties", unnamed), {**source, **recorded}, inferred)
-    with store.begun_or_opened(path, settings) as run:
+    with store.opened(path, settings) as run:
         yield RememberingSensor(sensor, run)
 
 

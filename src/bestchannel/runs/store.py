@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -170,24 +170,15 @@ def copied(path: str | os.PathLike[str]) -> bytes:
         return connection.serialize()
 
 
-def begun(path: str | os.PathLike[str], settings: Settings) -> AbstractContextManager[Store]:
-    """A new run; a file that is there already is left alone."""
-    return _stored(Path(path), settings, BRIEFLY_S, is_new=True)
-
-
-def opened(path: str | os.PathLike[str], wait_s: float = BRIEFLY_S) -> AbstractContextManager[Store]:
-    """A run that exists, once no other process writes to it; after `wait_s` seconds that is refused."""
-    return _stored(Path(path), None, wait_s)
-
-
-def begun_or_opened(path: str | os.PathLike[str], settings: Settings) -> AbstractContextManager[Store]:
-    """A run with these settings: the one in the file, or else a new one."""
-    return _stored(Path(path), settings, BRIEFLY_S)
-
-
 @contextmanager
-def _stored(path: Path, settings: Settings | None, wait_s: float, is_new: bool = False) -> Iterator[Store]:
-    """The run in the file, begun there where settings are given and it is empty; `is_new` refuses any other file."""
+def opened(
+    file: str | os.PathLike[str], settings: Settings | None = None, *, wait_s: float = BRIEFLY_S, is_new: bool = False
+) -> Iterator[Store]:
+    """The run in the file, once no other process writes to it; after `wait_s` seconds that is refused.
+
+    It is begun there where settings are given and the file is empty; `is_new` refuses any other file.
+    """
+    path = Path(file)
     with _writer(path, 0 if settings is None else os.O_CREAT, wait_s) as writer:
         connection, _ = writer
         with RUN.errors_naming(path):

@@ -28,7 +28,7 @@ from bestchannel.record import RunStatus
 from bestchannel.runs import NotWrittenError
 from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
 from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import LoginForm, Metrics, Refusal, RefusedError, parsed
+from bestchannel.service.messages import NAME, LoginForm, Metrics, Refusal, RefusedError, parsed
 from bestchannel.service.pages import again_page
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
@@ -49,7 +49,6 @@ STATUS = {
     InputError: 400,
 }  # what the library refuses, first match first
 ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
-NAME = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"  # what paths name
 LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
 MOST_FIELDS = 20  # of a form; of one with more, nothing is read
 Handler = Callable[..., Coroutine[Any, Any, Response]]
@@ -248,7 +247,7 @@ def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
         return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}
 
     is_open, names = endpoint.needs == ALL, [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": NAME}}
+    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{NAME}$"}}
     statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
     operation = {
         "summary": endpoint.summary,

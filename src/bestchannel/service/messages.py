@@ -22,7 +22,8 @@ MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_53
 LONGEST_WAIT_S, LONGEST_DAYS = 30.0, 3650.0
 BUCKETS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)  # ends of the classes of latency
 
-RunName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", description="The name of a run.")]
+NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"  # of a run
+RunName = Annotated[str, Meta(pattern=rf"^{NAME}$(?!\n)", description="The name of a run.")]
 # text that a terminal and a log show as it is: no control characters, no other lines, no marks that turn it
 VISIBLE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$(?!\n)"
 Label = Annotated[str, Meta(min_length=1, max_length=200, pattern=VISIBLE)]

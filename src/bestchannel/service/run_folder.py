@@ -34,9 +34,8 @@ from bestchannel.runs.laboratory_files import channel_labels
 from bestchannel.runs.run import OPEN
 from bestchannel.service.hosted_run import FAILED, HostedRun, status_of
 from bestchannel.service.ledger import Labels
-from bestchannel.service.messages import Change, NewRun
+from bestchannel.service.messages import NAME, Change, NewRun
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST_RUNS = 1000  # of a folder: creation is refused beyond
 MOST_CELLS = 2**22  # inputs times outputs of all channels of a run that is created over the network
 RETRY_S = 30.0  # after which a run that could not be opened, as another program wrote to it, is tried again
@@ -82,11 +81,13 @@ class RunFolder:
 
     def names(self) -> list[str]:
         """The runs that there are, in the order of their names."""
-        return sorted(path.stem for path in self.folder.glob("*.db") if NAME.fullmatch(path.stem) and path.is_file())
+        return sorted(
+            path.stem for path in self.folder.glob("*.db") if re.fullmatch(NAME, path.stem) and path.is_file()
+        )
 
     def path(self, name: str) -> Path:
         """The file of a run, which must be there."""
-        if NAME.fullmatch(name) and (path := self.folder / f"{name}.db").is_file():
+        if re.fullmatch(NAME, name) and (path := self.folder / f"{name}.db").is_file():
             return path
         raise MissingFileError(f"there is no run {name[:64]!r}")
 
@@ -104,8 +105,6 @@ class RunFolder:
 
     def create(self, wish: NewRun) -> None:
         """Begin a run; on return it is on disk and hosted."""
-        if not NAME.fullmatch(wish.name):
-            raise InputError("the name of a run must have letters, digits, '.', '_' and '-' alone, 64 at most")
         if wish.policy not in POLICIES:
             raise InputError(f"the policy must be one of {', '.join(POLICIES)}; it is {wish.policy!r}")
         if len(self.names()) >= MOST_RUNS:

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,11 @@ JOURNAL = Kind(
     "journal",
     application_id=0x62436853,  # "bChS"
     added={
-        3: (
+        4: (
             "CREATE TABLE study (spec TEXT NOT NULL)",
             """CREATE TABLE runs (
-            condition INTEGER, number INTEGER, best INTEGER, correct INTEGER NOT NULL,
-            best_out INTEGER NOT NULL,
+            condition INTEGER, number INTEGER, best INTEGER, decided INTEGER NOT NULL,
+            correct INTEGER NOT NULL, best_out INTEGER NOT NULL,
             senses TEXT NOT NULL,  -- may pass 64 bits
             rounds INTEGER NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (condition, number)
         ) WITHOUT ROWID""",
@@ -52,11 +52,8 @@ class Journal:
 
     def add(self, runs: Iterable[SimulatedRun]) -> None:
         """Store a piece, all of it or nothing."""
-        rows = [
-            (run.condition, run.number, run.best, run.correct, run.best_out, str(run.senses), run.rounds, run.seconds)
-            for run in runs
-        ]
-        self._insert("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        rows = [(*(told := astuple(run))[:6], str(run.senses), *told[7:]) for run in runs]
+        self._insert(f"INSERT INTO runs VALUES ({', '.join('?' * 9)}) ON CONFLICT DO NOTHING", rows)
 
     def add_time(self, source: int, instance: int, lower: float, upper: float) -> None:
         """Store the bracket of T* of one set of channels."""
@@ -79,8 +76,8 @@ class Journal:
         with JOURNAL.errors_naming(self.path):
             rows = self._connection.execute(f"SELECT * FROM runs {condition} ORDER BY condition, number").fetchall()
         return [
-            SimulatedRun(condition, number, best, bool(correct), bool(best_out), int(senses), rounds, seconds)
-            for condition, number, best, correct, best_out, senses, rounds, seconds in rows
+            SimulatedRun(number, run, best, bool(decided), bool(right), bool(out), int(senses), rounds, seconds)
+            for number, run, best, decided, right, out, senses, rounds, seconds in rows
         ]
 
     def numbers(self, condition: int) -> set[int]:

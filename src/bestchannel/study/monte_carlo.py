@@ -22,8 +22,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
 from bestchannel.policies import Identification, Policy, identify
 from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator
-from bestchannel.study.channel_sets import FAMILIES
-from bestchannel.study.spec import PolicyChoice, Source, Spec
+from bestchannel.study.spec import FAMILIES, PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1  # the first number of a child's key: what its generator is for
 SAME = 1e-10  # bits: capacities no further apart than this are equal; they are computed within 1e-12
@@ -43,15 +42,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """The outcome of one run: `best` is a position, None where undecided; `seconds` are the processor's.
+    """The outcome of one run: `best` is a position, None where none is named; `seconds` are the processor's.
 
-    `best_out` says whether the channel that should have been named was ruled out, also where undecided. How long a run
-    took is no part of any table, since it differs from time to time.
+    `best_out` says whether the channel that should have been named was ruled out, also where undecided; of another
+    question, whether anything was said that is not so. How long a run took is no part of any table, since it differs
+    from time to time.
     """
 
     condition: int
     number: int
     best: int | None
+    decided: bool
     correct: bool
     best_out: bool
     senses: int
@@ -116,8 +117,10 @@ class Study:
         policy, result = self.identification(condition, number)
         correct = policy.question.is_right(result, values_of(instance, policy), SAME)
         seconds = time.thread_time() - started
-        out = best_is_out(instance, policy)
-        return SimulatedRun(condition, number, result.best, correct, out, result.senses, result.rounds, seconds)
+        said = policy.findings
+        out = best_is_out(instance, policy) if said is None else said.says_something and not correct
+        outcome = result.best, result.decided, correct, out
+        return SimulatedRun(condition, number, *outcome, result.senses, result.rounds, seconds)
 
     def identification(self, condition: int, number: int) -> tuple[Policy, Identification]:
         """The policy of one run and what it came to."""

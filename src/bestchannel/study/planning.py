@@ -8,21 +8,37 @@ with this promise can beat on average.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bestchannel.arrays import number_in
 from bestchannel.channels import as_channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.errors import InputError
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.intervals.paper_bounds import (
+    Rate,
+    best_chan_id_delta,
+    best_chan_id_epsilon,
+    best_chan_id_senses,
+    median_senses,
+    naive_senses,
+)
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
-from bestchannel.paper.complexity import expected_senses
 from bestchannel.policies import Adaptive, identify
 from bestchannel.process import Progress, part_of
+from bestchannel.questions import AnyQuestion, Best, question_of
 from bestchannel.sensing.simulator import Instance, Simulator
 from bestchannel.study.monte_carlo import SAME
+
+Alphabet = tuple[int, int]
+Channels = tuple[int, ...]
+
 
 MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
 
@@ -62,7 +78,18 @@ class Plan:
     bound
         What no policy beats on average; None with an accuracy ε, for which it is no bound.
     needs
-        Of each policy its `senses`, what 95 % of its runs stay within (`q95`), and what that costs.
+        Of each policy its `senses`, what 95 % of its runs stay within (`q95`), and what that costs; of Adaptive alone
+        where something else is asked than which channel is the best.
+    question
+        What is asked.
+    max_senses
+        What a run was allowed; None without a limit.
+    decided
+        Of the simulated runs.
+    still_open
+        For each name the simulated runs that leave it open.
+    within_bits
+        In 95 % of the runs some channel is proved to be that near to the best, or better; None where that says nothing.
 
     Examples
     --------
@@ -78,6 +105,11 @@ class Plan:
     runs: int
     bound: LowerBound | None
     needs: tuple[Need, ...]
+    question: AnyQuestion
+    max_senses: int | None
+    decided: int
+    still_open: Mapping[str, int]
+    within_bits: float | None
 
 
 def plan(
@@ -85,14 +117,16 @@ def plan(
     *,
     delta: float = 0.05,
     epsilon: float = 0.0,
+    question: AnyQuestion | Mapping[str, Any] | None = None,
+    max_senses: int | None = None,
     cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
     runs: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
-    """The senses that each policy would need if the channels were these.
+    """The senses that each policy would need if the channels were these, or what a limit of senses leaves open.
 
-    The needs of the paper's policies follow from its formulas; Adaptive is simulated.
+    The needs of the paper's policies, which name the best channel, follow from its formulas; Adaptive is simulated.
 
     Parameters
     ----------
@@ -103,6 +137,10 @@ def plan(
     epsilon
         Within how many bits of the best the named channel may be. Without it the two PAC policies of the paper are
         given the gap between the two best channels as their accuracy.
+    question
+        What is asked, as of `lower_bound`: the best channel unless said otherwise.
+    max_senses
+        What every simulated run may sense. The plan then says how often that decides.
     cost
         What a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
     runs
@@ -120,7 +158,7 @@ def plan(
     Raises
     ------
     InputError
-        Where there are fewer than 2 channels, or one of them, δ, ε or a cost is refused.
+        Where there are too few channels, or one of them, δ, ε, the question or a cost is refused.
 
     Examples
     --------
@@ -129,29 +167,40 @@ def plan(
     >>> [need.policy for need in answer.needs]
     ['adaptive', 'best-chan-id', 'naive', 'median']
     """
-    if not isinstance(channels, Mapping) or len(channels) < 2:
+    asked = question_of(question, epsilon)
+    least = 2 if isinstance(asked, Best) else 1
+    if not isinstance(channels, Mapping) or len(channels) < least:
         got = f"{len(channels)}" if isinstance(channels, Mapping) else f"a {type(channels).__name__}"
-        raise InputError(f"a plan compares named channels; it requires at least 2 of them and got {got}")
+        raise InputError(f"a plan compares named channels; it requires at least {least} of them and got {got}")
+    if max_senses is not None:
+        max_senses = int(number_in(max_senses, "max_senses", low=1, high=MOST_SENSES, low_open=False))
     known = {name: as_channel(channel) for name, channel in channels.items()}
     instance = Instance.of(list(known.values()))
     costs = None if cost is None else sense_costs(cost, list(channels), [n for n, _ in instance.alphabets])
-    gap = float(np.sort(instance.gaps)[1])
-    tied = gap <= SAME
-    proofs = 0 if epsilon else len(channels) - 1
-    total = proofs + (0 if tied and not epsilon else runs)
+    gap = float(np.sort(instance.gaps)[1]) if len(known) > 1 else math.inf
+    tied = isinstance(asked, Best) and gap <= SAME
+    proofs = 0 if asked.epsilon else len(channels)
+    show = part_of(progress, 0, proofs + runs)
+    bound = None if asked.epsilon else lower_bound(known, delta, question=asked, cost=costs, progress=show)
+    endless = tied if bound is None or isinstance(asked, Best) else bound.characteristic_time.lower == math.inf
+    trials = _Trials(instance, asked, delta, costs, max_senses)
+    if max_senses is not None or asked.epsilon or not endless:
+        for i in range(runs):
+            trials.add(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,))))
+            part_of(progress, proofs, proofs + runs)(i + 1, runs)
     return Plan(
         delta=delta,
-        epsilon=epsilon,
+        epsilon=asked.epsilon,
         best=None if tied else list(channels)[instance.best],
         gap=gap,
         runs=runs,
-        bound=None if epsilon else lower_bound(known, delta, cost=costs, progress=part_of(progress, 0, total)),
-        needs=(
-            _endless("adaptive")
-            if tied and not epsilon
-            else _adaptive(instance, delta, epsilon, costs, runs, seed, part_of(progress, proofs, total)),
-            *_of_the_paper(instance, delta, epsilon or gap, tied),
-        ),
+        bound=bound,
+        needs=(trials.need(), *(_of_the_paper(instance, delta, epsilon or gap, tied) if least == 2 else ())),
+        question=asked,
+        max_senses=max_senses,
+        decided=sum(trials.decided),
+        still_open={name: trials.still_open[j] for j, name in enumerate(channels)},
+        within_bits=trials.within_bits(),
     )
 
 
@@ -159,41 +208,168 @@ def _endless(policy: str) -> Need:
     return Need(policy, 0.0, None, None, simulated=False, undecided=0)
 
 
-def _adaptive(
-    instance: Instance,
-    delta: float,
-    epsilon: float,
-    costs: Costs | None,
-    runs: int,
-    seed: int,
-    progress: Progress,
-) -> Need:
-    senses, paid, undecided = [], [], 0
-    for i in range(runs):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-        policy = Adaptive(instance.alphabets, delta=delta, epsilon=epsilon, cost=costs)
-        result = identify(Simulator(instance.channels, rng=rng), policy, max_senses=MOST_SENSES)
-        senses.append(result.senses if result.decided else MOST_SENSES)
-        paid.append(math.nan if result.cost is None else result.cost)
-        undecided += not result.decided
-        progress(i + 1, runs)
-    middle, most = (int(q) for q in np.quantile(senses, [0.5, 0.95], method="inverted_cdf"))
-    need = Need("adaptive", epsilon, middle, most, simulated=True, undecided=undecided)
-    if costs is None:
-        return need
-    usual, high = (float(q) for q in np.quantile(paid, [0.5, 0.95], method="inverted_cdf"))
-    return replace(need, cost=usual, cost_q95=high)
+class _Trials:
+    """Simulated runs of Adaptive, and what came of them."""
+
+    def __init__(
+        self, instance: Instance, question: AnyQuestion, delta: float, costs: Costs | None, max_senses: int | None
+    ) -> None:
+        self.instance = instance
+        self.options: dict[str, Any] = {"delta": delta, "cost": costs, "epsilon": question.epsilon}
+        if not isinstance(question, Best):
+            self.options |= {"epsilon": 0.0, "question": question}
+        self.epsilon = question.epsilon
+        self.limit = max_senses or MOST_SENSES
+        self.senses, self.paid, self.decided = list[int](), list[float](), list[bool]()
+        self.still_open: Counter[int] = Counter()
+        self.within = list[float]()  # bits, where something is proved of a nearly best channel
+
+    def add(self, rng: np.random.Generator) -> None:
+        """One more run."""
+        policy = Adaptive(self.instance.alphabets, **self.options)
+        result = identify(Simulator(self.instance.channels, rng=rng), policy, max_senses=self.limit)
+        self.senses.append(result.senses if result.decided else self.limit)
+        self.paid.append(math.nan if result.cost is None else result.cost)
+        self.decided.append(result.decided)
+        nearly = result.nearly_best
+        self.within.append(0.0 if result.decided else math.inf if nearly is None else nearly.within_bits)
+        self.still_open.update(() if result.decided else result.candidates)
+
+    def need(self) -> Need:
+        """What they took."""
+        if not self.senses:
+            return _endless("adaptive")
+        middle, most = (int(q) for q in _middle_and_most(self.senses))
+        need = Need("adaptive", self.epsilon, middle, most, simulated=True, undecided=self.decided.count(False))
+        if self.options["cost"] is None:
+            return need
+        usual, high = _middle_and_most(self.paid)
+        return replace(need, cost=usual, cost_q95=high)
+
+    def within_bits(self) -> float | None:
+        """What 95 % of them prove of some channel, where the best is asked for."""
+        bits = _middle_and_most(self.within)[1] if self.within and "question" not in self.options else math.inf
+        return bits + self.epsilon if math.isfinite(bits) else None
+
+
+def _middle_and_most(numbers: Sequence[float]) -> tuple[float, float]:
+    middle, most = np.quantile(numbers, [0.5, 0.95], method="inverted_cdf").tolist()
+    return middle, most
 
 
 def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool) -> list[Need]:
     """Exact numbers, as long as no estimate errs."""
     if tied and accuracy <= SAME:
         return [_endless(policy) for policy in ("best-chan-id", "naive", "median")]
-    needs = [_endless("best-chan-id") if tied else _formula("best-chan-id", instance, delta, None)]
+    needs = [_endless("best-chan-id") if tied else _formula("best-chan-id", instance, delta, 0.0)]
     return needs + [_formula(policy, instance, delta, accuracy) for policy in ("naive", "median")]
 
 
-def _formula(policy: str, instance: Instance, delta: float, epsilon: float | None) -> Need:
+def _formula(policy: str, instance: Instance, delta: float, epsilon: float) -> Need:
     gaps = instance.gaps.tolist()
     total = expected_senses(policy, gaps, instance.alphabets, delta=delta, epsilon=epsilon).total
-    return Need(policy, epsilon or 0.0, total, total, simulated=False, undecided=0)
+    return Need(policy, epsilon, total, total, simulated=False, undecided=0)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: the channels that enter it, senses for its own estimates, and for its PAC subroutine."""
+
+    candidates: Channels
+    estimation: int
+    subroutine: int
+
+
+@dataclass(frozen=True)
+class ExpectedSenses:
+    """The rounds of a run in which no estimate errs; for MedianChanEl a round is one halving."""
+
+    rounds: tuple[Round, ...]
+
+    @property
+    def total(self) -> int:
+        """All senses of the run."""
+        return sum(r.estimation + r.subroutine for r in self.rounds)
+
+
+def expected_senses(
+    policy: str,
+    gaps: Sequence[float],
+    alphabets: Sequence[Alphabet],
+    *,
+    delta: float,
+    epsilon: float = 0.0,
+    subroutine: str = "naive",
+) -> ExpectedSenses:
+    """What a run costs when every estimate is exact, to the last sense.
+
+    `policy` is "best-chan-id", "naive" or "median"; `gaps` (bits) are the differences of the channels' capacities to
+    the largest one, `alphabets` their (n_inputs, n_outputs), `epsilon` (bits) what the two PAC policies promise. A
+    channel is sensed |X|⌈n/|X|⌉ times where the formula says n, and not at all if it has a single input or output.
+
+    >>> expected_senses("naive", [0.0, 0.1], [(2, 2)] * 2, delta=0.1, epsilon=0.2).total
+    363459060
+    """
+    known = _KnownGaps(tuple(gap * NATS_PER_BIT for gap in gaps), tuple(alphabets))
+    if policy == "best-chan-id":
+        return ExpectedSenses(tuple(_best_chan_id(known, delta, PAC[subroutine])))
+    return ExpectedSenses(tuple(PAC[policy](known, known.channels, epsilon * NATS_PER_BIT, delta)))
+
+
+@dataclass(frozen=True)
+class _KnownGaps:
+    """Gaps in nats and alphabets, one of each for every channel: all that exact estimates would show."""
+
+    gaps: tuple[float, ...]
+    alphabets: tuple[Alphabet, ...]
+
+    @property
+    def channels(self) -> Channels:
+        return tuple(range(len(self.gaps)))
+
+    def worthless(self, channel: int) -> bool:
+        return min(self.alphabets[channel]) == 1
+
+    def senses(self, candidates: Channels, n: Callable[[Rate], int]) -> int:
+        """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates whose alphabet allows a capacity above 0."""
+        sizes = Counter(self.alphabets[channel] for channel in candidates if not self.worthless(channel))
+        return sum(many * size[0] * -(-n(Rate(*size)) // size[0]) for size, many in sizes.items())
+
+
+def _best_chan_id(known: _KnownGaps, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
+    """[EBWGW24, Alg. 1] with exact estimates: round r keeps the channels with Δ_j ≤ ε_r."""
+    best = [channel for channel in known.channels if known.gaps[channel] == 0.0]
+    if len(best) > 1 and not all(map(known.worthless, known.channels)):
+        raise InputError(f"channels {best[0]} and {best[1]} both have gap 0: BestChanID would never end")
+    candidates, rounds = known.channels, list[Round]()
+    while len(candidates) > 1 and not all(map(known.worthless, candidates)):
+        r = len(rounds) + 1
+        epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
+        estimation = known.senses(candidates, partial(best_chan_id_senses, r, delta))
+        inner = pac(known, candidates, epsilon_r / 2, delta_r)
+        rounds.append(Round(candidates, estimation, sum(halving.estimation for halving in inner)))
+        candidates = tuple(channel for channel in candidates if known.gaps[channel] <= epsilon_r)
+    return rounds
+
+
+def _naive(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+    """[EBWGW24, Alg. 2]: one round, or none for a single channel."""
+    k = len(candidates)
+    senses = known.senses(candidates, partial(naive_senses, epsilon, delta, k)) if k > 1 else 0
+    return [Round(candidates, senses, 0)] if senses else []
+
+
+def _median(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
+    """[EBWGW24, Alg. 3] with exact estimates: each round keeps the ⌈k/2⌉ smallest gaps, the first of equal ones."""
+    rounds = list[Round]()
+    epsilon_r, delta_r = epsilon / 4, delta / 2
+    while len(candidates) > 1:
+        senses = known.senses(candidates, partial(median_senses, epsilon_r, delta_r))
+        rounds.append(Round(candidates, senses, 0))
+        ranked = sorted(candidates, key=lambda channel: known.gaps[channel])
+        candidates = tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return rounds
+
+
+PAC = {"naive": _naive, "median": _median}

@@ -77,11 +77,22 @@ def processes(study: Study, workers: int) -> Iterator[Pool]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(study,)) as executor:
         yield Pool(
-            lambda piece: executor.submit(_work, piece),
+            lambda piece: _uninterrupted(executor.submit, _work, piece),
             lambda: WAITING * workers,
             final=(BrokenProcessPool,),
             ended="a process of the study ended on its own (killed, or out of memory)",
         )
+
+
+def _uninterrupted(submit: Callable[..., Future[Runs]], *work: Any) -> Future[Runs]:
+    """Submit while Ctrl-C is held back, which a process inherits that is begun: it may come before `_begin`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        return submit(*work)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return submit(*work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _study: Study | None = None  # in a process of this machine: what it works on

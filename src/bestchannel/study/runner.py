@@ -76,7 +76,8 @@ def find_times(study: Study, journal: Journal, *, progress: Progress | None = No
     stored = journal.times()
     for done, (i, j) in enumerate(every, start=1):
         if (i, j) not in stored:
-            bound = lower_bound(study.instances[i][j].channels, study.spec.deltas[0], rtol=wanted[i])
+            channels, delta, question = study.instances[i][j].channels, study.spec.deltas[0], study.spec.question
+            bound = lower_bound(channels, delta, question=question, rtol=wanted[i])
             journal.add_time(i, j, bound.characteristic_time.lower, bound.characteristic_time.upper)
         if progress:
             progress(done, len(every))

@@ -6,6 +6,7 @@
     deltas = [0.1, 0.01]
     max_senses = 100000         # a run that would pass it ends undecided; left out: no limit
     lower_bound = 0.01          # set the senses beside T* kl(δ, 1-δ), with T* within 1 %; left out: do not
+    question = { kind = "top", m = 2 }  # what the policies are asked; left out: which channel is the best
 
     [[policies]]
     policy = "adaptive"         # or "package.module:Class"; also: name, and the options of the policy
@@ -15,10 +16,12 @@
                                 # and policies = the names of those that sense it, by default all
 
     [[instances]]
-    family = "near-tie"         # see `channel_sets`; also its own numbers, and sets = how many sets are drawn
+    family = "near-tie"         # see `FAMILIES`; also its own numbers, and sets = how many sets are drawn
     gap = 0.001
 
-Gaps and accuracies are in bits; `gap_nats` may stand for `gap`.
+Gaps and accuracies are in bits; `gap_nats` may stand for `gap`. Each family is a function of a generator and its own
+numbers; its gap is between the best channel and the second best. In the hostile families the best channel comes last:
+where estimates are equal, policies favour the first.
 """
 
 from __future__ import annotations
@@ -27,17 +30,147 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from bestchannel.arrays import number_in
+import numpy as np
+
+from bestchannel.arrays import Floats, number_in
+from bestchannel.capacity import capacities, capacity
+from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.counts import read_channels
 from bestchannel.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
+from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
-from bestchannel.study.channel_sets import FAMILIES
+from bestchannel.sensing.simulator import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
+
+POOL, DRAWS = 4096, 20_000  # random channels, and sets of k drawn from them in search of the requested gap
+NOISES = (0.4, 0.3, 0.2, 0.12, 0.05)  # how often the letters of the channels with low noise go astray
+
+
+def random_binary(rng: np.random.Generator, *, k: int, gap: float) -> Instance:
+    """k random binary channels, the best one `gap` ahead of the second within 2 % [EBWGW24, Sec. IV]."""
+    return random_binary_channels(rng, k, gap * NATS_PER_BIT)
+
+
+def random_set(
+    rng: np.random.Generator,
+    *,
+    k: int,
+    n_inputs: int = 2,
+    n_outputs: int = 2,
+    gap: float | None = None,
+    concentration: float = 1.0,
+) -> Instance:
+    """k independent channels whose rows have a symmetric Dirichlet law (1: uniform), given their gap within 2 %.
+
+    Without `gap` as they come. Channels with many letters are nearly equally good; a
+    `concentration` below 1 spreads them.
+    """
+    W = rng.dirichlet(np.full(n_outputs, concentration), size=(POOL, n_inputs))
+    sets = rng.integers(POOL, size=(DRAWS, k))
+    if gap is None:
+        return Instance.of([Channel.from_rows(rows, normalize=True) for rows in W[sets[0]]])
+    answer = capacities(W, normalize=True, workers=1)
+    second, first = np.moveaxis(np.partition(answer.lower[sets], k - 2, axis=1)[:, -2:], 1, 0)
+    fitting = np.flatnonzero(np.abs(first - second - gap) <= GAP_TOLERANCE * gap)
+    if not len(fitting):
+        raise InputError(
+            f"none of {DRAWS} random sets of {k} channels {n_inputs} x {n_outputs} has a gap of {gap:.4g} bits;"
+            " ask for another gap, or a concentration below 1"
+        )
+    return Instance.of([Channel.from_rows(rows, normalize=True) for rows in W[sets[fitting[0]]]])
+
+
+def low_noise(rng: np.random.Generator, *, n_letters: int = 3) -> Instance:
+    """Five channels (1 - e) I + e D with e = 0.4, 0.3, 0.2, 0.12, 0.05, the rows of each D uniform on the simplex."""
+    return Instance.of([_mostly_right(rng, n_letters, noise) for noise in NOISES])
+
+
+def tie(rng: np.random.Generator, *, k: int = 2, n_letters: int = 2, noise: float = 1.0) -> Instance:
+    """k channels that are equally good: one with low noise (1: random rows), with rows and columns permuted."""
+    W = _mostly_right(rng, n_letters, number_in(noise, "the noise of a tie", low=0.0, high=1.0)).W
+    return Instance.of([_permuted(W, *(rng.permutation(n_letters).tolist() for _ in range(2))) for _ in range(k)])
+
+
+def mixed(rng: np.random.Generator, *, capacity: float = 0.5, gap: float = 0.02) -> Instance:
+    """A binary symmetric channel and an erasure channel of one capacity, and a ternary one that is `gap` better."""
+    capacity = number_in(capacity, "the capacity of mixed channels (bits)", low=0.0, high=1.0)
+    best = _noisier(lambda p: q_ary_symmetric(3, p), capacity + gap, most=2 / 3)
+    return Instance.of([bsc(bsc_of_capacity(capacity)), bec(1.0 - capacity), best])
+
+
+def near_tie(rng: np.random.Generator, *, k: int = 2, gap: float = 1e-4, capacity: float = 0.3) -> Instance:
+    """k - 1 binary symmetric channels of one capacity, and one that is `gap` better."""
+    rival, best = bsc(bsc_of_capacity(capacity)), bsc(bsc_of_capacity(capacity + gap))
+    return Instance.of([rival] * (k - 1) + [best])
+
+
+def noiseless_rival(rng: np.random.Generator, *, gap: float = 0.05) -> Instance:
+    """A rival that never errs, with 1 bit; a ternary symmetric channel that errs, with 1 + gap; and a poor one."""
+    best = _noisier(lambda p: q_ary_symmetric(3, p), 1.0 + gap, most=2 / 3)
+    return Instance.of([bsc(0.0), bsc(0.01), best])
+
+
+def useless_rivals(rng: np.random.Generator, *, k: int = 5, gap: float = 0.03) -> Instance:
+    """k - 1 channels of capacity 0, and one of capacity `gap`."""
+    return Instance.of([bsc(0.5)] * (k - 1) + [bsc(bsc_of_capacity(gap))])
+
+
+def z_against_bsc(rng: np.random.Generator, *, q: float = 0.5, gap: float = 1e-3) -> Instance:
+    """A Z-channel between two binary symmetric channels, one `gap` worse and one `gap` better."""
+    worse, better = (bsc(bsc_of_capacity(z_capacity(q) + sign * gap)) for sign in (-1, 1))
+    return Instance.of([z_channel(q), worse, better])
+
+
+def relabelled(rng: np.random.Generator, *, k: int = 4, n_letters: int = 3, gap: float = 0.02) -> Instance:
+    """A random channel, and k - 1 rivals: that channel blurred until it is `gap` worse, rows and columns permuted."""
+    W = rng.dirichlet(np.ones(n_letters), size=n_letters)
+    target = max(capacity(W, tol=CAPACITY_TOLERANCE).lower - gap, 0.0)
+    blurred = _noisier(lambda t: Channel.from_rows((1 - t) * W + t / n_letters, normalize=True), target, most=1.0).W
+    orders = list(permutations(range(n_letters)))
+    shuffled = [_permuted(blurred, *(orders[i] for i in rng.integers(len(orders), size=2))) for _ in range(k - 1)]
+    return Instance.of([*shuffled, Channel.from_rows(W)])
+
+
+def _mostly_right(rng: np.random.Generator, n_letters: int, noise: float) -> Channel:
+    """(1 - noise) I + noise D, the rows of D uniform on the simplex."""
+    wrong = rng.dirichlet(np.ones(n_letters), size=n_letters)
+    return Channel.from_rows((1.0 - noise) * np.eye(n_letters) + noise * wrong, normalize=True)
+
+
+def _permuted(W: Floats, rows: Sequence[int], columns: Sequence[int]) -> Channel:
+    return Channel.from_rows(W[np.ix_(rows, columns)])
+
+
+def _noisier(family: Callable[[float], Channel], bits: float, *, most: float) -> Channel:
+    """The member of a family whose capacity falls with its parameter that has this capacity, by bisection."""
+    low, high = 0.0, most
+    while high - low > 1e-14:
+        middle = (low + high) / 2
+        above = capacity(family(middle), tol=CAPACITY_TOLERANCE).lower > bits
+        low, high = (middle, high) if above else (low, middle)
+    return family(low)
+
+
+FAMILIES: Mapping[str, Callable[..., Instance]] = {
+    "random-binary": random_binary,
+    "random": random_set,
+    "low-noise": low_noise,
+    "tie": tie,
+    "mixed": mixed,
+    "near-tie": near_tie,
+    "noiseless-rival": noiseless_rival,
+    "useless-rivals": useless_rivals,
+    "z-against-bsc": z_against_bsc,
+    "relabelled": relabelled,
+}
+"""The families by the names that a study's file uses; their keywords are the file's keys."""
+
 
 Rows = Mapping[str, list[list[float]]]
 
@@ -114,6 +247,13 @@ class PolicyChoice:
         """The policy, fresh, for channels of these sizes."""
         return make_policy(self.policy, alphabets, delta=delta, **self.options)
 
+    def example(self) -> Policy:
+        """The policy for small channels, as many as its question requires."""
+        P, question = self.options.get("input_distribution"), self.options.get("question") or {}
+        alphabet = len(P) if isinstance(P, list) else 2, 2
+        most = question.get("m", 2)
+        return self.make([alphabet] * max(2, most if isinstance(most, int) else 2), 0.1)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -139,6 +279,7 @@ class Spec:
     deltas: tuple[float, ...]
     policies: tuple[PolicyChoice, ...]
     instances: tuple[Source, ...]
+    question: Mapping[str, Any] | None = None  # None: which channel is the best
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -159,7 +300,8 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     effort = _effort(keys, max_senses=None, lower_bound=None)
     deltas = keys.take("deltas", _deltas)
     epsilon = keys.take("epsilon", number(0.0, 64.0), None)
-    policies = [_policy(table, epsilon) for table in keys.tables("policies")]
+    question = keys.take("question", one_that(lambda value: isinstance(value, dict), "a table, { kind = … }"), None)
+    policies = [_policy(table, epsilon, question) for table in keys.tables("policies")]
     names = [policy.name for policy in policies]
     sources = [_source(table, folder, names, effort) for table in keys.tables("instances")]
     keys.refuse_rest()
@@ -167,10 +309,10 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
         for i, word in enumerate(given):
             if word in given[:i]:
                 raise InputError(f"{key}[{i}].name must differ from the others; {word!r} occurs twice")
-    return Spec(title, seed, deltas, tuple(policies), tuple(sources))
+    return Spec(title, seed, deltas, tuple(policies), tuple(sources), question)
 
 
-def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
+def _policy(keys: Keys, epsilon: float | None, question: Mapping[str, Any] | None) -> PolicyChoice:
     policy = keys.take("policy", text)
     try:
         kind = policy_class(policy)
@@ -181,9 +323,15 @@ def _policy(keys: Keys, epsilon: float | None) -> PolicyChoice:
     keys.refuse_rest(["policy", "name", *known])
     if epsilon is not None and "epsilon" in known:
         options.setdefault("epsilon", epsilon)
-    choice, P = PolicyChoice(name, policy, options), options.get("input_distribution")
+    if question is not None and "question" not in known:
+        raise InputError(
+            f"{keys.where}policy = {policy!r} names the best channel, and question asks for something else"
+        )
+    if question is not None:
+        options.setdefault("question", question)
+    choice = PolicyChoice(name, policy, options)
     try:  # options that the policy refuses, before anything runs
-        choice.make([(len(P) if isinstance(P, list) else 2, 2)] * 2, 0.1)
+        choice.example()
     except InputError as error:
         raise InputError(f"{keys.where}policy = {policy!r}: {error}") from error
     return choice

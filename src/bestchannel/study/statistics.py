@@ -21,6 +21,7 @@ from bestchannel.arrays import Floats
 from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.lower_bound.asked import kl_nats
+from bestchannel.questions import question_of
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
 from bestchannel.study.spec import PolicyChoice
@@ -33,11 +34,12 @@ ENOUGH = 20  # runs of one set of channels from which on its 95th percentile say
 class ConditionSummary:
     """What the runs of one condition show. Senses are of all its runs, the undecided ones included as far as they went.
 
-    `wrong` answers are given and not within ε of the best; `error_upper` is the exact upper limit of their probability
-    at confidence 95 %. `best_out` are the runs in which the best channel was ruled out, decided or not: of equally good
-    ones the last, and with ε in favour of one that is not within ε of it. `ratio` is the mean of senses ÷ (T*.lower
-    kl(δ, 1-δ)), None where that was not asked for or is no bound; `tail` the largest 95th percentile ÷ median of one
-    set of channels, None where no set has 20 runs.
+    `wrong` answers are given and not right, as a best channel that is not within ε of the best; `error_upper` is the
+    exact upper limit of their probability at confidence 95 %. `best_out` are the runs in which the best channel was
+    ruled out, decided or not: of equally good ones the last, and with ε in favour of one that is not within ε of it; of
+    another question, those in which anything was said that is not so. `ratio` is the mean of senses ÷ (T*.lower kl(δ,
+    1-δ)), None where that was not asked for or is no bound; `tail` the largest 95th percentile ÷ median of one set of
+    channels, None where no set has 20 runs.
     """
 
     study: str
@@ -75,7 +77,7 @@ def run_rows(study: Study, journal: Journal) -> list[dict[str, Any]]:
             "delta": condition.delta,
             "run": run.number,
             "best": None if run.best is None else str((list(condition.source.rows) or range(run.best + 1))[run.best]),
-            "decided": run.best is not None,
+            "decided": run.decided,
             "correct": run.correct,
             "best_out": run.best_out,
             "senses": run.senses,
@@ -109,12 +111,12 @@ def _summary(
 ) -> ConditionSummary:
     senses = np.array([float(run.senses) for run in runs])
     sets = np.array([run.number % condition.source.sets for run in runs])
-    wrong = sum(run.best is not None and not run.correct for run in runs)
+    wrong = sum(run.decided and not run.correct for run in runs)
     ratios = senses / np.array(
         [times.get((condition.source_number, int(j)), 0.0) * kl_nats(condition.delta) or math.nan for j in sets]
     )
-    undecided = sum(run.best is None for run in runs)
-    bounded = bool(np.all(ratios > 0.0)) and not undecided and has_the_bound(condition.policy)
+    undecided = sum(not run.decided for run in runs)
+    bounded = bool(np.all(ratios > 0.0)) and not undecided and has_the_bound(condition.policy, study.spec.question)
     q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
     return ConditionSummary(
         study=study.spec.name,
@@ -139,10 +141,10 @@ def _summary(
     )
 
 
-def has_the_bound(policy: PolicyChoice) -> bool:
-    """Whether T* bounds the policy: it must name the best channel, by capacity."""
-    made = policy.make([(2, 2)] * 2, 0.1) if "input_distribution" not in policy.options else None
-    return made is not None and made.epsilon == 0.0
+def has_the_bound(policy: PolicyChoice, question: Mapping[str, Any] | None = None) -> bool:
+    """Whether T* bounds the policy: it must answer the question of the study, and by capacity."""
+    made = policy.example() if "input_distribution" not in policy.options else None
+    return made is not None and made.question == question_of(question) and made.question.epsilon == 0.0
 
 
 def _standard_error(values: Floats) -> float:

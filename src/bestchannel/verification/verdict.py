@@ -37,11 +37,6 @@ WORDED = ("guarantee", "channels")
 Difference = tuple[str, Any, Any]  # where two documents differ, and what each has there
 
 
-def document_of(result: Any) -> Any:
-    """The JSON of an identification, of one that was made here too."""
-    return as_document(result) if isinstance(result, Identification) else result
-
-
 def answered(record: Record) -> str | None:
     """What a record says of a question other than for the best, in a few words; None where it says nothing."""
     stated = identification_of(record.stated)
@@ -144,7 +139,8 @@ def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Seque
     yield from _entries(mine, other, "the audit")
     # checks are of the recording that answered, which the record does not hold
     rest = _without(theirs, "audit", "checks", "source", *free)
-    yield from _entries(_without(ours, "audit", *free), rest, "the result")
+    unsaid = () if "evidence" in theirs else ("evidence",)  # earlier versions did not say it
+    yield from _entries(_without(ours, "audit", *free, *unsaid), rest, "the result")
 
 
 def _without(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:
@@ -241,7 +237,7 @@ def verify(
     >>> checked.valid, checked.claim
     (True, 'good is the best with an error probability of at most 0.05')
     """
-    document = document_of(result)
+    document: Any = as_document(result) if isinstance(result, Identification) else result
     passed: list[str] = []
     show = progress or (lambda _done, _total: None)
     try:

@@ -12,9 +12,8 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, best_wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Counts, Plan, Script, Senses
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
-from bestchannel.questions import Above, Findings
+from bestchannel.policies.request import MOST_SENSES, Supply
+from bestchannel.questions import Above, Findings, Supposed
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
@@ -70,6 +69,7 @@ class AboveScript(QuestionScript):
     """How `Adaptive` answers `Above`."""
 
     purse: Purse
+    turn: Turn | None = None
 
     def __init__(self, policy: Adaptive, question: Above) -> None:
         super().__init__(policy)
@@ -94,11 +94,14 @@ class AboveScript(QuestionScript):
         self.learn((yield self.first_look(self.open)))
         self.purse, had, left = Purse(len(self.open)), set[int](), 0.0
         while waiting := [channel for channel in self.open if self._has(channel)]:
-            turn = Turn(self._easiest(waiting), {side: Bettor(level) for side, level in self.levels.items()})
+            self.turn = turn = Turn(
+                self._easiest(waiting), {side: Bettor(level) for side, level in self.levels.items()}
+            )
             if had:
                 self.purse.hand_over(left, turn.channel not in had)
             had.add(turn.channel)
             left = self._left(turn, (yield from self._decided(turn)))
+        self.turn = None
         self.end()
         return None
 
@@ -124,6 +127,16 @@ class AboveScript(QuestionScript):
             for wager in self.stakes.wagers:
                 wager.settle(counts, turn.bettors[wager.bettor].accounts[wager.claim.under])
             self.learn(counts)
+
+    def supposed(self) -> Supposed | None:
+        """The side on which the channel that is bet on seems to be: its bets, and the parts that wait."""
+        if self.turn is None or not self.open:
+            return None
+        channel, view = self.turn.channel, self.view(self.open)
+        side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"
+        held = self.turn.bettors[side].proved(view, self.fixed_input)
+        wealth = self.purse.waiting / self.purse.parts + self.purse.stake * held
+        return Supposed(wealth, findings=Findings(decided=False, answers={channel: side}))
 
     def _left(self, turn: Turn, view: View) -> float:
         """What a channel leaves to the next: what bets against the claim hold, or the less of both where none is made.

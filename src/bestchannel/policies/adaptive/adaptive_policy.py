@@ -13,22 +13,32 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
-from bestchannel.evidence.rival_bets import covers_of, evidence_against, loss_of
+from bestchannel.evidence.bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets
-from bestchannel.policies.adaptive.claims import WagersMade
+from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
-from bestchannel.questions import Above, AnyQuestion, Best, NearlyBest, Order, Question, Top, Within, question_of
+from bestchannel.policies.request import MOST_SENSES, Supply
+from bestchannel.questions import (
+    Above,
+    AnyQuestion,
+    Best,
+    NearlyBest,
+    Order,
+    Question,
+    Supposed,
+    Top,
+    Within,
+    question_of,
+)
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -123,6 +133,8 @@ class Adaptive(Policy):
     stakes: Bets | WagersMade | None = None
 
     _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
+    _supposed: tuple[int, Supposed | None] | None = None  # the same
+    _script_of_question: QuestionScript | None = None
 
     def __init__(
         self,
@@ -170,7 +182,8 @@ class Adaptive(Policy):
 
     def _script(self) -> Script:
         if not isinstance(self.question, Best):
-            return SCRIPTS[type(self.question)](self, self.question).run()
+            self._script_of_question = SCRIPTS[type(self.question)](self, self.question)
+            return self._script_of_question.run()
         return self._search_for_the_best()
 
     def _search_for_the_best(self) -> Script:
@@ -255,6 +268,34 @@ class Adaptive(Policy):
             found = nearest_to_best(self._missing(state), most, state.candidates, state.leader)
             self._nearly_best = self._answered, found
         return self._nearly_best[1]
+
+    @property
+    def supposed(self) -> Supposed | None:
+        """The leader, or what its script would answer, with the least wealth of bets against what contradicts it."""
+        if self.decided or self.threshold != "proved" or self.paired is not None:
+            return None
+        if self._supposed is None or self._supposed[0] != self._answered:
+            found = self._script_of_question.supposed() if self._script_of_question else self._supposed_best()
+            self._supposed = self._answered, found if found and found.e_value > 1.0 else None
+        return self._supposed[1]
+
+    def _supposed_best(self) -> Supposed | None:
+        """The leader; with epsilon its bets have their share among those of all leaders."""
+        if (state := self.state) is None:
+            return None
+        view, share = self._view(state), 1.0 / (state.leaders * (state.leaders + 1)) if self.epsilon else 1.0
+        return Supposed(share * min(self._wealth(state, rival, view) for rival in state.rivals), best=state.leader)
+
+    def _wealth(self, state: State, rival: int, view: View) -> float:
+        """What all bets against a rival hold, proved, and what is kept: Σ share exp(evidence) + (1 - share)^n."""
+        past = [bets.account for bets in state.abandoned if (bets.rival, bets.leaders) == (rival, state.leaders)]
+        look, kept = view.of(rival), math.exp((state.bets[rival].restarts + 1) * LOG_RESTART_SHARE)
+        for account in [*past, state.bets[rival]]:
+            gained = self.epsilon * NATS_PER_BIT * account.weights.get(state.leader, 0.0)
+            nats = account.proved_evidence(look.rows, look.inputs, self._input_is_fixed) if account.weights else 0.0
+            share = LOG_FIRST_SHARE + account.restarts * LOG_RESTART_SHARE
+            kept += math.exp(min(share + nats + gained, 600.0))
+        return kept
 
     def _missing(self, state: State) -> Iterator[Missing]:
         """What all bets that were made still lack, proved, and without epsilon."""

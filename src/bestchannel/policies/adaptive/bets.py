@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.leader_bets import LeaderBets, leader_bets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, leader_bets, settle_senses
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.view import NOTHING, View
 

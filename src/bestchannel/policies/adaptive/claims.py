@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.evidence.leader_bets import LeaderBets
-from bestchannel.evidence.rival_bets import LARGEST_INPUT, LARGEST_TILT, RivalAccount, settle_senses
+from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, settle_senses
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
 from bestchannel.policies.policy import Plan, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
+from bestchannel.questions import Supposed
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
@@ -187,6 +187,10 @@ class QuestionScript(ABC):
     @abstractmethod
     def run(self) -> Script:
         """The senses that are wanted, until the question is answered."""
+
+    def supposed(self) -> Supposed | None:
+        """What the script would answer now, and the least wealth of bets against what contradicts it."""
+        return None
 
     @property
     def fixed_input(self) -> bool:

@@ -27,8 +27,7 @@ from bestchannel.policies.adaptive.adaptive_policy import (
 from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Counts, Senses, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES, marginals
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply, marginals
 
 EVENLY = 0.3
 """The share of the shots that is spread evenly over the inputs: a rival's P may be at any of them."""

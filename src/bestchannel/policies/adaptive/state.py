@@ -15,7 +15,7 @@ from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.display import text_table
-from bestchannel.evidence.rival_bets import Account, RivalAccount
+from bestchannel.evidence.bets import Account, RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.questions import NearlyBest
 

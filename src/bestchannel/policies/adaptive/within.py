@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.evidence.leader_bets import leader_bets
-from bestchannel.evidence.rival_bets import RivalAccount, rival_tilts
+from bestchannel.evidence.bets import RivalAccount, leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
+from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Within
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
-from bestchannel.policies.request import MOST_SENSES
-from bestchannel.policies.supply import Supply
-from bestchannel.questions import Findings, Order, Top
+from bestchannel.policies.request import MOST_SENSES, Supply
+from bestchannel.questions import Findings, Order, Supposed, Top
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
@@ -223,6 +222,7 @@ class WorldsScript(QuestionScript):
         if isinstance(question, Top):
             self.everything = BestSets(question.m, k)
         self.worlds: list[Worlds] = []  # in the order in which a world is looked for
+        self.seen: tuple[list[int], View, list[tuple[Pair, Box]]] | None = None
         self.worthless = {channel for channel, alphabet in enumerate(policy.alphabets) if min(alphabet) == 1}
 
     def run(self) -> Script:
@@ -239,6 +239,7 @@ class WorldsScript(QuestionScript):
             self._split(ranks, view)
             self._rule_out(view)
             waiting = self._waiting(ranks, view)
+            self.seen = ranks, view, waiting
             self._show(ranks, view, waiting)
             if not waiting and not self.bet_on:
                 self.end()
@@ -248,6 +249,15 @@ class WorldsScript(QuestionScript):
             for wager in self.stakes.wagers:
                 wager.settle(counts, bettors[wager.bettor].accounts[wager.claim.under])
             self.learn(counts)
+
+    def supposed(self) -> Supposed | None:
+        """The answer by the estimates: a world that contradicts it and that nobody bets against has a wealth of 1."""
+        if self.seen is None:
+            return None
+        ranks, view, waiting = self.seen
+        (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
+        held = [world.bettor.proved(view, self.fixed_input) for world, _ in self.bet_on]
+        return Supposed(min([*held, *[1.0] * len(waiting)]), findings=answer.findings([], ranks)[0])
 
     # --- what is left -------------------------------------------------------------------------
 

@@ -1,10 +1,17 @@
-"""Evidence against one rival: bets on its senses that win nothing on average, whatever its true rows and inputs are.
+"""Evidence that holds at all times and under any adaptive sensing: bets on a leader's senses and on a rival's, in nats.
 
-Let P be an optimal input of the rival's true rows W, and C their capacity. Before a request is answered, fix the
-senses N_x of its inputs, tilts ω_x >= 0, an output distribution Q > 0, and bets of weight s on the leader's senses
-(`evidence.leader_bets`). With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of x that gives y
-multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose mean is 1. What
-is unknown in it, W and P, is removed by the least value over all of them. docs/theory/adaptive.md has the proof.
+Let b be a leader and a a rival, and suppose that a's value is at least b's. Before a request is answered, a policy fixes
+bets on what the answer will be. On that supposition the bets win nothing on average, so that what they have paid
+exceeds 1/δ at any time, ever, with probability at most δ (Ville). docs/theory/adaptive.md has the proof.
+
+*The leader* is bet on by a linear functional of its rows. For any P and V, C(W) >= sum_x P_x E_{W_x} g_x with
+g_x = log(V_x / PV), so a bet that pays log((ν_x + s P_x g_x(y)) / N_x) on each of N_x senses costs at most
+s C(W_b) + `price`.
+
+*The rival*: let P be an optimal input of its true rows W, and C their capacity. Fix the senses N_x of its inputs, tilts
+ω_x >= 0, and an output distribution Q > 0. With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of x
+that gives y multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose
+mean is 1. What is unknown in it, W and P, is removed by the least value over all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +60,45 @@ Answer = tuple[Integers, Floats, Floats]
 
 Place = tuple[Floats, Floats, Floats]
 """P, log W and log R."""
+
+
+class LeaderBets(NamedTuple):
+    """Bets on the leader's senses in one request, one for each of several weights."""
+
+    pays: Floats  # [r, x, y] log of what a sense of x that gives y is multiplied by
+    price: Floats  # [r] what the bets cost beyond s C(W_b), and what rounding may add
+    auxiliary: Floats  # [r, x, y] V
+    multipliers: Floats  # [r, x] ν
+
+    def settled(self, counts: Floats) -> Floats:
+        """What the bets brought: sum n(x, y) pays(x, y) - price, for the same counts [x, y] or for those of each."""
+        paid: Floats = (self.pays * counts).sum(axis=(1, 2))
+        return paid - self.price
+
+    @classmethod
+    def joined(cls, bets: Sequence[LeaderBets], places: list[int]) -> LeaderBets:
+        """Some of all these bets, by their number."""
+        if len(bets) == 1 and places == list(range(len(bets[0].price))):
+            return bets[0]
+        return cls(*(np.concatenate(part).take(places, axis=0) for part in zip(*bets, strict=True)))
+
+
+def leader_bets(W: Floats, P: Floats, senses: Floats, weights: Floats) -> LeaderBets:
+    """Bets of weight s = weights[r] on the rows W, thought to be true, at the input distribution P.
+
+    W, P and senses are [x, y], [x] and [x] for all weights, or [r, x, y], [r, x] and [r, x] with one for each.
+
+    pays = log((ν_x + s P_x g_x(y)) / N_x) with g_x = log(V_x/PV) and ν_x such that V_x = W_x / e^pays sums to 1.
+    The best V are those very rows, less valuable than W, that the bets are hardest to tell from W; they are
+    found by repetition. Whatever V and ν_x, the price
+    sum_x max_y (N_x (e^pays - 1) - s P_x g_x(y)) bounds log E exp(sum pays) - s C(W_b) for
+    every W_b, since log z <= z - 1.
+    """
+    (n, m), r = W.shape[-2:], len(weights)
+    bets = LeaderBets(np.empty((r, n, m)), np.empty(r), np.empty((r, n, m)), np.empty((r, n)))
+    rows, inputs, often, sizes = (np.ascontiguousarray(each, dtype=np.float64) for each in (W, P, senses, weights))
+    kernels.leader_bets(rows, inputs, often, sizes, bets.pays, bets.price, bets.auxiliary, bets.multipliers)
+    return bets
 
 
 def rival_tilts(
@@ -152,11 +198,6 @@ class RivalAccount(Account):
     def worst_address(self) -> int:
         """Where the kernels find it; 0 before."""
         return self.addresses[3] if self.worst_known else 0
-
-    @property
-    def worst_input(self) -> Floats | None:
-        """Where most was lost when the evidence was last looked at."""
-        return self.worst[0] if self.worst_known else None
 
     def settle(self, leader: int, paid: float, weight: float) -> None:
         """Book what the bets on the leader's senses paid."""
