@@ -5,7 +5,7 @@ from pathlib import Path
 import bestchannel as bc
 
 counts = bc.read_counts(Path(__file__).parents[1] / "data/digits/confusion.csv", outputs="0123456789")
-result = bc.estimate(counts, delta=0.05, design="adaptive")  # one test set served all classifiers
+result = bc.estimate(counts, delta=0.05, design="shared")  # one test set served all classifiers
 print("classifier         capacity   proved           normal, not proved")
 for channel in sorted(result.channels, key=lambda channel: -channel.capacity):
     normal = channel.asymptotic

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bestchannel.native import library
+from tests.compiler import QUICK
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,7 +46,7 @@ def site(tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     options = ["--no-deps", "--no-build-isolation", "--no-index"]
     # Constraints on builds, if the caller set some, are refused by pip where nothing is isolated.
-    environment = {name: value for name, value in os.environ.items() if name != "PIP_BUILD_CONSTRAINT"}
+    environment = {name: value for name, value in (os.environ | QUICK).items() if name != "PIP_BUILD_CONSTRAINT"}
     subprocess.run([*pip, "wheel", *options, "--wheel-dir", folder, ROOT], check=True, cwd=folder, env=environment)
     (wheel,) = folder.glob("bestchannel-*-py3-none-*.whl")  # for every Python, and for this platform
     assert not wheel.name.endswith("-any.whl")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bestchannel.display import on_one_line
-from bestchannel.errors import CountsFoundError, InputError, MissingExtraError, MissingFileError
+from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError, MissingExtraError, MissingFileError
 
 STDIN = Path("-")  # standard input, wherever a file is read
 MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
@@ -61,7 +61,8 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        kind = CountsFoundError if isinstance(error, CountsFoundError) else InputError
+        found = (kind for kind in (CountsFoundError, JointTrialsFoundError) if isinstance(error, kind))
+        kind = next(found, InputError)
         name = "standard input" if path == STDIN else path
         said = on_one_line(f"{name}: {error}")
         # a title or a label that it quotes may be as long as the file

@@ -37,6 +37,10 @@ class InputError(BestChannelError, ValueError):
     """
 
 
+class JointTrialsFoundError(InputError):
+    """A table of trials that several channels answered, where separate senses are required."""
+
+
 class CountsFoundError(InputError):
     """Counts or trials where probabilities are required."""
 

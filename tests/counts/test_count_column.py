@@ -72,9 +72,13 @@ def tables(content):
     return [labelled.counts.tolist() for labelled in content.values()]
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx", "json", "jsonl", "parquet", "feather", "npz", "mat"])
+KINDS = ["csv", "tsv", "xlsx", "json", "jsonl", "parquet", "feather", "npz", "mat"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_column_with_a_name_of_counts_is_the_count_in_every_format(tmp_path, kind):
-    for name in NAMES if kind != "mat" else [name for name in NAMES if name != "0"]:
+    names = NAMES if kind == "csv" else NAMES[KINDS.index(kind) % 4 :: 4]  # what a name means, one module says for all
+    for name in [name for name in names if (kind, name) != ("mat", "0")]:
         assert tables(read_counts(written(tmp_path, kind, name))) == [COUNTS], name
         with pytest.raises(InputError, match="these are counts"):
             read_trials(tmp_path / f"link.{kind}")

@@ -17,7 +17,15 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RUN = ["tutorial.md"] + [
     f"how-to/{page}.md"
-    for page in ("ask-another-question", "data-formats", "measured-outputs", "own-sensor", "own-policy", "report")
+    for page in (
+        "ask-another-question",
+        "data-formats",
+        "measured-outputs",
+        "own-sensor",
+        "own-policy",
+        "report",
+        "same-trials",
+    )
 ]
 """Pages run here; that on laboratories has tests of its own."""
 

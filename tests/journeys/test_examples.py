@@ -21,6 +21,7 @@ SAYS = {
     "09_near_tie": "best: None after",
     "10_verify": "another count: ",
     "11_report": "report.html has",
+    "12_same_trials": "joint: rbf_svm is ahead of",
 }
 
 

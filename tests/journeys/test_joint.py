@@ -57,6 +57,14 @@ def test_every_question_is_answered_from_joint_trials(trials, options):
     assert bestchannel("estimate", trials, "--design", "joint", *options, "--json").returncode == 0
 
 
+def test_counts_of_joint_trials_are_shared(trials):
+    options = ["--design", "shared", "--input-distribution", "0.5,0.5", "--json"]
+    result = json.loads(bestchannel("estimate", trials, *options).stdout)
+    assert result["design"] == "shared"
+    same = bc.estimate(pd.read_csv(trials), design="shared", input_distribution=[0.5, 0.5])
+    assert same["good"].lower == result["channels"][0]["lower"]
+
+
 def test_report_and_card_say_the_design(trials, tmp_path):
     answer = bestchannel("report", trials, "--design", "joint", "-o", tmp_path / "report.html")
     assert answer.returncode == 0

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiler import QUICK
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 COMMANDS = [
@@ -41,7 +43,7 @@ def test_python_of_the_readme_runs_and_is_short(folder):
 def test_after_the_installation_the_command_is_on_the_path(folder):
     assert INSTALL[-1] == "pip install ."
     pasted = "\n".join([*INSTALL, "command -v bestchannel", "bestchannel explain"])
-    there = os.environ | OFFLINE | {"PYTHONPATH": site.getsitepackages()[0]}
+    there = os.environ | OFFLINE | QUICK | {"PYTHONPATH": site.getsitepackages()[0]}
     there.pop("PIP_BUILD_CONSTRAINT", None)  # which pip refuses where nothing is isolated
     run = subprocess.run(["sh", "-ec", pasted], cwd=folder, env=there, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

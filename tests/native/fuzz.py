@@ -151,7 +151,8 @@ def pair(rng):
 
 def view(rng):
     cases, n, m = (few(rng) for _ in range(3))
-    W, senses = views.smoothed_rows(rng.integers(0, 2**40, (cases, n, m)))
+    counts = rng.integers(0, 2**40, (cases, n, m))
+    W, senses = views.smoothed_rows(counts, views.likeliest_addition(counts, numbers(rng, few(rng))))
     views.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
 
 

@@ -24,6 +24,11 @@ CASES = {
     "binary": (Adaptive, [bsc(0.3), bsc(0.05), bsc(0.12), z_channel(0.5)], {}),
     "binary, small delta": (Adaptive, [bsc(0.3), bsc(0.05), bsc(0.12)], {"delta": 1e-10}),
     "near tie": (Adaptive, [bsc(0.1), bsc(0.11)], {"delta": 0.1}),
+    "restarts": (
+        Adaptive,
+        [random_channel(5, 5, rng=np.random.default_rng(507 + 50 * i)) for i in range(4)],
+        {"delta": 0.1},
+    ),
     "noiseless": (Adaptive, [bsc(0.003), bsc(0.0), bsc(0.01)], {}),
     "many sizes": (Adaptive, [bsc(0.2), q_ary_symmetric(3, 0.02), bec(0.1), q_ary_symmetric(4, 0.3), USELESS_5X2], {}),
     "3x3": (Adaptive, random_3x3(1, 2, 5), {}),

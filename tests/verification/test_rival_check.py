@@ -232,9 +232,9 @@ def test_input_that_is_never_used_does_not_count():
 def test_merged_requests_lose_at_least_as_much_and_little_more():
     rng = np.random.default_rng(3)
     W = rows_like(rng, 2, 3, None)
-    requests, weight = requests_about(W, rng, senses=400)
+    requests, weight = requests_about(W, rng, senses=4000)
     merged = SensedRival.of((2, 3), requests, weight)
-    assert merged.senses.shape == (2, 4) < (2, len(requests))
+    assert merged.senses.shape == (2, 24) < (2, len(requests))
     assert merged.senses.sum() == pytest.approx(sum(counts.sum() for counts, _, _ in requests))
     for spread in (0.0, 0.1, 1.0):
         near = W * np.exp(spread * rng.normal(size=W.shape))

@@ -65,8 +65,7 @@ def estimate(
     if combine is not None:
         if not isinstance(read, JointTrials):
             raise InputError("--combine needs trials that all channels answered; write --design joint")
-        names = [name.strip() for name in combine.split(",")]
-        read, design = combined(read, names), options.DesignChoice.shared
+        read = combined(read, [name.strip() for name in combine.split(",")])
     with terminal.progress("estimate") as progress:
         result = estimated(
             read,

@@ -22,7 +22,7 @@ from bestchannel.counts.joint_records import missing_in_words
 from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Binning, Bins
 from bestchannel.disk import errors_naming, opened, read_bytes
-from bestchannel.errors import CountsFoundError, InputError
+from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 from bestchannel.json_text import json_of
 
 if TYPE_CHECKING:
@@ -124,12 +124,16 @@ class Reading:
     def counts_or_trials(
         self, paths: Sequence[Path], design: DesignChoice | None, groups: str | None, *, order: bool
     ) -> dict[str, LabelledCounts] | JointTrials:
-        """The counts in the files, or where the design is joint, the trials that all channels answer."""
+        """The counts in the files, or the trials that all channels answer, in designs that take these."""
         if design is not DesignChoice.joint:
             if groups is not None:
                 raise InputError("--groups is for trials that all channels answer; write --design joint too")
-            return self.counts(paths, order=order)
-        self._refuse(_NOT_FOR_JOINT, "other files, and --design joint reads trials that all channels answer")
+            try:
+                return self.counts(paths, order=order)
+            except JointTrialsFoundError:
+                if design is not DesignChoice.shared:
+                    raise
+        self._refuse(_NOT_FOR_JOINT, "other files, and these are trials that all channels answer")
         with terminal.progress("reading trials"):
             trials = read_joint_trials(paths, outputs=self.outputs, columns=self.columns, groups=groups)
         for sentence in missing_in_words(trials):

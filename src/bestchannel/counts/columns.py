@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of, looks_measured
-from bestchannel.errors import CountsFoundError, InputError
+from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 
 Cells = Callable[[int], Sequence[object]]
 """The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
@@ -186,7 +186,7 @@ def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> No
         return
     columns = {} if "x" in small or own >= set(answers) else {"x": truth[0], "y": "y_*"}
     said = f" and {option(columns)}" if columns else ""
-    raise InputError(
+    raise JointTrialsFoundError(
         f"the columns {', '.join(answers[:3])}{', …' * (len(answers) > 3)} look like answers of several channels to the"
         f' same trials, which may depend on each other; write --design joint (design="joint"){said}'
     )
@@ -198,7 +198,7 @@ def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, col
     for i in (i for i, name in enumerate(header) if title and name.strip().casefold() == title.strip().casefold()):
         answers = set(zip(_texts(cells(i)), _texts(cells(channel)), strict=False))
         if len({trial for trial, _ in answers}) < len(answers):
-            raise InputError(
+            raise JointTrialsFoundError(
                 f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
                 ' depend on each other; write --design joint (design="joint"), or'
                 f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"

@@ -1,7 +1,7 @@
 """Evidence that holds at all times and under any adaptive sensing: bets on a leader's senses and on a rival's, in nats.
 
-Let b be a leader and a a rival, and suppose that a's value is at least b's. Before a request is answered, a policy fixes
-bets on what the answer will be. On that supposition the bets win nothing on average, so that what they have paid
+Let b be a leader and a a rival, and suppose that a's value is at least b's. Before a request is answered, a policy
+fixes bets on what the answer will be. On that supposition the bets win nothing on average, so that what they have paid
 exceeds 1/δ at any time, ever, with probability at most δ (Ville). docs/theory/adaptive.md has the proof.
 
 *The leader* is bet on by a linear functional of its rows. For any P and V, C(W) >= sum_x P_x E_{W_x} g_x with
@@ -9,8 +9,8 @@ g_x = log(V_x / PV), so a bet that pays log((ν_x + s P_x g_x(y)) / N_x) on each
 s C(W_b) + `price`.
 
 *The rival*: let P be an optimal input of its true rows W, and C their capacity. Fix the senses N_x of its inputs, tilts
-ω_x >= 0, and an output distribution Q > 0. With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of x
-that gives y multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose
+ω_x >= 0, and an output distribution Q > 0. With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of
+x that gives y multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose
 mean is 1. What is unknown in it, W and P, is removed by the least value over all of them.
 """
 
@@ -33,7 +33,7 @@ LARGEST_INPUT = 1.0 - math.exp(-1.0)
 """No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
 
 LARGEST_TILT = 1.0  # of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on
-GROUPS = 2  # groups of requests, each of which is merged to two epochs
+GROUPS = 12  # groups of requests, each of which is merged to two epochs
 MOST_BOXES = 200  # boxes with which a bound is looked for before it is given up
 WORTH_ANOTHER_TRY = 0.6  # nats that the evidence has to grow after a bound was not found
 ROUNDING = 1e-11  # nats by which a bound is raised, for each sense and each unit of weight

@@ -28,11 +28,18 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
 from bestchannel.counts.joint_trials import AnswerPairs
 from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING
-from bestchannel.evidence.recorded_channel import COINS, FEWEST, FIRST_BET, coins_for, parts, softmax
+from bestchannel.evidence.recorded_channel import COINS, FEWEST, coins_for, parts, softmax
 from bestchannel.native import pairs as kernels
 
-CAP = 0.4
-"""How far a factor may fall below 1 at the inputs that are thought best, whatever the answers: what bounds s."""
+CAP, NEAR_CAP = 0.4, 0.6
+"""How far a factor may fall below 1 at the inputs that are thought best, whatever the answers: what bounds s.
+
+The second where no input has more than `NEAR` times its share, at channels of so many inputs that this is at most
+`LARGEST_NEAR`: far from there one trial has a larger part of the bets, and more is lost.
+"""
+
+NEAR, LARGEST_NEAR = 3.0, 0.45
+LOOKED_AT = 2  # parts of 2^COINS that are not bet on
 
 LEAST_FACTOR = 0.05  # no factor is less, whatever the answers, rows and inputs
 PSEUDO_COUNTS = 0.5  # for each letter seen in a row, spread over all pairs of letters
@@ -90,7 +97,7 @@ class PairShuffles:
         else:
             tosses = _grouped(cell, pairs.groups, shuffles, size, coins)
         tosses = tosses.reshape(-1, shuffles, *shape)
-        known, tested = np.cumsum(tosses, axis=0)[FIRST_BET - 1 : -1], tosses[FIRST_BET:]
+        known, tested = np.cumsum(tosses, axis=0)[LOOKED_AT - 1 : -1], tosses[LOOKED_AT:]
         return cls(rows // n_a, rows % n_a, (n_b, n_a), known.swapaxes(0, 1), tested.swapaxes(0, 1))
 
     def summed(self, values: Floats, side: int) -> Floats:
@@ -205,7 +212,7 @@ class PairBets:
     W: Floats  # [x, y]
 
     @classmethod
-    def placed(cls, shuffles: PairShuffles, nats: float, largest: float, cap: float = CAP) -> PairBets:
+    def placed(cls, shuffles: PairShuffles, nats: float, largest: float, cap: float) -> PairBets:
         """Bets that should reach so many nats at the smallest difference, at inputs of a up to `largest`."""
         law, n_a = shuffles.learned, shuffles.summed(shuffles.trials, 1)
         inputs = _inputs(shuffles, 0, law), _inputs(shuffles, 1, law)
@@ -361,14 +368,42 @@ class PairTerms(NamedTuple):
 
 
 def pair_evidence(shuffles: PairShuffles, nats: float) -> PairEvidence:
-    """The evidence that b is better than a, with weights that suit so many nats."""
-    bets = PairBets.placed(shuffles, nats, LARGEST_INPUT)
-    share, bound = _bounded(bets) if min(bets.W.shape) > 1 else _known_loss(bets)
+    """The evidence that b is better than a, with weights that suit so many nats.
+
+    Whatever the optimal input of a is, it lies in one of the regions, so that each may have bets of its own.
+    """
+    n = shuffles.n_inputs[1]
+    if not NEAR / n <= LARGEST_NEAR:
+        every = _box(n, 0.0, LARGEST_INPUT if n > 1 else 1.0)
+        bets = PairBets.placed(shuffles, nats, float(every[1, 0]), CAP)
+        return PairEvidence(*np.array([_region(bets, every[None])]).T)
+    near, less = NEAR / n, CAP / NEAR_CAP
+    log_e, weight = _region(PairBets.placed(shuffles, nats, near, NEAR_CAP), _box(n, 0.0, near)[None])
+    bets = PairBets.placed(shuffles, less * less * nats, LARGEST_INPUT, CAP)
+    boxes = np.stack([_box(n, near * alone, LARGEST_INPUT) for alone in np.eye(n)])
+    enough = log_e if log_e > nats else nats + less * (log_e - nats)
+    return PairEvidence(*np.array([(log_e, weight), _region(bets, boxes, enough)]).T)
+
+
+def _box(n: int, low: Floats | float, high: float) -> Floats:
+    """The inputs between both ends, [side, x]."""
+    return np.stack([np.zeros(n) + low, np.full(n, high)])
+
+
+def _region(bets: PairBets, boxes: Floats, enough: float | None = None) -> tuple[float, float]:
+    """(log E, S): log E - S c is at most the logarithm of the mean of M e^(-S c) at all rows and inputs in some boxes.
+
+    So many nats are `enough`; None where as many as there are wanted.
+    """
+    share, bound = _bounded(bets, boxes, enough) if min(bets.W.shape) > 1 else _known_loss(bets)
     weight = float(share @ bets.weights.sum(axis=1))
-    divergence = float(share @ np.log(np.maximum(share * len(share), 1e-300)))
-    rounding = ROUNDING * (float(share @ shuffles.trials.sum(axis=(1, 2))) + weight)
-    log_e = -bound - divergence - rounding
-    return PairEvidence(np.array([log_e if math.isfinite(log_e) else -math.inf]), np.array([weight]))
+    rounding = ROUNDING * (float(share @ bets.shuffles.trials.sum(axis=(1, 2))) + weight)
+    log_e = -bound - _divergence(share) - rounding
+    return log_e if math.isfinite(log_e) else -math.inf, weight
+
+
+def _divergence(share: Floats) -> float:
+    return float(share @ np.log(np.maximum(share * len(share), 1e-300)))
 
 
 def _known_loss(bets: PairBets) -> tuple[Floats, float]:
@@ -378,14 +413,13 @@ def _known_loss(bets: PairBets) -> tuple[Floats, float]:
     return share, float(share @ lost)
 
 
-def _bounded(bets: PairBets) -> tuple[Floats, float]:
+def _bounded(bets: PairBets, boxes: Floats, enough: float | None) -> tuple[Floats, float]:
     """Shares of the shuffles, and an upper bound of their loss together, whatever the rows and inputs of a are."""
-    alike = np.full(len(bets.weights), 1.0 / len(bets.weights))
+    alike, largest = np.full(len(bets.weights), 1.0 / len(bets.weights)), float(boxes[0, 1, 0])
     P = 0.5 * bets.P + 0.5 / len(bets.P)
     place = P, np.log(bets.W), np.log(P @ bets.W)
-    kernels.climbed(bets.account(alike), place, LARGEST_INPUT)
+    kernels.climbed(bets.account(alike), place, largest)
     share = softmax(-bets.losses(*place[:2]))
     account = bets.account(share)
-    top = kernels.climbed(account, place, LARGEST_INPUT)
-    ends = np.stack([np.zeros(len(P)), np.full(len(P), LARGEST_INPUT)])
-    return share, kernels.bounded(account, place, ends, top + SLACK, MOST_BOXES)
+    target = kernels.climbed(account, place, largest) + SLACK if enough is None else -enough - _divergence(share)
+    return share, kernels.bounded(account, place, boxes, target, MOST_BOXES)

@@ -23,10 +23,11 @@ from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity import capacities
-from bestchannel.evidence.bets import GROUPS, LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
+from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
 from bestchannel.native import evidence as kernels
 
 SMOOTHING = 0.5  # counts added to every cell of the rows that are thought to be true
+GROUPS = 2  # of parts, each of which is merged to two epochs
 FEWEST = 16  # senses of an input from which on it is bet on
 
 TIGHT, LARGEST_TILT = 1.8, 1.5

@@ -162,7 +162,7 @@ class PairAccount(Account):
 
     def _bounded(self, terms: kernels.Terms, target: float) -> float:
         n, place = self.shape[0], (self.worst[0].copy(), self.worst[1].copy(), self.worst[2].copy())
-        ends = np.array([np.zeros(n), np.full(n, LARGEST_INPUT)])
+        ends = np.array([[np.zeros(n), np.full(n, LARGEST_INPUT)]])
         return kernels.bounded(terms, place, ends, target, MOST_BOXES)
 
     def _all_terms(self) -> kernels.Terms:

@@ -20,7 +20,7 @@ from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.counts.quantisation import Binning
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
-from bestchannel.errors import InputError
+from bestchannel.errors import InputError, JointTrialsFoundError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.fixed_design import RecordedSet, proved_ends
 from bestchannel.intervals.joint_design import JointSet
@@ -371,16 +371,16 @@ def estimate(
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed", "adaptive", "shared" or "joint", got {design!r}')
-    if groups is not None and design != JOINT:
+    if groups is not None and design not in (JOINT, SHARED):
         raise InputError('groups are of trials that all channels answer; write design="joint"')
-    if design == JOINT:
+    if design == JOINT or (design == SHARED and received is not None):
         counts = joint_trials(counts, received, outputs=outputs, columns=columns, groups=groups)
         received = outputs = columns = None
     trials = counts if isinstance(counts, JointTrials) else None
     design = design if trials is None else _design_of(trials, design, input_distribution)
     if received is not None:
         counts, form = paired_senses(counts, received), "rows"
-    tables = _labelled(counts, outputs, columns=columns, channel_axis=channel_axis, form=form)
+    tables = _labelled(counts, outputs, design, columns=columns, channel_axis=channel_axis, form=form)
     P = _fixed_input(input_distribution, tables)
     used = {name: content.counts if P is None else content.counts[P > 0.0] for name, content in tables.items()}
     at = None if P is None else P[P > 0.0] / P.sum()  # I(P; W) depends on these inputs alone
@@ -440,13 +440,18 @@ def _design_of(trials: JointTrials, design: str, input_distribution: object) -> 
     return (JOINT if input_distribution is None else SHARED) if design == FIXED else design
 
 
-def _labelled(counts: object, outputs: Sequence[str] | None, **hints: Any) -> Mapping[str, LabelledCounts]:
+def _labelled(counts: object, outputs: Sequence[str] | None, design: str, **hints: Any) -> Mapping[str, LabelledCounts]:
     """The counts of every channel by name; what `read_counts` gave has its labels and is checked already."""
     if outputs is None and isinstance(counts, Mapping) and counts:
         pairs = counts.items()
         if all(isinstance(content, LabelledCounts) and content.name == name for name, content in pairs):
             return counts
-    return labelled_counts(counts, outputs, **hints)
+    try:
+        return labelled_counts(counts, outputs, **hints)
+    except JointTrialsFoundError:
+        if design != SHARED:
+            raise
+        return labelled_counts(joint_trials(counts, outputs=outputs, columns=hints["columns"]))
 
 
 def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:

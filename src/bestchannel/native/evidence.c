@@ -132,7 +132,7 @@ BC_EXPORT double BC(rival_bounded)(Size requests, Size groups, Size n, Size m, c
     losses.counts = counts, losses.charged = charged, losses.weight = weight;
     merge_requests(&losses, requests, history);
     FOR(x, n) searched[x] = 0.0, searched[n + x] = smaller(largest, 1.0);  /* the first box */
-    double bound = search(&losses, P, logW, logR, target, boxes, searched, cuts, used);
+    double bound = search(&losses, P, logW, logR, target, 1, boxes, searched, cuts, used);
     FOR(i, *used) {
         Box box = box_at(searched, i, n, m);
         copy(box.logR, logRs + i * m, m);

@@ -26,18 +26,18 @@ BC_EXPORT double BC(pair_climbed)(Size terms, Size n, Size m, TERMS, double *P, 
 }
 ROOM(pair_climbed, (Size terms, Size n, Size m), Pairs pairs; pairs_room(&space, terms, n, m, &pairs))
 
-/* An upper bound of F over all P with ends[0, x] <= P_x <= ends[1, x], at most `target` where so many boxes show that;
-   P, logW and logR are where F is about largest, and move to the worst box where they do not. */
+/* An upper bound of F over all P with ends[i, 0, x] <= P_x <= ends[i, 1, x] for an i, at most `target` where so many boxes
+   show that; P, logW and logR are where F is about largest, and move to the worst box where they do not. */
 BC_EXPORT double BC(pair_bounded)(Size terms, Size n, Size m, TERMS, double *P, double *logW, double *logR,
-                                  const double *ends, double target, Size boxes, double *room) {
+                                  Size begun, const double *ends, double target, Size boxes, double *room) {
     Space space = {room, 0};
     Pairs pairs;
     Size used;
     Losses losses = pairs_of(&space, &pairs, terms, n, m, first, count, alpha, beta, kappa, drift, level, slope, weight);
     double *searched = take(&space, boxes * box_size(n, m)), *cuts = take(&space, 3 * (boxes + 1));
     fill_at_zero(&pairs, n, m);
-    copy(ends, searched, 2 * n);
-    return search(&losses, P, logW, logR, target, boxes, searched, cuts, &used);
+    FOR(i, begun) copy(ends + 2 * i * n, searched + i * box_size(n, m), 2 * n);
+    return search(&losses, P, logW, logR, target, begun, boxes, searched, cuts, &used);
 }
 ROOM(pair_bounded, (Size terms, Size n, Size m, Size boxes), Pairs pairs; pairs_room(&space, terms, n, m, &pairs),
      take(&space, boxes * box_size(n, m)), take(&space, 3 * (boxes + 1)))

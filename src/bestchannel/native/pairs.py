@@ -14,7 +14,7 @@ LANES = 8
 _TERMS = "k n m first[f]i8 often[k] alpha[k] beta[k] kappa[k] drift[m] level[n] slope[n] weight."
 _climbed = Kernel("pair_climbed", f"{_TERMS} P[n] logW[nm] logR[m] largest. room(knm)", ctypes.c_double, positive="nm")
 _bounded = Kernel(
-    "pair_bounded", f"{_TERMS} P[n] logW[nm] logR[m] ends[2n] target. b room(knmb)", ctypes.c_double, positive="nmb"
+    "pair_bounded", f"{_TERMS} P[n] logW[nm] logR[m] c ends[c2n] target. b room(knmb)", ctypes.c_double, positive="nmcb"
 )
 _row = Kernel("pair_row", f"{_TERMS} at p. logR[m] logw[m] room(knm)", ctypes.c_double, positive="nm")
 
@@ -42,7 +42,9 @@ def climbed(terms: Terms, place: Place, largest: float) -> float:
 
 
 def bounded(terms: Terms, place: Place, ends: Floats, target: float, boxes: int) -> float:
-    """An upper bound of what is lost at inputs between ends [2, x], at most the target where so many boxes show it."""
+    """An upper bound of what is lost at inputs within any of ends [i, 2, x]: the target, if so many boxes show it."""
+    if len(ends) > boxes:
+        raise ValueError(f"there must be at least {len(ends)} boxes; there are {boxes}")
     return float(_bounded(*_checked(terms), *place, ends, target, b=boxes))
 
 

@@ -138,18 +138,20 @@ static Size cut_of(const Losses *losses, Box box, double *where) {
     return widest;
 }
 
-/* An upper bound of F over the P of the first box, at most `target` where that can be shown with so many boxes; fills how many were
-   used, and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input, and where. P is
-   where F is about largest. Where nothing can be shown, P, the rows and R move to the box with the largest bound. */
-static double search(const Losses *losses, double *P, double *logW, double *logR, double target,
+/* An upper bound of F over the P of the `begun` first boxes, at most `target` where that can be shown with so many boxes;
+   fills how many were used, and cuts [box, 3]: the box of which this one was cut off as the upper part, at which input,
+   and where. P is where F is about largest. Where nothing can be shown, P, the rows and R move to the worst box. */
+static double search(const Losses *losses, double *P, double *logW, double *logR, double target, Size begun,
                      Size most_boxes, double *boxes, double *cuts, Size *used) {
     Size n = losses->n, m = losses->m;
-    Box all = box_at(boxes, 0, n, m);
-    copy(logR, all.logR, m);
-    copy(P, all.P, n);
-    FOR(side, 2) copy(logW, all.logw + side * n * m, n * m);
-    bound_box(losses, all, target);
-    for (*used = 1;; ++*used) {
+    FOR(i, begun) {
+        Box box = box_at(boxes, i, n, m);
+        copy(logR, box.logR, m);
+        copy(P, box.P, n);
+        FOR(side, 2) copy(logW, box.logw + side * n * m, n * m);
+        bound_box(losses, box, target);
+    }
+    for (*used = begun;; ++*used) {
         Size at = 0;
         FOR(i, *used) if (*box_at(boxes, i, n, m).bound > *box_at(boxes, at, n, m).bound) at = i;
         Box worst = box_at(boxes, at, n, m), other = box_at(boxes, *used, n, m);

@@ -1,14 +1,35 @@
 /* What counts suggest of many channels of one size: estimates and a plan, of which nothing is certified. */
 #include "kernel.h"
 
-/* W [c, x, y] = (counts + 1/m) / (senses + 1), one sense shared by all outputs, and the senses [c, x] of every row. */
-BC_EXPORT void BC(smoothed_rows)(Size rows, Size m, const int64_t *counts, double *restrict W, double *restrict senses) {
+/* W [c, x, y] = (counts + added) / (senses + m added), and the senses [c, x] of every row. */
+BC_EXPORT void BC(smoothed_rows)(Size rows, Size m, const int64_t *counts, double added, double *restrict W,
+                                 double *restrict senses) {
     FOR(r, rows) {
         int64_t total = 0;
         FOR(y, m) total += counts[r * m + y];
         senses[r] = (double)total;
-        FOR(y, m) W[r * m + y] = ((double)counts[r * m + y] + 1.0 / (double)m) / (senses[r] + 1.0);
+        FOR(y, m) W[r * m + y] = ((double)counts[r * m + y] + added) / (senses[r] + (double)m * added);
     }
+}
+
+/* Of the numbers that may be added to every count [r, y], the one with which the other senses of a row predict each of
+   its senses best: the largest sum of n log((n - 1 + added) / (N - 1 + m added)) over all rows. */
+BC_EXPORT double BC(likeliest_addition)(Size rows, Size m, const int64_t *counts, Size tried, const double *grid) {
+    double best = grid[0], most = -BC_INFINITY;
+    FOR(i, tried) {
+        double likelihood = 0.0;
+        FOR(r, rows) {
+            int64_t total = 0;
+            FOR(y, m) total += counts[r * m + y];
+            double others = (double)total - 1.0 + (double)m * grid[i];
+            FOR(y, m) {
+                double n = (double)counts[r * m + y];
+                if (n > 0.0) likelihood += n * quick_log((n - 1.0 + grid[i]) / others);
+            }
+        }
+        if (likelihood > most) most = likelihood, best = grid[i];
+    }
+    return best;
 }
 
 /* The value sum_x P_x D(W_x‖PW) of a channel with the rows W [x, y], the inputs P and the senses [x]; fills its variance,

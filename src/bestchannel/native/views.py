@@ -8,7 +8,8 @@ from typing import NamedTuple
 from bestchannel.arrays import Floats, Integers
 from bestchannel.native.library import Kernel
 
-_smoothed_rows = Kernel("smoothed_rows", "* m counts[*m]i8 >W[*m] >senses[*]")
+_smoothed_rows = Kernel("smoothed_rows", "* m counts[*m]i8 added. >W[*m] >senses[*]")
+_likeliest = Kernel("likeliest_addition", "* m counts[*m]i8 g grid[g]", ctypes.c_double, positive="g")
 _view = Kernel(
     "view",
     "c n m W[cnm] P[cn] senses[cn] costs[cn] on_leader. on_rival. >numbers[4c] >deviations[cn] >shares[2cn] >space[s]",
@@ -21,10 +22,16 @@ _fewest = Kernel(
 )
 
 
-def smoothed_rows(counts: Integers) -> tuple[Floats, Floats]:
-    """The rows [c, x, y] that counts [c, x, y] suggest, with one sense shared by all outputs; and the senses [c, x]."""
-    W, senses = _smoothed_rows(counts)
+def smoothed_rows(counts: Integers, added: float) -> tuple[Floats, Floats]:
+    """The rows [c, x, y] that counts [c, x, y] suggest, with so much added to each; and the senses [c, x]."""
+    W, senses = _smoothed_rows(counts, added)
     return W, senses
+
+
+def likeliest_addition(counts: Integers, grid: Floats) -> float:
+    """The one that should be added to counts [c, x, y] of all these channels: by leaving out one sense at a time."""
+    added: float = _likeliest(counts, grid)
+    return added
 
 
 class Estimates(NamedTuple):

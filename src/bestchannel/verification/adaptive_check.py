@@ -35,6 +35,7 @@ from bestchannel.verification.rival_check import Sensed, SensedRival
 FIRST_SHARE = 0.9  # of δ for the first bets against a rival; those after r restarts have 0.9 · 0.1^r
 STATED = 0.01  # nats by which the evidence that a record states may exceed what is proved
 LEAST = 1e-200  # no entry of V or Q may be smaller: numbers near 1e-308 lose their digits, and with them the proof
+ADDED = (0.5, 1.0, 2.0, 4.0, 8.0)  # senses of every input, of which a policy adds one number for estimates of rows
 AGREEMENT = 1e-6  # how closely, relatively, a multiplier must be the root that it is said to be
 
 
@@ -275,12 +276,16 @@ def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, 
     """The multipliers follow from what was known before the request: they are not fitted to its answer.
 
     ν_x is the root of sum_y W_x(y) N_x / (ν_x + s P_x g_x(y)) = 1, with W the leader's rows estimated from the counts
-    before: (n + 1/Y) / sum (n + 1/Y) with Y outputs.
+    before: (n + a/Y) / sum (n + a/Y) with Y outputs, and one a of `ADDED` for all.
     """
-    smooth = before + 1.0 / before.shape[1]
-    W = smooth / smooth.sum(axis=1, keepdims=True)
     N = np.array(senses, dtype=np.float64)[:, None]
-    sums = (W * N / (bet.multipliers[:, None] + _stakes(bet, inputs))).sum(axis=1)
-    for x in np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)):
-        wanted = "is not the one that the counts before the request lead to"
-        raise NotValidError(f"the multiplier of input x={x} {wanted} {where}")
+    wealth = N / (bet.multipliers[:, None] + _stakes(bet, inputs))
+    wrong = set[int]()
+    for added in ADDED:
+        smooth = before + added / before.shape[1]
+        sums = (smooth / smooth.sum(axis=1, keepdims=True) * wealth).sum(axis=1)
+        wrong = set(np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)).tolist())
+        if not wrong:
+            return
+    wanted = "is not the one that the counts before the request lead to"
+    raise NotValidError(f"the multiplier of input x={min(wrong)} {wanted} {where}")

@@ -35,7 +35,7 @@ import numpy as np
 
 from bestchannel.verification.record import ROUNDING, Floats, Integers
 
-GROUPS = 2  # into which requests are put, in their order and about equal in senses; each becomes two epochs
+GROUPS = 12  # into which requests are put, in their order and about equal in senses; each becomes two epochs
 LOWEST = -600.0  # log v from which on maxima are looked for; what lies below is bounded as a whole
 HALVINGS = 40  # of the interval of log v in which φ turns
 CLOSE = 1e-4  # nats by which a bound from one place may exceed the value there, before maxima are looked for

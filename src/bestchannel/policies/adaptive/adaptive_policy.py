@@ -18,7 +18,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
-from bestchannel.policies.adaptive.bets import Bets, chosen_bets
+from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
 from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
@@ -43,11 +43,8 @@ from bestchannel.questions import (
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
 
-BETTING_FROM = 1.2
+BETTING_FROM = 0.4
 """Estimated nats of evidence from which on a rival is bet against; what was sensed before is learned from."""
-
-CAUTION = 0.25
-"""Standard errors by which a gap is thought smaller than estimated."""
 
 MARGIN = 1.0
 """Nats that are planned for beyond the threshold."""
@@ -55,10 +52,10 @@ MARGIN = 1.0
 BATCH = 0.12
 """The share of the senses still needed that one request asks for."""
 
-SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5
+SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5
 """The least that a request adds to the senses of the leader, and the most to those of any channel, relatively."""
 
-FEWEST = 8.0
+FEWEST = 4.0
 """Senses of a channel that a request asks for, at least."""
 
 VARIANCES = (1.0, 4.0), (0.4, 40.0)
@@ -124,7 +121,7 @@ class Adaptive(Policy):
     request 1: channel 0: 6, 6; channel 1: 6, 6
     """
 
-    name, revision = "adaptive", 2
+    name, revision = "adaptive", 3
     checked_by: ClassVar[str | None] = "bestchannel.verification.adaptive_check:check_adaptive"
 
     state: State | None = None
@@ -419,7 +416,7 @@ class Adaptive(Policy):
         shown = [state.variances.get(rival, (1.0, 1.0)) for rival in rivals]
         missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
         situation = Situation(
-            gaps=np.array([max(gap - CAUTION * error, 0.7 * error) for gap, error in zip(gaps, errors, strict=True)]),
+            gaps=np.array([max(prudent(*each), 0.7 * each[1]) for each in zip(gaps, errors, strict=True)]),
             needed=np.array([max(nats, 0.0) + MARGIN for nats in missing]),
             leader_variances=np.array([own * multiple for multiple, _ in shown]),
             rival_variances=np.array([theirs[rival] * n for rival, (_, n) in zip(rivals, shown, strict=True)]),
@@ -495,10 +492,10 @@ class Adaptive(Policy):
         if self.threshold != "proved" or b not in senses:
             return None
         gaps, errors = self._gaps(state, view)
-        safe = (gaps + state.slack - CAUTION * errors).tolist()
+        ahead = zip(rivals, (gaps + state.slack).tolist(), errors.tolist(), strict=True)
         ready = {
-            rival: gap
-            for rival, gap in zip(rivals, safe, strict=True)
+            rival: prudent(gap, error)
+            for rival, gap, error in ahead
             if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
         }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack

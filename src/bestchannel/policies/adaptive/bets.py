@@ -25,6 +25,11 @@ def largest_weight(n_inputs: int) -> float:
     return LARGEST_ON_BINARY if n_inputs == 2 else min(LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS / max(n_inputs, 1))
 
 
+def prudent(gap: float, error: float) -> float:
+    """The gap that bets are made for: gap³/(gap² + error²), which grows from little to the whole as doubt goes."""
+    return max(gap, 0.0) ** 3 / (gap * gap + error * error)
+
+
 @dataclass(frozen=True, eq=False, slots=True)  # one for each rival of each request
 class RivalStake:
     """What is staked on the senses of one rival, and the weight s of the bets on the leader that belong to it."""

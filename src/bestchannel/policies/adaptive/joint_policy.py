@@ -15,7 +15,6 @@ from bestchannel.evidence.shot_bets import PairAccount, ShotBets, shot_bets
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.adaptive_policy import (
     BATCH,
-    CAUTION,
     FEWEST,
     FIRST_SENSES,
     LARGEST_GROWTH,
@@ -24,6 +23,7 @@ from bestchannel.policies.adaptive.adaptive_policy import (
     Adaptive,
     whole,
 )
+from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.state import State
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Counts, Senses, checked_alphabets
@@ -207,7 +207,7 @@ class JointAdaptive(Adaptive):
         gaps, errors = self._gaps(state, view)
         self._begin_bets(state, gaps, errors)
         missing = [self._threshold(state, rival) - state.evidence_nats.get(rival, 0.0) for rival in rivals]
-        safe = np.maximum(gaps - CAUTION * errors, 0.7 * errors)
+        safe = np.maximum(list(map(prudent, gaps, errors)), 0.7 * errors)
         factors = dict(zip(rivals, 2.0 * (np.maximum(missing, 0.0) + MARGIN) / safe**2, strict=True))
         needed, shares = max(
             (_shots_needed(factors[rival], variances), _shares(variances).tolist())
@@ -225,8 +225,7 @@ class JointAdaptive(Adaptive):
         if state.leader not in senses:
             return None
         shots, b = np.array(senses[state.leader], dtype=np.float64), view.of(state.leader)
-        gaps, errors = self._gaps(state, view)
-        safe = dict(zip(state.rivals, (gaps - CAUTION * errors).tolist(), strict=True))
+        safe = dict(zip(state.rivals, map(prudent, *self._gaps(state, view)), strict=True))
         made = []
         for look in self._outlooks(state, view):
             ready = [i for i, r in enumerate(look.rivals) if safe[r] > 0.0 and state.bets[r].betting]

@@ -9,10 +9,13 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import Functional
-from bestchannel.native.views import estimates, smoothed_rows
+from bestchannel.native.views import estimates, likeliest_addition, smoothed_rows
 
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""
+
+ADDED = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+"""Senses of every input, shared by all outputs, that may be added to counts for an estimate of rows."""
 
 
 class Look(NamedTuple):
@@ -53,7 +56,10 @@ class View(NamedTuple):
 def view_of(
     channels: Iterable[int], counts: Sequence[Integers], functional: Functional, costs: Sequence[Floats]
 ) -> View:
-    """Estimates of some channels from the counts of all, those of one size together."""
+    """Estimates of some channels from the counts of all, those of one size together.
+
+    What is added to their counts is the same for all channels of a size, whether looked at or not.
+    """
     k, sizes = len(counts), dict[tuple[int, ...], list[int]]()
     for channel in channels:
         sizes.setdefault(counts[channel].shape, []).append(channel)
@@ -61,7 +67,8 @@ def view_of(
     view = View(numbers[0], numbers[1], numbers[2], numbers[3], [])
     for size, alike in sizes.items():
         if min(size) > 1:
-            W, senses = smoothed_rows(np.array([counts[j] for j in alike]))
+            added = likeliest_addition(np.array([table for table in counts if table.shape == size]), ADDED / size[1])
+            W, senses = smoothed_rows(np.array([counts[j] for j in alike]), added)
             P = np.ascontiguousarray(functional.best_inputs(W))
             evenly = EVENLY_ON_LEADER, EVENLY_ON_BINARY if P.shape[1] == 2 else EVENLY_ON_RIVAL
             made = estimates(W, P, senses, np.array([costs[j] for j in alike]), evenly)

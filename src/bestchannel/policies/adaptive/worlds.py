@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
+from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.view import View
 from bestchannel.policies.policy import Script, Senses
@@ -29,13 +30,14 @@ from bestchannel.questions import Findings, Order, Supposed, Top
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 
-BETTING_FROM = 1.2  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
-CAUTION, LEAST_GAP = 0.25, 0.7  # standard errors: how much smaller a gap is thought to be, and its least
+BETTING_FROM = 0.4  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
+LEAST_GAP = 0.7  # standard errors that a gap is thought to be at least
 MARGIN = 1.0  # nats that are planned for beyond what is demanded
-BATCH = 0.12  # the part of the senses still needed that one request asks for
-SMALLEST_GROWTH, LARGEST_GROWTH = 0.04, 0.5  # of a channel's senses by one request, relatively
-FEWEST = 8.0  # senses of a channel in a request, at least
+BATCH, LITTLE = 0.12, 0.01  # the part of its senses still needed that a request asks of a channel, or of all senses
+SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
+FEWEST = 4.0  # senses of a channel in a request, at least
 STEPS = 250  # of the search for the fewest senses
+UNCLEAR, CLEARER = 1.5, 3.0  # standard errors of a near-tie, and of a claim for which its worlds are divided
 CUTS = 2_000  # of a box, to see whether all of it is bet against
 
 Pair = tuple[int, int]
@@ -267,18 +269,22 @@ class WorldsScript(QuestionScript):
         return [(world, world.versus) for world in self.worlds if world.versus and not world.ruled_out]
 
     def _split(self, ranks: Sequence[int], view: View) -> None:
-        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has."""
+        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has.
+
+        So are those of a near-tie that have clearer claims against them.
+        """
         divided = list[Worlds]()
         for world in self.worlds:
-            if world.ruled_out or (world.versus and _gap(*world.versus, view)[0] > 0.0):
+            clear = _clearness(world.versus, view) if world.versus else 0.0
+            if world.ruled_out or clear > UNCLEAR:
                 divided.append(world)
                 continue
-            parts = list(self._claims(world.box, ranks, view, all_of_them=True))
-            if len(parts) == 1:
-                world.versus = parts[0][0]
+            parts, now = list(self._claims(world.box, ranks, view, all_of_them=True)), self.next_request
+            clearest = max((_clearness(pair, view) for pair, _ in parts if pair), default=0.0)
+            if len(parts) == 1 or (clear > 0.0 and clearest < CLEARER):
+                world.versus = world.versus if clear > 0.0 else parts[0][0]
                 divided.append(world)
                 continue
-            now = self.next_request
             for i, (pair, box) in enumerate(parts):
                 divided.append(Worlds(f"{world.name}/{now}.{i}", box, world.bettor.copy(), pair, now))
         self.worlds = divided
@@ -355,10 +361,8 @@ class WorldsScript(QuestionScript):
         bettors = [world.bettor for world, _ in self.bet_on] + [Bettor()] * len(waiting)
         pairs = [pair for _, pair in self.bet_on] + [pair for pair, _ in waiting]
         missing = [bettor.demanded(1.0 / self.policy.delta) - bettor.evidence for bettor in bettors]
-        gaps, errors = (np.array(part) for part in zip(*(_gap(*pair, view) for pair in pairs), strict=True))
-        wanted, as_leader = fewest_senses(
-            pairs, np.maximum(gaps - CAUTION * errors, LEAST_GAP * errors), np.maximum(missing, 0.0) + MARGIN, view
-        )
+        gaps = [max(prudent(gap, error), LEAST_GAP * error) for gap, error in (_gap(*pair, view) for pair in pairs)]
+        wanted, as_leader = fewest_senses(pairs, np.array(gaps), np.maximum(missing, 0.0) + MARGIN, view)
         self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
         asked = left.cut(self._part_of(wanted, as_leader, view))
         for i, (pair, box) in enumerate(waiting):
@@ -369,9 +373,9 @@ class WorldsScript(QuestionScript):
             bettor, (gap, error) = world.bettor, _gap(*pair, view)
             if not bettor.since and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
                 bettor.since = now
-            surely = gap - CAUTION * error
-            if bettor.since and surely > 0.0 and all(self._sensed(channel, asked) for channel in pair):
-                bets.append(best_wager(world.name, bettor, Claim(*pair), surely, view, asked, self.fixed_input))
+            if bettor.since and gap > 0.0 and all(self._sensed(channel, asked) for channel in pair):
+                ahead = prudent(gap, error)
+                bets.append(best_wager(world.name, bettor, Claim(*pair), ahead, view, asked, self.fixed_input))
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
         self.stake(bets, boxes=born)
         return self.fitting(asked)
@@ -380,14 +384,15 @@ class WorldsScript(QuestionScript):
         return channel in self.worthless or (channel in asked and all(asked[channel]))
 
     def _part_of(self, wanted: Floats, as_leader: Floats, view: View) -> Senses:
-        """The part of the senses still needed that is asked for now."""
-        asked = dict[int, tuple[int, ...]]()
+        """The part of the senses still needed that is asked for now: all that is little beside the rest."""
+        asked, little = dict[int, tuple[int, ...]](), LITTLE * float(wanted.sum())
         for channel in np.flatnonzero(wanted > 0.0).tolist():
             look, now = view.of(channel), float(self.counts[channel].sum())
             least, most = max(SMALLEST_GROWTH * now, FEWEST), max(LARGEST_GROWTH * now, FEWEST)
             shares = as_leader[channel] * look.as_leader + (1.0 - as_leader[channel]) * look.as_rival
             if len(look.inputs):
-                asked[channel] = whole(min(max(BATCH * float(wanted[channel]), least), most) * shares)
+                part = max(BATCH * float(wanted[channel]), min(float(wanted[channel]), little), least)
+                asked[channel] = whole(min(part, most) * shares)
         return asked
 
 
