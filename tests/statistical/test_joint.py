@@ -2,8 +2,8 @@
 probability at most delta.
 
 The theorem allows any leader, also one that is no better than its rival: as hostile as can be. One of two channels of
-equal capacity leads whatever was told, in 150 runs of 600 shots with delta = 0.3; the rival is ruled out more often than
-73 times once in a million. The twin whose bets pay as if the leader were 0.2 nat better rules it out in nearly all runs.
+equal capacity leads whatever was told, in 100 runs of 400 shots with delta = 0.3; the rival is ruled out more often than
+53 times once in a million. The twin whose bets pay as if the leader were 0.2 nat better rules it out in nearly all runs.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ import pytest
 import bestchannel as bc
 from tests.statistical.limits import most_failures, power
 
-RUNS, DELTA, ENOUGH = 150, 0.3, 600
-EQUAL = {"BSC": [bc.bsc(0.1)] * 2, "Z": [bc.z_channel(0.5)] * 2, "ternary": [bc.q_ary_symmetric(3, 0.2)] * 2}
+RUNS, DELTA, ENOUGH = 100, 0.3, 400
+EQUAL = {"BSC": [bc.bsc(0.1)] * 2, "ternary": [bc.q_ary_symmetric(3, 0.2)] * 2}
 
 
 class MisledJoint(bc.JointAdaptive):
