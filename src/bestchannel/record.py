@@ -139,6 +139,8 @@ class Result(Struct, frozen=True, kw_only=True):
     order: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     pairs: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
     brackets: dict[str, BracketRecord] | msgspec.UnsetType = msgspec.UNSET
+    nearly: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    within_bits: Number | msgspec.UnsetType = msgspec.UNSET
     candidates: tuple[str, ...]
     nearly_best: NearlyBestRecord | None = None
     evidence: EvidenceRecord | msgspec.UnsetType = msgspec.UNSET

@@ -52,7 +52,7 @@ def at_once(streamed, progress):
     room = memoryview(bytearray(2**22))
     text = b"".join(iter(lambda: room[: source.fill(room)].tobytes(), b"")).decode()
     numbers, counts, times = [], [], []
-    for row, line in form.rows(text, streamed._scan.line):
+    for row, line in form.rows(text, int(streamed._scan.state[2])):
         labels = form.labels(row, f"line {line}")
         if labels is not None:
             numbers.append(seen.number(*labels, f"line {line}"))

@@ -1,11 +1,14 @@
 """What `estimate` says of trials that all channels answered."""
 
+import math
+
 import numpy as np
 import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
 from bestchannel.counts import ChannelLabels, JointTrials
+from bestchannel.intervals.joint_design import JointSet
 from tests.statistical.joint_trials import answered
 
 
@@ -70,3 +73,32 @@ def test_a_rival_of_one_output_is_beaten_and_one_of_few_trials_has_its_ceiling()
     found = bc.estimate(JointTrials(trials.alphabets, x, trials.y))
     assert not found.decided
     assert found.differences[0].lower == pytest.approx(found.verdict.within_bits * -1.0)
+
+
+def test_a_group_counts_as_one_trial():
+    """Eight copies of every trial say no more than the trial, and are not taken for more."""
+    single = joint([0.02, 0.3], n=150)
+    x, y = np.repeat(single.x, 8, axis=0), np.repeat(single.y, 8, axis=0)
+    alone, copied = (
+        bc.estimate(JointTrials(single.alphabets, *letters, groups=np.repeat(np.arange(300), copies)))
+        for letters, copies in (((single.x, single.y), 1), ((x, y), 8))
+    )
+    assert copied.best == "a"
+    assert (copied.groups, copied.trials, copied["a"].senses) == (300, 2400, 2400)
+    for one, other in zip(alone.channels, copied.channels, strict=True):
+        assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), abs=0.08)
+        assert other.upper - other.lower > 0.08
+        assert other.asymptotic is None
+    assert "if groups of trials are independent of each other" in copied.guarantee
+
+
+def test_intervals_of_groups_hold_for_copies_of_trials():
+    """Both ends at δ = 0.2, 40 sets of 120 groups of four copies: of these, 20 wrong have a probability of 1e-5."""
+    truth, wrong = bc.capacity(bsc(0.1)).lower * math.log(2.0), 0
+    for seed in range(40):
+        single = joint([0.1], n=60, seed=seed)
+        x, y = np.repeat(single.x, 4, axis=0), np.repeat(single.y, 4, axis=0)
+        trials = JointTrials(single.alphabets, x, y, groups=np.repeat(np.arange(120), 4))
+        lower, upper, _ = JointSet(trials).ends("a", 0.2)
+        wrong += not lower <= truth <= upper
+    assert wrong < 20

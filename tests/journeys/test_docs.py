@@ -19,6 +19,7 @@ RUN = ["tutorial.md"] + [
     f"how-to/{page}.md"
     for page in (
         "ask-another-question",
+        "from-file-to-decision",
         "data-formats",
         "measured-outputs",
         "own-sensor",

@@ -193,3 +193,16 @@ def test_a_best_whose_interval_or_rank_overlaps_is_explained(capsys):
     shown = capsys.readouterr().out
     assert "intervals overlap, and yet the best is proved: comparing two channels proves more" in shown
     assert "its rank is not settled, and yet the best is proved" in shown
+
+
+def test_the_answer_of_another_question_comes_first_and_json_has_its_keys(tmp_path):
+    counts = tmp_path / "counts.json"
+    tables = {"good": [[970, 30], [30, 970]], "fair": [[880, 120], [120, 880]], "bad": [[700, 300], [300, 700]]}
+    counts.write_text(json.dumps({"channels": tables}))
+    for option, words, key, value in (
+        (("--above", "0.6"), "above 0.6 bit: good", "answers", {"good": "above", "fair": "below", "bad": "below"}),
+        (("--top", "2"), "best 2: good, fair", "top", ["good", "fair"]),
+        (("--order",), "order: good > fair > bad", "order", ["good", "fair", "bad"]),
+    ):
+        assert words in bestchannel("estimate", counts, *option).stdout.splitlines()[0]
+        assert json.loads(bestchannel("estimate", counts, *option, "--json").stdout)[key] == value

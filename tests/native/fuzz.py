@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.counts.text_log import Scan
-from bestchannel.native import capacity, evidence, lower_bound, mathematics, views
-from bestchannel.native.scan import ODD
+from bestchannel.native import capacity, evidence, lower_bound
+from bestchannel.native import library as mathematics
+from bestchannel.native.scan import ODD, Scan
 from tests.native import inner
 
 HOSTILE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 5e-324, 2.2e-308, 1e-300, 1e300, 1.7e308])
@@ -152,13 +152,13 @@ def pair(rng):
 def view(rng):
     cases, n, m = (few(rng) for _ in range(3))
     counts = rng.integers(0, 2**40, (cases, n, m))
-    W, senses = views.smoothed_rows(counts, views.likeliest_addition(counts, numbers(rng, few(rng))))
-    views.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
+    W, senses = evidence.smoothed_rows(counts, evidence.likeliest_addition(counts, numbers(rng, few(rng))))
+    evidence.estimates(W, rows(rng, cases, n), senses, numbers(rng, cases, n), (number(rng), number(rng)))
 
 
 def fewest(rng):
     k = few(rng)
-    views.fewest_senses(*(numbers(rng, k) for _ in range(4)), numbers(rng, few(rng)), number(rng), number(rng))
+    evidence.fewest_senses(*(numbers(rng, k) for _ in range(4)), numbers(rng, few(rng)), number(rng), number(rng))
 
 
 def settle(rng):

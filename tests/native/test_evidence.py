@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, leader_bets, rival_tilts
-from bestchannel.native import evidence, mathematics
+from bestchannel.native import evidence
+from bestchannel.native import library as mathematics
 from bestchannel.native.library import VARIANTS
 from tests.evidence.choices import rival_bets
 from tests.native.inner import kernel_exp, kernel_log

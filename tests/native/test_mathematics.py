@@ -8,7 +8,8 @@ import flint
 import numpy as np
 import pytest
 
-from bestchannel.native import library, mathematics
+from bestchannel.native import library
+from bestchannel.native import library as mathematics
 
 COUNT = 4000
 
@@ -75,7 +76,7 @@ def test_psi_is_its_definition_without_cancellation():
 
 PROGRAM = """
 import hashlib, numpy as np
-from bestchannel.native import library, mathematics as m
+from bestchannel.native import library, library as m
 bits = np.random.default_rng(1).integers(0, 2**63, 200_001).astype(np.uint64).view(np.float64)
 x = np.concatenate([bits, np.random.default_rng(2).random(100_003)])
 digest = hashlib.sha256()

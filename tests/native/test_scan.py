@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bestchannel.counts.text_log import Scan
 from bestchannel.native import scan as kernel
+from bestchannel.native.scan import Scan
 
 GOLDEN = json.loads((Path(__file__).parent / "scan_of_0.2.0.json").read_text())
 
@@ -25,8 +25,8 @@ def test_rows_are_numbered_as_they_were():
         codes, counts, stop, why = scan(np.frombuffer(case["text"].encode("latin-1"), np.uint8), 0, case["final"])
         assert (codes.tolist(), counts.tolist(), stop) == (case["codes"], case["counts"], case["stop"]), case
         assert (why == kernel.ODD, why == kernel.MORE) == (case["odd"], case["needs_more"]), case
-        assert scan.line == case["line"], case
-        assert [[cell.decode("latin-1") for cell in scan.key(k)[0]] for k in range(scan.n_keys)] == case["keys"], case
+        assert scan.state[kernel.LINE] == case["line"], case
+        assert [[cell.decode("latin-1") for cell in scan.key(k)[0]] for k in range(scan.state[0])] == case["keys"], case
 
 
 def test_golden_cases_end_in_every_way():
@@ -41,9 +41,9 @@ def test_keys_keep_their_numbers_when_the_memory_grows():
         codes += some.tolist()
     cells = [b",".join(scan.key(code)[0]) for code in codes]
     assert cells == text.split()
-    assert scan.n_keys == len(set(cells)) == 21_000
+    assert scan.state[0] == len(set(cells)) == 21_000
     first = {cell: len(cells) - i for i, cell in enumerate(reversed(cells))}
-    assert [scan.key(code)[1] for code in range(scan.n_keys)] == sorted(first.values())
+    assert [scan.key(code)[1] for code in range(scan.state[0])] == sorted(first.values())
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"\r", b'"', b'"a', b",", b"a,b", b"a,b\r", b"\xff\xfe,\xff"])
@@ -53,7 +53,7 @@ def test_the_shortest_texts_end_within_themselves(text):
 
 
 def test_a_scan_that_begins_outside_the_text_is_refused():
-    rows = np.empty(4, np.int32), np.empty(4, np.int64)
+    scan, _ = scanned(b"")
     for start in (-1, 3):
         with pytest.raises(ValueError, match="must begin within the text of 2 bytes"):
-            kernel.scan(np.zeros(2, np.uint8), start, True, 44, 0, np.ones(1, np.uint8), kernel.Keys(), *rows)
+            scan(np.zeros(2, np.uint8), start, True)

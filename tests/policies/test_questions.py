@@ -31,7 +31,10 @@ def values(channels):
 
 
 @pytest.mark.parametrize("channels", [LINKS, MIXED], ids=["binary", "mixed"])
-@pytest.mark.parametrize("question", [Above(0.4), Above(0.4, 0.1), Top(2), Order(), Within(0.2), Within(0.5, True)])
+@pytest.mark.parametrize(
+    "question",
+    [Above(0.4), Above(0.4, 0.1), Top(2), Top(2, 0.1), Order(), Order(0.1), Within(0.2), Within(0.5, True)],
+)
 def test_answers_are_right_and_complete(question, channels):
     result = asked(question, channels)
     numbers = {name: j for j, name in enumerate(channels)}
@@ -51,7 +54,7 @@ def test_findings_are_what_was_asked_for():
 
 
 @pytest.mark.parametrize("P", [[0.5, 0.5], [0.3, 0.7]])
-@pytest.mark.parametrize("question", [Above(0.4), Top(2), Order(), Within(0.1)])
+@pytest.mark.parametrize("question", [Above(0.4), Top(2), Top(2, 0.1), Order(), Order(0.1), Within(0.1)])
 def test_information_at_a_fixed_input_is_asked_for_too(question, P):
     result = asked(question, input_distribution=P)
     truth = np.array([bc.mutual_information(P, channel) for channel in LINKS.values()])
@@ -172,7 +175,7 @@ def test_questions_that_cannot_be_asked_are_refused(question, message):
 def test_an_accuracy_or_a_rule_for_the_best_is_refused_with_another_question():
     for options in ({"epsilon": 0.1}, {"sampling": "uniform"}, {"threshold": "calibrated"}):
         with pytest.raises(bc.InputError):
-            bc.Adaptive([(2, 2)] * 2, delta=0.05, question=Top(1), **options)
+            bc.Adaptive([(2, 2)] * 2, delta=0.05, question=Above(0.5), **options)
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -312,3 +315,44 @@ def test_close_counts_leave_a_place_open():
 
 def test_best_as_a_question_is_the_verdict():
     assert bc.estimate(COUNTS, question=bc.Best(0.01)) == bc.estimate(COUNTS, epsilon=0.01)
+
+
+TIED = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1), "d": bc.bsc(0.4)}
+
+
+@pytest.mark.parametrize(("question", "named"), [(Top(2, 0.08), "top"), (Order(0.08), "order")])
+def test_ties_end_within_epsilon(question, named):
+    result = asked(question, TIED)
+    assert result.decided
+    assert "a" in getattr(result.findings, named)[:2]
+    assert "0.08 bit" in result.guarantee
+    assert "within 0.08 bit" in result.question.answer(result)
+
+
+def test_before_the_end_the_least_epsilon_that_is_proved_is_said_and_it_shrinks():
+    early, late = (asked(Top(2, 0.03), TIED, max_senses=limit).findings for limit in (2_000, 20_000))
+    assert not late.decided
+    assert 0.03 <= late.within_bits < early.within_bits
+    assert set(late.nearly) == {"a", *set(late.nearly) & {"b", "c"}}
+
+
+def test_epsilon_may_be_given_beside_the_question_but_not_twice():
+    assert question_of({"kind": "top", "m": 2}, 0.05) == Top(2, 0.05)
+    assert question_of(Order(0.05), 0.05) == Order(0.05)
+    for question in (Top(2, 0.1), Above(0.5), Within(0.1)):
+        with pytest.raises(bc.InputError, match="leave it out"):
+            question_of(question, 0.05)
+    with pytest.raises(bc.InputError, match="epsilon"):
+        bc.lower_bound([bc.bsc(0.1), bc.bsc(0.2)], 0.1, question=Top(1, 0.05))
+
+
+def test_intervals_of_counts_prove_answers_within_epsilon():
+    ends = {"a": (0.7, 0.8), "b": (0.5, 0.6), "c": (0.49, 0.58), "d": (0.1, 0.2)}
+    pairs = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
+    found = Top(2).proved_by(ends, pairs)
+    assert (found.decided, found.top, found.out, found.nearly) == (False, ("a",), ("d",), ("a", "b"))
+    assert found.within_bits == pytest.approx(0.08)
+    assert Top(2, 0.1).proved_by(ends, pairs).top == ("a", "b")
+    assert not Top(2, 0.05).proved_by(ends, pairs).decided
+    assert Order(0.1).proved_by(ends, pairs).order == ("a", "b", "c", "d")
+    assert Order(0.05).proved_by(ends, pairs).within_bits == pytest.approx(0.08)

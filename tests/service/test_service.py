@@ -8,6 +8,8 @@ import threading
 
 import pytest
 
+import bestchannel as bc
+from bestchannel.questions import question_of
 from bestchannel.report.page import page
 from bestchannel.report.provenance import origin_of
 from bestchannel.runs import open_run, read_run, view
@@ -200,3 +202,41 @@ def test_the_address_with_the_token_is_printed(service):
 def test_logs_are_lines_of_json(service):
     assert all({"time", "level", "event"} <= line.keys() for line in service.logged())
     assert json.dumps(service.logged())
+
+
+QUESTIONS = {
+    "above": {"kind": "above", "level": 0.55},
+    "top": {"kind": "top", "m": 2},
+    "order": {"kind": "order"},
+    "within": {"kind": "within", "width": 0.5},
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_a_run_with_another_question_is_answered_over_http(service, question):
+    name = f"asked-{question['kind']}"
+    assert service.create(name, question=question, max_senses=1500)["answer"]
+    with sensing(service.url(name), list(instruments.ERRORS)) as states:
+        wait_until(lambda: states)
+    told = service.call("GET", f"/api/runs/{name}")[1]
+    result = read_run(service.folder / "runs" / f"{name}.db")
+    assert (told["state"], told["answer"]) == (states[0], result.question.answer(result))
+    assert result.question == question_of(question)
+    assert bc.verify(result).valid
+
+
+def test_a_question_that_cannot_be_asked_is_refused_in_one_sentence(service):
+    for wish in (
+        {"question": {"kind": "top", "m": 9}},
+        {"question": {"kind": "why"}},
+        {"policy": "naive", "epsilon": 0.1, "question": {"kind": "order"}},
+    ):
+        status, answer, _ = service.call("POST", "/api/runs", {"name": "no", "channels": instruments.CHANNELS, **wish})
+        assert status == 400, wish
+        assert answer["error"]
+
+
+def test_the_form_of_the_start_page_has_every_question(service):
+    page = service.call("GET", "/")[1].decode()
+    for kind in ("best", *QUESTIONS):
+        assert f'<option value="{kind}">' in page

@@ -1,5 +1,7 @@
 """Forged records and honest ones, in numbers: python -m tests.verification.forged_records --forged 1000 --honest 2000.
 
+With --questions, those of questions other than for the best.
+
 A forger has honest answers and is free in everything that he writes around them afterwards. Printed for every kind of
 forgery: how many were made, how many have evidence in which the independent code finds no fault, and how many `verify`
 accepts, which must be none; and of honest records how many it refuses, which must be none either.
@@ -15,7 +17,20 @@ from collections import Counter
 
 import numpy as np
 
-from bestchannel import Adaptive, BestChanID, InputError, MedianChanEl, NaiveChanSel, Request, Simulator, identify
+from bestchannel import (
+    Above,
+    Adaptive,
+    BestChanID,
+    InputError,
+    MedianChanEl,
+    NaiveChanSel,
+    Order,
+    Request,
+    Simulator,
+    Top,
+    Within,
+    identify,
+)
 from bestchannel.channels import bsc, random_channel
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.evidence.bets import leader_bets
@@ -313,6 +328,88 @@ def one_entry_with_whims(rng):
     return one_entry(rng, with_whims)
 
 
+# --- other questions ------------------------------------------------------------------------------
+
+
+def asked(rng, channels):
+    """A question that may be asked of the channels."""
+    level, k = float(rng.uniform(0.1, 0.9)), len(channels)
+    m, epsilon = int(rng.integers(1, k + 1)), float(rng.choice([0.0, 0.05, 0.1]))
+    questions = [
+        Above(level, float(rng.choice([0.0, 0.05]))), Top(m, epsilon), Order(epsilon), Within(float(rng.choice([0.1, 0.3]))),
+    ]  # fmt: skip
+    return questions[rng.integers(len(questions))]
+
+
+def honest_question(rng, most=None):
+    """A record of Adaptive that was asked something else than for the best."""
+    channels = channels_of(rng)
+    options = {"delta": float(rng.choice([0.3, 0.1, 0.05, 0.01])), "question": asked(rng, channels)}
+    if rng.random() < 0.2:
+        options["input_distribution"] = rng.dirichlet(np.full(channels[0].n_inputs, 5.0)).tolist()
+    if rng.random() < 0.2:
+        options["cost"] = rng.uniform(1.0, 4.0, size=len(channels)).tolist()
+    sensor = Simulator(channels, rng=rng)
+    limit = int(rng.choice([0, 300, 3000])) if most is None else most
+    return written(identify(sensor, Adaptive(sensor.alphabets, **options), max_senses=limit))
+
+
+def answered_question(rng):
+    """One that says something and has bets."""
+    while True:
+        result = honest_question(rng, 3000)
+        wagers = [step for step in result["audit"]["steps"] if (step["stakes"] or {}).get("wagers")]
+        if wagers and any(result.get(key) for key in ("answers", "top", "order", "pairs", "brackets", "nearly")):
+            return result
+
+
+def claimed_more(rng):
+    """It says what its bets do not show: another side, another set, another order, nearer ends, nearer channels."""
+    result = answered_question(rng)
+    names = [channel["name"] for channel in result["audit"]["channels"]]
+    if "answers" in result:
+        name = one_of(rng, names)
+        result["answers"][name] = "below" if result["answers"][name] == "above" else "above"
+        result["decided"] = all(result["answers"].values())
+    elif "brackets" in result:
+        ends = result["brackets"][one_of(rng, names)]
+        middle, half = (ends["lower"] + ends["upper"]) / 2, 0.35 * (ends["upper"] - ends["lower"])
+        ends |= {"lower": middle - half, "upper": middle + half}
+    elif result.get("nearly"):
+        result["within_bits"] = max(0.5 * result["within_bits"], result["epsilon"])
+    elif "top" in result:
+        result["top"], result["out"] = result["out"], result["top"]
+    else:
+        result["pairs"] = [pair[::-1] for pair in result["pairs"]]
+        result["order"] = result.get("order", names)[::-1]
+    return result
+
+
+def enlarged_wagers(rng):
+    """The bets were larger, it says, once their answers are known."""
+    result = answered_question(rng)
+    for step in result["audit"]["steps"]:
+        for wager in (step["stakes"] or {}).get("wagers", {}).values():
+            wager["weight"] *= 1.2
+    return result
+
+
+def dropped_wagers(rng):
+    """Some bet was never made, it says."""
+    result = answered_question(rng)
+    steps = [step for step in result["audit"]["steps"] if (step["stakes"] or {}).get("wagers")]
+    wagers = one_of(rng, steps)["stakes"]["wagers"]
+    del wagers[one_of(rng, list(wagers))]
+    return result
+
+
+def one_entry_of_a_question(rng):
+    """One number or text is another one."""
+    return one_entry(rng, honest_question)
+
+
+QUESTION_FORGERIES = [claimed_more, enlarged_wagers, dropped_wagers, one_entry_of_a_question]
+
 FORGERIES = [
     hindsight_sizes, another_leader, another_rule, dropped_bets, forgotten_request, swapped_answers, swapped_channels,
     later_fall, one_entry,
@@ -337,9 +434,10 @@ def main():
     parser.add_argument("--honest", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whims", action="store_true", help="honest records with limits that change all the time")
+    parser.add_argument("--questions", action="store_true", help="records of questions other than for the best")
     given = parser.parse_args()
-    given.make = with_whims if given.whims else honest
-    kinds = [one_entry_with_whims] if given.whims else FORGERIES
+    given.make = with_whims if given.whims else honest_question if given.questions else honest
+    kinds = [one_entry_with_whims] if given.whims else QUESTION_FORGERIES if given.questions else FORGERIES
     seeds = np.random.SeedSequence(given.seed).spawn(2)
     made, good, accepted = Counter(), Counter(), Counter()
     for number, seed in enumerate(seeds[0].spawn(given.forged)):

@@ -17,6 +17,7 @@ from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
 from bestchannel.verification.rival_check import SensedRival, proved
+from tests.verification.forged_records import QUESTION_FORGERIES, judged
 
 LINKS = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1001), "d": bc.bsc(0.4)}
 ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])
@@ -52,6 +53,9 @@ def wagers(said):
         (Top(2), {"live": bc.bsc(0.1), "dead": ONE_OUTPUT, "gone": ONE_OUTPUT}, 1, 20),
         (Top(2), LINKS, 1, 3000),
         (Order(), LINKS, 1, 3000),
+        (Top(2, 0.05), LINKS, 1, None),
+        (Top(2, 0.05), LINKS, 1, 2000),
+        (Order(0.2), LINKS, 1, 20_000),
         (Above(0.531), LINKS, 1, 3000),
     ],
 )
@@ -160,3 +164,49 @@ def test_a_report_says_the_answer_and_names_no_best_channel(question):
     assert summary.verdict.lower() == f"{question.answer(result)}.".lower()
     assert "the best is proved" not in str(capacities(summary))
     assert "is the best." not in identification_card(result)
+
+
+@pytest.mark.parametrize("forge", QUESTION_FORGERIES)
+def test_forged_records_are_refused(forge):
+    assert [judged(forge(np.random.default_rng(seed)))[1] for seed in range(6)] == [False] * 6
+
+
+def test_an_answer_within_epsilon_rests_on_all_of_its_pairs():
+    said = document(Top(2, 0.05), max_senses=None)
+    assert said["decided"]
+    for bets in wagers(said):
+        for name in [name for name, bet in bets.items() if bet["under"] == "b"]:
+            del bets[name]
+    with pytest.raises(NotValidError, match="do not show"):
+        evidence_alone(said)
+
+
+def test_an_answer_keeps_its_number():
+    said = document(Top(2, 0.05), max_senses=None)
+    steps = [step["stakes"] for step in said["audit"]["steps"] if step["stakes"] and step["stakes"]["wagers"]]
+    steps[-1]["answer"] = {"number": steps[-1]["answer"]["number"], "named": ["b", "d"]}
+    with pytest.raises(NotValidError, match="is another"):
+        evidence_alone(said)
+
+
+def test_a_later_answer_has_a_smaller_share():
+    said = document(Top(1, 0.02), {"a": bc.bsc(0.1), "b": bc.bsc(0.2)}, max_senses=None)
+    evidence_alone(said)
+    for step in said["audit"]["steps"]:
+        if step["stakes"]:
+            step["stakes"]["answer"]["number"] = 9
+    with pytest.raises(NotValidError, match="do not show"):
+        evidence_alone(said)
+
+
+@pytest.mark.parametrize("question", [None, Top(1), Above(0.6)])
+def test_evidence_of_a_budget_is_made_again_and_a_larger_one_is_refused(question):
+    sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.2)}, rng=3)
+    policy = bc.Adaptive(sensor.alphabets, delta=1e-9, question=question)
+    document = as_document(bc.identify(sensor, policy, max_senses=260))
+    assert document["evidence"]["e_value"] > 1.0
+    assert bc.verify(document).valid
+    forged = document | {"evidence": document["evidence"] | {"e_value": 2.0 * document["evidence"]["e_value"]}}
+    assert not bc.verify(forged).valid
+    silent = {key: value for key, value in document.items() if key != "evidence"}
+    assert bc.verify(silent).valid

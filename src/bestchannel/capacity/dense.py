@@ -152,7 +152,7 @@ def solve(problem: Problem, tol: float, rtol: float) -> Point:
             (rows,) = chosen.nonzero()
             away_from_zero = 0.5 * (best.p + chosen / len(rows))
             point = _solve_on(problem, rows, away_from_zero, tol, rtol)
-            best = min(best, point, key=_gap)
+            best = min(best, point, key=lambda p: p.gap if np.isfinite(p.gap) else np.inf)
         return best
 
 
@@ -162,10 +162,6 @@ def _goal(problem: Problem, point: Point, tol: float, rtol: float) -> float:
         return tol
     futile = 0.25 * float(relative_slack(point.high, rounding_compensated(*problem.W.shape, precise=True)))
     return max(min(tol, rtol * point.high), futile)
-
-
-def _gap(point: Point) -> float:
-    return point.gap if np.isfinite(point.gap) else np.inf
 
 
 def _first_input(problem: Problem) -> Floats:

@@ -47,7 +47,8 @@ def certified_bracket(
         output = _at_least(_scaled([flint.arb(v) for v in Q.tolist()]), eta)
         upper = _upper_end(rows, output, cost, budget, gamma)
         log2 = flint.arb(2).log()
-        return _below(lower / log2), _above(upper / log2)
+        low, high = float((lower / log2).lower()), float((upper / log2).upper())
+        return max(0.0, math.nextafter(low, -math.inf)), math.nextafter(high, math.inf)
     finally:
         flint.ctx.prec = before
 
@@ -126,11 +127,3 @@ def _upper_end(rows: list[list[Any]], Q: list[Any], cost: Floats | None, budget:
     for score in scores[1:]:
         top = top.max(score)
     return top
-
-
-def _below(value: Any) -> float:
-    return max(0.0, math.nextafter(float(value.lower()), -math.inf))
-
-
-def _above(value: Any) -> float:
-    return math.nextafter(float(value.upper()), math.inf)

@@ -59,7 +59,10 @@ def solve_stack(
             # raises for what the lanes refused, with the sentence that names the cell
             W, _ = probability_rows(stack[c], name(int(c)), normalize=normalize)
             W /= W.sum(axis=1, keepdims=True)
-            low[c], high[c], P[c], Q[c] = _solve_alone(W, goal, relative_goal, tolerance.precise)
+            from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import
+
+            point = dense.solve(dense.Problem(W, precise=tolerance.precise), goal, relative_goal)
+            low[c], high[c], P[c], Q[c] = point.low, point.high, point.P, point.Q
 
     chunk = max(1, CHUNK_WORK // (n * n * m)) if in_lanes else 1
     _over_threads(work, count, chunk, workers, progress)
@@ -116,13 +119,6 @@ def _refuse_others(stack: Floats, name: Callable[[int], str]) -> None:
     upright = np.abs(stack.sum(axis=1) - 1.0).max(axis=1) <= ROUNDING
     for c in np.flatnonzero(off & (whole | upright)):
         probability_rows(stack[c], name(int(c)), normalize=True)
-
-
-def _solve_alone(W: Floats, goal: float, relative_goal: float, precise: bool) -> tuple[float, float, Floats, Floats]:
-    from bestchannel.capacity import dense  # deferred: scipy.linalg is slow to import and small stacks never need it
-
-    point = dense.solve(dense.Problem(W, precise=precise), goal, relative_goal)
-    return point.low, point.high, point.P, point.Q
 
 
 def _lane_count(n: int, m: int, channels: int) -> int:

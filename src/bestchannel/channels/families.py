@@ -256,16 +256,11 @@ def named_family(text: str) -> Channel:
         raise InputError(f"there is no family {name!r} of channels; there are {family_list()}")
     make, parameters = FAMILIES[name]
     try:
-        numbers = [_number(part) for part in given.split(",")]
-        return make(*numbers)
+        # a whole number stays one, as alphabets must be
+        return make(*(int(n) if n.strip().lstrip("+-").isdecimal() else float(n) for n in given.split(",")))
     except (TypeError, ValueError) as error:
         why = f" ({error})" if isinstance(error, InputError) else ""
         raise InputError(f"a channel of this family is written {name}:{parameters}; it is {text!r}{why}") from None
-
-
-def _number(text: str) -> float:
-    """A whole number stays one, as alphabets must be."""
-    return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
 
 
 def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:

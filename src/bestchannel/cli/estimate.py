@@ -19,6 +19,7 @@ from bestchannel.intervals import ChannelEstimate, Estimate
 from bestchannel.intervals import estimate as estimated
 from bestchannel.intervals.verdict import sentence
 from bestchannel.promises import in_words, several
+from bestchannel.questions import Order
 
 
 @verbs.verb("Example: bestchannel estimate counts.csv --delta 0.01 --json")
@@ -74,7 +75,7 @@ def estimate(
             checks=not no_checks,
             design="adaptive" if sensed else (design or options.DesignChoice.fixed).value,
             rank=rank,
-            question=asked.question,
+            question=asked.of([str(c.key) for c in read.alphabets] if isinstance(read, JointTrials) else list(read)),
             input_distribution=options.parse_distribution(input_distribution),
             progress=progress,
         )
@@ -111,7 +112,9 @@ def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
         del document["question"]
     else:
         document["question"] = to_builtins(result.question)
-        document |= {key: found for key, found in findings.items() if found is not None and key != "order"}
+        if isinstance(result.question, Order):
+            document["ranking"], document["order"] = document["order"], findings.pop("order")
+        document |= {key: found for key, found in findings.items() if found is not None}
     for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
         channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
     return document
@@ -120,13 +123,16 @@ def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
 def _show(result: Estimate, together: bool = False) -> None:
     channels = sorted(result.channels, key=lambda channel: -channel.capacity)
     shown = terminal.few(channels, key=lambda channel: -channel.capacity)
+    if result.question:
+        terminal.say(*result.said)
     last = "rank" if result.order else "less bias"  # both do not fit into 80 columns
     heads = ("channel", "size", "senses", result.quantity, "proved", "approximate", last)
     terminal.show_table(heads, _rows(result, shown), bold=result.verdict.best)
     terminal.note_few(len(shown), len(channels))
     for reason in sorted({c.withheld for c in channels if c.withheld}):
         terminal.note(f"approximate intervals are withheld: {reason}")
-    terminal.say(*result.said)
+    if result.question is None:
+        terminal.say(*result.said)
     if result.question is None and not result.decided and result.asymptotic_verdict is not None:
         words = sentence(result.asymptotic_verdict, len(channels), result.epsilon)
         terminal.say(f"not proved, by the approximate intervals: {words}")

@@ -86,7 +86,9 @@ class ChosenPolicy:
 
     def made_for(self, parties: Sequence[ChannelLabels], asked: Asked) -> Policy:
         """The policy for these channels, told nothing yet."""
-        more = {**self.settings, **asked.settings, **options.parse_costs(self.cost, parties)}
+        question = asked.of([str(labels.key) for labels in parties])
+        more = {**self.settings, **options.parse_costs(self.cost, parties)}
+        more |= {} if question is None else {"question": question}
         return policies.make_policy(self.name, [labels.alphabet for labels in parties], delta=self.delta, **more)
 
 

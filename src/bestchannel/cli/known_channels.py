@@ -34,6 +34,7 @@ def capacity(
     tol: float = options.option(1e-9, "Widest bracket allowed, in bits."),
     rtol: float | None = options.option(None, "Widest bracket allowed, relative to the capacity."),
     rigorous: bool = options.flag("Evaluate the bracket in ball arithmetic: a theorem.", "--rigorous"),
+    rate: list[str] | None = options.RATE,
     *,
     reading: Reading,
     json: bool = options.JSON,
@@ -51,7 +52,9 @@ def capacity(
         terminal.note(f'normalized {many}; a row of "{name}" was off by {worst.rescaled:.3g}')
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)
-    terminal.answer(_capacities_as_json(read, answers), lambda: _show_capacities(read, answers), json=json)
+    rates = options.parse_rates(rate, list(read)) if rate else {}
+    shown = _capacities_as_json(read, answers, rates)
+    terminal.answer(shown, lambda: _show_capacities(read, answers, rates), json=json)
     wide = [name for name, answer in answers.items() if not answer.converged]
     if wide:
         terminal.note(
@@ -61,7 +64,9 @@ def capacity(
         raise typer.Exit(terminal.NOT_CERTIFIED)
 
 
-def _capacities_as_json(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> dict[str, Any]:
+def _capacities_as_json(
+    channels: Mapping[str, Channel], answers: Mapping[str, Capacity], rates: Mapping[str, float]
+) -> dict[str, Any]:
     return {
         "unit": "bits",
         "channels": [
@@ -71,23 +76,39 @@ def _capacities_as_json(channels: Mapping[str, Channel], answers: Mapping[str, C
                 "input": answer.input.tolist(),
                 "output": answer.output.tolist(),
                 **{key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")},
+                **_per_second(answer, rates.get(name)),
             }
             for name, answer in answers.items()
         ],
     }
 
 
-def _show_capacities(channels: Mapping[str, Channel], answers: Mapping[str, Capacity]) -> None:
-    names = terminal.few(list(answers), key=lambda name: -answers[name].lower)
-    best = max(answers, key=lambda name: answers[name].lower)
-    widest = max(answers[best].upper, 1e-300)
+def _per_second(answer: Capacity, rate: float | None) -> dict[str, Any]:
+    """The same in bits per second, where the rate is known."""
+    return (
+        {}
+        if rate is None
+        else {"rate": rate, "per_second": {"lower": answer.lower * rate, "upper": answer.upper * rate}}
+    )
+
+
+def _show_capacities(
+    channels: Mapping[str, Channel], answers: Mapping[str, Capacity], rates: Mapping[str, float]
+) -> None:
+    def value_of(name: str) -> float:
+        return answers[name].value * rates.get(name, 1.0)
+
+    names = terminal.few(list(answers), key=lambda name: -value_of(name))
+    best = max(answers, key=value_of)
+    widest = max(value_of(best), 1e-300)
     rows = []
     for name in names:
         value, half = answers[name].value, answers[name].gap / 2
         places = next((places for places in range(12, 4, -1) if half <= 0.5 * 10.0**-places), 4)  # that the gap leaves
-        bar = "█" * round(24 * value / widest) or "▏"
-        rows.append((name, terminal.size(channels[name]), f"{value:.{places}f}", f"{half:.1e}", bar))
-    heads = ("channel", "size", "capacity, bits", "± bits", "")
+        bar = "█" * round(24 * value_of(name) / widest) or "▏"
+        fast = [f"{value_of(name):,.6g}"] if rates else []
+        rows.append((name, terminal.size(channels[name]), f"{value:.{places}f}", f"{half:.1e}", *fast, bar))
+    heads = ("channel", "size", "capacity, bits", "± bits", *(["bit/s"] if rates else []), "")
     terminal.show_table(heads, rows, bold=best if len(answers) > 1 else None)
     terminal.note_few(len(names), len(answers))
 
@@ -120,7 +141,7 @@ def bound(
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
         costs = options.costs_of_known(cost, read)
-        answer = lower_bound(read, delta, question=asked.question, **costs, rtol=rtol, progress=progress)
+        answer = lower_bound(read, delta, question=asked.of(list(read)), **costs, rtol=rtol, progress=progress)
     least = _least_shots(read, delta, asked) if shots else None
     document = _bound_as_json(answer) | ({} if least is None else _shots_as_json(least))
     terminal.answer(document, lambda: _show_bound(read, answer, least), json=json)
@@ -153,7 +174,7 @@ def _ends(bracket: Any) -> dict[str, float | None]:
 def _least_shots(channels: Mapping[str, Channel], delta: float, asked: Asked) -> LeastShots:
     from bestchannel.lower_bound.shots import least_shots  # deferred as well
 
-    if not isinstance(asked.question, Best | None):
+    if asked.question is not None:
         raise InputError("--shots is for the question which channel is the best; leave one of the two out")
     return least_shots(channels, delta)
 
@@ -215,7 +236,7 @@ def plan(
             guessed,
             delta=delta,
             epsilon=epsilon or 0.0,
-            question=asked.question,
+            question=asked.of(list(guessed)),
             max_senses=max_senses,
             **costs,
             runs=runs,

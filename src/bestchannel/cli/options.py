@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from bestchannel.arrays import number_in
 from bestchannel.channels import Channel
 from bestchannel.channels.families import family_list
 from bestchannel.channels.sense_costs import sense_costs
@@ -73,6 +74,9 @@ GROUPS = option(
 SHOTS = flag("Count shots that all channels answer at once, as the policy joint does.", "--shots")
 RANK = flag("Rank the channels: say of which pairs it is proved that one is better.", "--rank")
 INPUT_DISTRIBUTION = option(None, "Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")
+RATE = option(
+    None, "Symbols per second, so that levels are in bits per second: q0=1e6, or 1e6 for all.", metavar="[NAME=]NUMBER"
+)
 COST = option(
     None,
     "What a sense costs, as q0=2, of one input as q0:1=3, or a JSON file; 1 where nothing is said.",
@@ -148,9 +152,10 @@ def _place(text: str, letters: Mapping[str, Sequence[str]]) -> tuple[str, str | 
 
 @dataclass(frozen=True)
 class Asked:
-    """The question as JSON has it, or None for the best."""
+    """The question as JSON has it, or None for the best; and what was said of rates."""
 
     question: dict[str, Any] | None
+    rates: Sequence[str] = ()
 
     @staticmethod
     def from_options(
@@ -163,6 +168,7 @@ class Asked:
         within: str | None = option(
             None, "Find every capacity to within so many bits, or as 5% of itself.", metavar="WIDTH"
         ),
+        rate: list[str] | None = RATE,
     ) -> Asked:
         """The question that these options ask."""
         asked: dict[str, dict[str, Any]] = {}
@@ -178,12 +184,38 @@ class Asked:
             raise InputError(f"one question at a time: {' and '.join(asked)} were given")
         if tolerance is not None and above is None:
             raise InputError("--tolerance belongs to --above, which was not given")
-        return Asked(next(iter(asked.values()), None))
+        if rate and above is None:
+            raise InputError("--rate makes the level of --above bits per second; which is the fastest is not asked yet")
+        return Asked(next(iter(asked.values()), None), rate or ())
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The option of a policy that answers it."""
-        return {} if self.question is None else {"question": self.question}
+    def of(self, names: Sequence[str]) -> dict[str, Any] | None:
+        """The question about channels of these names."""
+        if self.question is None or not self.rates:
+            return self.question
+        return self.question | {"rates": list(parse_rates(self.rates, names).values())}
+
+
+def parse_rates(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """q0=1e6 as the symbols per second of a channel, 1e6 as those of all others."""
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        if name and name not in names:
+            raise InputError(f"--rate must name a channel, as {names[0]}=1e6; there is no {name!r}")
+        if name in rates:
+            raise InputError(f"--rate must be given once for each channel; it is given twice in {' '.join(texts)!r}")
+        rates[name] = number_in(_number(number), f"--rate {text}, in symbols per second", low=0.0, high=1e18)
+    missing = [name for name in names if name not in rates and "" not in rates]
+    if missing:
+        raise InputError(f"every channel requires a rate; {missing[0]!r} has none: add --rate {missing[0]}=1e6")
+    return {name: rates.get(name, rates.get("", 1.0)) for name in names}
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _width(text: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
 
@@ -35,6 +35,7 @@ from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
 _Array = NDArray[Any]
+Labels = Sequence[str] | None
 _SIDES = ("inputs", "outputs")
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -88,46 +89,42 @@ def read_archive(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of an archive by name, or a stack `channels` of them; `name.inputs`, `name.outputs` are labels."""
     arrays = source.parsed(_arrays)
     if arrays.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
-        return _unnamed(arrays["arr_0"], source.name, hints)
-    labels = {
-        f"{name}.{side}" for name in arrays for side in _SIDES if arrays.get(f"{name}.{side}", np.zeros(())).ndim == 1
-    }
-    return [rows for name in arrays if name not in labels for rows in _matrices_of_array(name, arrays, hints)]
+        return _matrices(arrays["arr_0"], source.name, "the array", hints)
+    beside = {f"{name}.{side}" for name in arrays for side in _SIDES}
+    labels = {name: array for name, array in arrays.items() if name in beside and array.ndim == 1}
+    found = []
+    for name in (name for name in arrays if name not in labels):
+        sent, got = (_texts(labels.get(f"{name}.{s}"), f'the labels "{name}.{s}" must be texts') for s in _SIDES)
+        whole = name == "channels" and arrays[name].ndim == 3
+        told, numbers = (replace(hints, channel_axis="first"), "") if whole else (hints, name)
+        found += _matrices(arrays[name], name, f'the array "{name}"', told, numbers, (sent, got))
+    return found
 
 
 def read_array(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
-    return _unnamed(source.parsed(_single), source.name, hints)
+    with _numpy_errors("a plain array of NumPy"):
+        array = _array(io.BytesIO(source.content()), _Room())
+    return _matrices(array, source.name, "the array", hints)
 
 
-def _unnamed(array: _Array, name: str, hints: Hints) -> list[NamedMatrix]:
-    if array.ndim != 3:
+def _matrices(
+    array: _Array, name: str, where: str, hints: Hints, numbers: str = "", sides: tuple[Labels, Labels] = (None, None)
+) -> list[NamedMatrix]:
+    """The matrix, or those of a stack, called 0, 1, 2, ..., or numbers[0], numbers[1], ..."""
+    if array.ndim == 3:
+        stack = matrices_in(array, where, hints.channel_axis, "first")
+        return [NamedMatrix(f"{numbers}[{i}]" if numbers else str(i), rows, *sides) for i, rows in enumerate(stack)]
+    if sides[0] is None:
         refuse_trials(array, hints)
-        return [NamedMatrix(name, array)]
-    found = matrices_in(array, "the array", hints.channel_axis, "first")
-    return [NamedMatrix(str(k), matrix) for k, matrix in enumerate(found)]
+    return [NamedMatrix(name, array, *sides)]
 
 
-def _matrices_of_array(name: str, arrays: Mapping[str, _Array], hints: Hints) -> Iterator[NamedMatrix]:
-    array = arrays[name]
-    inputs, outputs = (_labels_of_array(f"{name}.{side}", arrays) for side in _SIDES)
-    if name == "channels" and array.ndim == 3:
-        yield from (NamedMatrix(str(i), rows, inputs, outputs) for i, rows in enumerate(array))
-    elif array.ndim == 3:
-        found = matrices_in(array, f'the array "{name}"', hints.channel_axis, "first")
-        yield from (NamedMatrix(f"{name}[{i}]", rows, inputs, outputs) for i, rows in enumerate(found))
-    else:
-        if inputs is None:
-            refuse_trials(array, hints)
-        yield NamedMatrix(name, array, inputs, outputs)
-
-
-def _labels_of_array(name: str, arrays: Mapping[str, _Array]) -> list[str] | None:
-    if name not in arrays or arrays[name].ndim != 1:
-        return None
-    if arrays[name].dtype.kind not in "Uiu":
-        raise InputError(f'the labels "{name}" must be texts; they have dtype {arrays[name].dtype}')
-    return [str(label) for label in arrays[name].tolist()]
+def _texts(array: _Array | None, wanted: str) -> Labels:
+    """Labels that were saved as an array, None where none were."""
+    if array is not None and array.dtype.kind not in "Uiu":
+        raise InputError(f"{wanted}; they have dtype {array.dtype}")
+    return None if array is None else [str(label) for label in array.ravel(order="F").tolist()]
 
 
 def _arrays(data: bytes) -> dict[str, _Array]:
@@ -143,11 +140,6 @@ def _arrays(data: bytes) -> dict[str, _Array]:
     if len(arrays) < len(members):
         raise InputError(f"each array must have its own name; {len(members)} arrays have {len(arrays)} names")
     return arrays
-
-
-def _single(data: bytes) -> _Array:
-    with _numpy_errors("a plain array of NumPy"):
-        return _array(io.BytesIO(data), _Room())
 
 
 @contextmanager
@@ -183,30 +175,26 @@ def _array(content: IO[bytes], room: _Room) -> _Array:
 
 def render(channels: Mapping[str, Channel]) -> bytes:
     """The channels as an archive; channels 0, 1, 2, ... of one size without labels become a stack."""
+    members: dict[str, _Array] = {name: channel.W for name, channel in channels.items()}
+    for name, channel in channels.items():
+        for side, labels in zip(_SIDES, (channel.inputs, channel.outputs), strict=True):
+            if labels_or_none(labels) is not None:
+                if f"{name}.{side}" in channels:
+                    raise InputError(
+                        f'the labels of channel "{name}" require the name of another channel, "{name}.{side}"'
+                    )
+                members[f"{name}.{side}"] = np.array(labels)
+    one_size = len(members) == len(channels) > 1 == len({channel.W.shape for channel in channels.values()})
+    if one_size and labels_or_none(list(channels)) is None:
+        members = {"channels": np.stack(list(members.values()))}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in _members(channels).items():
+        for name, array in members.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, array, allow_pickle=False)
             # numpy.savez would take the names "file" and "allow_pickle" for its own arguments
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())
     return buffer.getvalue()
-
-
-def _members(channels: Mapping[str, Channel]) -> dict[str, _Array]:
-    plain = all(labels_or_none(c.inputs) is None is labels_or_none(c.outputs) for c in channels.values())
-    one_size = len({channel.W.shape for channel in channels.values()}) == 1
-    if len(channels) > 1 and plain and one_size and labels_or_none(list(channels)) is None:
-        return {"channels": np.stack([channel.W for channel in channels.values()])}
-    members: dict[str, _Array] = {name: channel.W for name, channel in channels.items()}
-    for name, channel in channels.items():
-        for side, labels in zip(_SIDES, (channel.inputs, channel.outputs), strict=True):
-            if labels_or_none(labels) is None:
-                continue
-            if f"{name}.{side}" in channels:
-                raise InputError(f'the labels of channel "{name}" require the name of another channel, "{name}.{side}"')
-            members[f"{name}.{side}"] = np.array(labels)
-    return members
 
 
 def read_variables(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
@@ -217,48 +205,39 @@ def read_variables(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     before it if there are other variables. `inputs` and `outputs`, cell arrays of texts, label all matrices.
     """
     found = dict(source.parsed(_variables))
-    inputs, outputs = (_labels(found.pop(side, None), side) for side in ("inputs", "outputs"))
+    inputs, outputs = (
+        _texts(found.pop(side, None), f"the variable {side} must be a cell array of texts") for side in _SIDES
+    )
     upright = (outputs, inputs) if hints.transpose else (inputs, outputs)
     sizes = [None if side is None else len(side) for side in upright]
     stacks = partial(matrices_in, axis=hints.channel_axis, usual="last", labels=(sizes[0], sizes[1]))
-    matrices = [matrix for name, array in found.items() for matrix in _matrices(name, array, len(found) == 1, stacks)]
+    named = [pair for name, array in found.items() for pair in _variable(name, array, len(found) == 1, stacks)]
     if inputs is None:
-        for _, matrix in matrices:
+        for _, matrix in named:
             refuse_trials(matrix, hints)
-    return [NamedMatrix(name, array, inputs, outputs) for name, array in matrices]
+    return [NamedMatrix(name, array, inputs, outputs) for name, array in named]
 
 
-def _matrices(
+def _variable(
     name: str, array: _Array, alone: bool, stacks: Callable[..., Iterator[_Array]]
 ) -> Iterator[tuple[str, _Array]]:
+    """The matrices of a variable, by name."""
     if array.dtype == object and array.size == 1 and isinstance(array.flat[0], dict):
         for field, member in array.flat[0].items():
-            yield from _matrices(field if alone else f"{name}.{field}", member, False, stacks)
+            yield from _variable(field if alone else f"{name}.{field}", member, False, stacks)
     elif array.dtype == object and array.size and not isinstance(array.flat[0], dict):
         for i, member in enumerate(array.ravel(order="F")):
-            yield from _matrices(f"{name}{{{i + 1}}}", member, False, stacks)
+            yield from _variable(f"{name}{{{i + 1}}}", member, False, stacks)
     elif array.dtype.kind not in "iuf" or array.ndim not in (2, 3):
+        kind = {"U": "a text", "O": "a cell or struct array"}.get(array.dtype.kind, f"an array of {array.dtype}")
         raise InputError(
             f"the variable {name} must be a matrix of counts, or a stack, struct or cell array of such; it is"
-            f" {_kind(array)} (leave other variables out when saving)"
+            f" {kind} of shape {array.shape} (leave other variables out when saving)"
         )
     elif array.ndim == 3:
         yield from ((f"{name}({k})", matrix) for k, matrix in enumerate(stacks(array, f"the variable {name}"), 1))
     else:
         yield name, array
-
-
-def _kind(array: _Array) -> str:
-    kind = {"U": "a text", "O": "a cell or struct array"}.get(array.dtype.kind, f"an array of {array.dtype}")
-    return f"{kind} of shape {array.shape}"
-
-
-def _labels(array: _Array | None, side: str) -> Sequence[str] | None:
-    if array is None:
-        return None
-    if array.dtype.kind not in "Uiu":
-        raise InputError(f"the variable {side} must be a cell array of texts; it is {_kind(array)}")
-    return [str(label) for label in array.ravel(order="F").tolist()]
 
 
 def _variables(data: bytes) -> dict[str, _Array]:
@@ -277,16 +256,15 @@ def _variables(data: bytes) -> dict[str, _Array]:
         while elements.at < len(elements.data):
             kind, content = elements.next()
             if kind == _PACKED:
-                kind, content = elements.inside(_unpacked(content, elements.room)).next()
+                unpacked = zlib.decompressobj().decompress(content, elements.room.size)
+                elements.room.take(size=len(unpacked) + (len(unpacked) == elements.room.size))  # more may follow
+                kind, content = elements.inside(memoryview(unpacked)).next()
             name, array = _matrix(elements, kind, content, "a variable", 0)
             if name in variables:
                 raise InputError(f"each variable must have its own name; {name} occurs twice")
-            if (
-                array.dtype == object
-                and array.size
-                and all(getattr(m, "dtype", array.dtype).kind == "U" for m in array.flat)
-            ):
-                array = np.array([member.item() for member in array.ravel(order="F")])  # a cell array of texts
+            members = array.ravel(order="F") if array.dtype == object else ()
+            if len(members) and all(getattr(member, "dtype", array.dtype).kind == "U" for member in members):
+                array = np.array([member.item() for member in members])  # a cell array of texts
             variables[name] = array
     except InputError:
         raise
@@ -294,13 +272,6 @@ def _variables(data: bytes) -> dict[str, _Array]:
         reason = " ".join(str(error).split())
         raise InputError(f"the MAT file is damaged; reading it failed ({reason})") from None
     return variables
-
-
-def _unpacked(data: memoryview, room: _Room) -> memoryview:
-    """What was packed, if there is room for it."""
-    content = zlib.decompressobj().decompress(data, room.size)
-    room.take(size=len(content) + (len(content) == room.size))  # of what fills it more may follow
-    return memoryview(content)
 
 
 class _Elements:
@@ -361,10 +332,14 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
         parts.room.take(cells=size)
         return _of_class(parts.numbers(), _NUMERIC_CLASSES[kind], name).reshape(shape, order="F")
     if kind == _CHAR:
-        return np.array(_text(parts))
+        stored, data = parts.next()
+        if stored not in _ENCODINGS:
+            raise _wrong("a text is", stored)
+        little = "-le" if parts.order == "<" else "-be"
+        return np.array(str(data, _ENCODINGS[stored] + little * _ENCODINGS[stored].startswith(("utf-16", "utf-32"))))
     if kind == _CELL:
         parts.room.take(members=size)
-        return _objects([_member(parts, depth) for _ in range(size)], shape)
+        return _objects([_matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for _ in range(size)], shape)
     if kind == _STRUCT:
         length, text = int(parts.numbers()[0]), parts.numbers().tobytes()
         if length < 1:
@@ -372,17 +347,14 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
         starts = range(0, len(text), length)
         parts.room.take(members=len(starts) * max(1, size))
         fields = [text[i : i + length].split(b"\0")[0].decode("latin-1") for i in starts]
-        return _objects([{field: _member(parts, depth) for field in fields} for _ in range(size)], shape)
+        every = [{f: _matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for f in fields} for _ in range(size)]
+        return _objects(every, shape)
     what = "of another kind than numbers"
     if kind == _SPARSE:
         what = "sparse (full() makes it so)"
     elif kind in _NUMERIC_CLASSES:
         what = "complex (save real() and imag() as two vectors, and name them as --columns y=re,y2=im)"
     raise InputError(f"the variable {name} must be a full matrix of real numbers; it is {what}")
-
-
-def _member(parts: _Elements, depth: int) -> _Array:
-    return _matrix(parts, *parts.next(), "a matrix", depth + 1)[1]
 
 
 def _of_class(stored: _Array, kind: str, name: str) -> _Array:
@@ -397,16 +369,6 @@ def _of_class(stored: _Array, kind: str, name: str) -> _Array:
     if not same:
         raise InputError(f"the MAT file is damaged: the variable {name} has values that do not fit its class {kind}")
     return numbers
-
-
-def _text(parts: _Elements) -> str:
-    kind, data = parts.next()
-    if kind not in _ENCODINGS:
-        raise _wrong("a text is", kind)
-    encoding = _ENCODINGS[kind]
-    if encoding in ("utf-16", "utf-32"):
-        encoding += "-le" if parts.order == "<" else "-be"
-    return str(data, encoding)
 
 
 def _objects(members: list[Any], shape: tuple[int, ...]) -> _Array:

@@ -188,7 +188,8 @@ def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> No
     said = f" and {option(columns)}" if columns else ""
     raise JointTrialsFoundError(
         f"the columns {', '.join(answers[:3])}{', …' * (len(answers) > 3)} look like answers of several channels to the"
-        f' same trials, which may depend on each other; write --design joint (design="joint"){said}'
+        " same trials, which may depend on each other; write `bestchannel estimate --design joint`"
+        f' (design="joint"){said}'
     )
 
 
@@ -200,7 +201,7 @@ def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, col
         if len({trial for trial, _ in answers}) < len(answers):
             raise JointTrialsFoundError(
                 f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
-                ' depend on each other; write --design joint (design="joint"), or'
+                ' depend on each other; write `bestchannel estimate --design joint` (design="joint"), or write'
                 f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"
             )
 
@@ -271,7 +272,7 @@ def count_column(
     if not named and not once:  # or with a further column that may name channels
         apart = [i for i in others if _tells_apart(list(map(_label, cells(i))), rows)]
         whole, once = [i for i in whole if any(k != i for k in apart)], bool(apart)
-    if not named and (not whole or not once or _outputs_look_measured(labels, seen)):
+    if not named and (not whole or not once or (seen.judges_numbers and _look_measured(labels))):
         return None
     titles = [_short(header[i]) for i in named or whole]
     either = " or ".join(option({**(columns or {}), "count": title}) for title in titles[:3])
@@ -358,13 +359,12 @@ def _is_whole(values: Sequence[float | None]) -> bool:
     return set(values) != {1.0} and all(v is not None and v >= 0 and math.isfinite(v) and v % 1 == 0 for v in values)
 
 
-def _outputs_look_measured(columns: Mapping[str, Sequence[str]], seen: Combinations) -> bool:
+def _look_measured(columns: Mapping[str, Sequence[str]]) -> bool:
     """Whether the outputs of every channel look measured, so that rows come once and are refused for that anyway."""
     outputs: dict[str, Counter[str]] = defaultdict(Counter)
     for channel, y in zip(columns.get("channel", [""] * len(columns["y"])), columns["y"], strict=True):
         outputs[channel][y] += 1
-    every = (looks_measured(list(counted), np.array(list(counted.values()))) for counted in outputs.values())
-    return seen.judges_numbers and all(every)
+    return all(looks_measured(list(n), np.array(list(n.values()))) for n in outputs.values())
 
 
 def _says_count(title: str) -> bool:

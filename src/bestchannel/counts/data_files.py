@@ -65,8 +65,8 @@ FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
     ".xlsx": Format(
         table_files.read_log_of_sheet,
-        table_files.read_matrices_of_sheets,
-        table_files.read_long_of_sheets,
+        partial(table_files.read_sheets, read=matrix_text.read_matrices),
+        partial(table_files.read_sheets, read=matrix_text.read_long),
         table_files.read_columns_of_sheet,
     ),
 }

@@ -66,8 +66,12 @@ def labelled_counts(
         found = [_of_value(content.name, content, declared, hints) for content in counts.labelled_counts()]
     elif isinstance(counts, Mapping):
         found = _of_mapping(counts, declared, hints)
+    elif _is_labelled_array(counts) and "channel" in getattr(counts, "dims", ()):
+        array, names, *sides = _labelled(counts, "channel", "x", "y")
+        every = zip(names or map(str, range(len(array))), array, strict=True)
+        found = [NamedMatrix(name, rows, *sides).counts(declared) for name, rows in every]
     elif _is_labelled_array(counts):
-        found = _of_labelled_array(counts, declared, hints)
+        found = [_of_value(str(getattr(counts, "name", None) or UNNAMED), counts, declared, hints)]
     elif is_frame(counts):
         found = _of_frame(counts, declared, hints)
     elif isinstance(counts, np.ndarray | list | tuple):
@@ -96,6 +100,8 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
+            received = hints.columns.get("y", "y") if isinstance(hints.columns, Mapping) else "y"
+            seen.expect(_categories(counts.get(received)))
             return counted_in_order(seen, log)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
@@ -103,7 +109,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
 def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
     """A matrix or a log, or a stack or list of them, called 0, 1, 2, ..."""
     if isinstance(counts, list | tuple) and not _is_pair(counts):
-        if counts and all(is_frame(rows) or _is_table(rows) or _is_pair(rows) for rows in counts):
+        if counts and all(is_frame(rows) or _is_pair(rows) or _is_matrix(rows) for rows in counts):
             return [_of_value(str(k), rows, declared, hints) for k, rows in enumerate(counts)]
         counts = numeric_array(counts, "the counts")
     if isinstance(counts, tuple) or counts.ndim != 3:
@@ -112,7 +118,7 @@ def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts
     return [NamedMatrix(str(k), rows).counts(declared) for k, rows in enumerate(stack)]
 
 
-def _is_table(rows: object) -> bool:
+def _is_matrix(rows: object) -> bool:
     try:
         return np.ndim(rows) == 2  # type: ignore[arg-type]
     except ValueError:  # rows of different lengths
@@ -130,7 +136,7 @@ def _vector(values: Any) -> NDArray[Any]:
     refuse_masked(values, "a column of labels")
     if isinstance(values, list | tuple) and not {int, float}.issuperset(map(type, values)):
         return np.fromiter(values, object, len(values))  # an array of texts and numbers would have texts
-    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    return np.asarray(values)
 
 
 def paired_senses(sent: object, received: object) -> tuple[object, object]:
@@ -206,31 +212,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(map(_is_column, value))
 
 
-def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCounts:
-    """The senses x[i], y[i] of a channel; refused where these may be the two rows of a matrix."""
-    seen, (x, y) = Combinations(declared), map(_vector, pair)
-    if not len(x) + len(y):
-        raise InputError(f'channel "{name}" must be senses; there is none')
-    if hints.form is None:
-        named_matrix.refuse_pair_in_doubt(name, x, y)
-    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
-    return content
-
-
-def is_frame(value: object) -> bool:
-    """Whether the value is a data frame, or a column of numbers under an index of groups."""
-    return _is_lazy(value) or hasattr(value, "columns") or _is_series(value)
-
-
-def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
-    """The rows of a frame with the columns x, y and perhaps channel."""
-    block = _rows(_with_index(_as_frame(frame)), seen, columns)
-    if block.counts is not None:
-        raise InputError(NO_ORDER)
-    return block
-
-
-def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> LabelledCounts:
+def _of_value(name: object, value: Any, declared: Labels, hints: Hints) -> LabelledCounts:
     """The counts of one channel of a mapping."""
     if not isinstance(name, str):
         raise InputError(f"the name of a channel must be a text; it is {name!r}")
@@ -244,8 +226,8 @@ def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> La
             order = value.order[0], np.array([declared.index(label) for label in value.outputs])[value.order[1]]
         return replace(content, binning=value.binning, order=order, by_time=value.by_time)
     if _is_labelled_array(value):
-        matrix = _reordered(value, ("x", "y"))
-        return NamedMatrix(name, matrix.values, _coordinate(matrix, "x"), _coordinate(matrix, "y")).counts(declared)
+        rows, *sides = _labelled(value, "x", "y")
+        return NamedMatrix(name, rows, *sides).counts(declared)
     if is_frame(value):
         content, *others = _of_frame(value, declared, hints)
         if others:
@@ -259,8 +241,35 @@ def _of_value(name: object, value: object, declared: Labels, hints: Hints) -> La
     return NamedMatrix(name, value).counts(declared)
 
 
-def _is_lazy(value: object) -> bool:
-    return hasattr(value, "collect_schema") and not hasattr(value, "to_numpy")
+def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCounts:
+    """The senses x[i], y[i] of a channel; refused where these may be the two rows of a matrix."""
+    seen, (x, y) = Combinations(declared), map(_vector, pair)
+    if not len(x) + len(y):
+        raise InputError(f'channel "{name}" must be senses; there is none')
+    if hints.form is None:
+        named_matrix.refuse_pair_in_doubt(name, x, y)
+    seen.expect(_categories(pair[1]))
+    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
+    return content
+
+
+def _is_labelled_array(value: object) -> bool:
+    return hasattr(value, "dims") and hasattr(value, "coords") and hasattr(value, "values")
+
+
+def _labelled(array: Any, *dims: str) -> list[Any]:
+    """The values along these dimensions, and the labels of each that has some."""
+    if set(array.dims) != set(dims):
+        raise InputError(
+            f"the dimensions must be {', '.join(dims)}; they are {', '.join(map(str, array.dims))} (rename them)"
+        )
+    labels = ([_title(v) for v in array.coords[d].values.tolist()] if d in array.coords else None for d in dims)
+    return [array.transpose(*dims).values, *labels]
+
+
+def is_frame(value: object) -> bool:
+    """Whether the value is a data frame, or a column of numbers under an index of groups."""
+    return hasattr(value, "collect_schema") or hasattr(value, "columns") or _is_series(value)
 
 
 def _is_series(value: object) -> bool:
@@ -269,9 +278,17 @@ def _is_series(value: object) -> bool:
 
 def _as_frame(frame: Any) -> Any:
     """The frame; a series of pandas, as `groupby([...]).size()` gives it, with its index as columns."""
-    if _is_lazy(frame):
+    if hasattr(frame, "collect_schema") and not hasattr(frame, "to_numpy"):
         raise InputError("a lazy frame has no rows yet; call its collect() first")
     return frame.reset_index(name="count") if _is_series(frame) else frame
+
+
+def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
+    """The rows of a frame with the columns x, y and perhaps channel."""
+    block = _rows(_with_index(_as_frame(frame)), seen, columns)
+    if block.counts is not None:
+        raise InputError(NO_ORDER)
+    return block
 
 
 def _levels(frame: Any, side: str) -> int:
@@ -298,8 +315,17 @@ def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts
     keys = frame.index.names if hasattr(frame, "index") else ()
     # where the keys beside the rows are x and y, a row is a cell and not a row of a matrix
     is_rows = is_rows or {"x", "y"} <= {_title(name).strip().casefold() for name in keys}
-    if _levels(frame, "columns") > 1 or (_levels(frame, "index") > 1 and not is_rows):
-        return [matrix.counts(declared) for matrix in _of_two_keys(frame, hints)]
+    levels = _levels(frame, "index"), _levels(frame, "columns")
+    if levels[1] > 1 or (levels[0] > 1 and not is_rows):  # as pandas' `crosstab` makes it of two keys, channel first
+        if sum(levels) != 3:
+            raise InputError(
+                "a frame of confusion matrices must have two keys on one side, channel and x or channel and y; it has"
+                f" {levels[0]} and {levels[1]} (call its reset_index() for rows)"
+            )
+        side = "index" if levels[0] > 1 else "columns"
+        found = dict.fromkeys(getattr(frame, side).get_level_values(0))
+        parts = [_labelled_matrix(_title(name), frame.xs(name, axis=side, level=0), hints) for name in found]
+        return [matrix.counts(declared) for matrix in parts]
     table = _with_index(frame)
     if not is_rows and (hints.form == "matrix" or not _is_log(frame, table)):
         return [_matrix(UNNAMED, frame, hints).counts(declared)]
@@ -334,19 +360,6 @@ def _texts(table: Any, most: int) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _of_two_keys(frame: Any, hints: Hints) -> list[NamedMatrix]:
-    """Confusion matrices below or beside each other, as pandas' `crosstab` makes them of two keys, channel first."""
-    rows, columns = _levels(frame, "index"), _levels(frame, "columns")
-    if rows + columns != 3:
-        raise InputError(
-            "a frame of confusion matrices must have two keys on one side, channel and x or channel and y; it has"
-            f" {rows} and {columns} (call its reset_index() for rows)"
-        )
-    side = "index" if rows > 1 else "columns"
-    names = dict.fromkeys(getattr(frame, side).get_level_values(0))
-    return [_labelled_matrix(_title(name), frame.xs(name, axis=side, level=0), hints) for name in names]
-
-
 def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
     """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
     names = _names(table)
@@ -366,6 +379,8 @@ def _categories(column: Any) -> list[str]:
     if hasattr(column, "unify_dictionaries") and hasattr(column.type, "index_type"):
         chunks = column.unify_dictionaries().chunks
         declared = chunks[0].dictionary.to_pylist() if chunks else []
+    elif hasattr(column, "dictionary") and hasattr(column, "indices"):
+        declared = column.dictionary.to_pylist()
     elif hasattr(kind, "ordered") or type(kind).__name__ == "Enum":
         declared = list(kind.categories)
     return [label for label in map(label_of, declared) if label is not None]
@@ -381,56 +396,20 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
         return _labelled_matrix(name, frame, hints)
     if getattr(frame.columns, "name", None) is not None and len(titles) > 1:
         return _labelled_matrix(name, frame.set_index(names[0]), hints)  # crosstab(...).reset_index()
-    arrays = [_array(frame, column) for column in names]
     if titles == list(map(str, range(len(titles)))) and index is not None:
-        named_matrix.refuse_trials(np.column_stack(arrays), hints)
-        return NamedMatrix(name, np.column_stack(arrays))
-    beside, columns = arrays[0].tolist(), arrays[1:]
-    are_labels = all(isinstance(value, str) for value in beside) and len(set(beside)) == len(beside)
-    if columns and are_labels and all(column.dtype.kind in "iuf" for column in columns):
-        return _undoubted(
-            NamedMatrix(name, np.column_stack(columns), beside, titles[1:], False, (titles[0], "")), hints
-        )
+        rows = np.column_stack([_array(frame, column) for column in names])
+        named_matrix.refuse_trials(rows, hints)
+        return NamedMatrix(name, rows)
     texts = [titles, *_texts(frame, len(frame))]
     return bare_matrix(Table(texts, range(len(texts))), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
-    """A frame of counts with the inputs as its index."""
+    """A frame of counts with the inputs as its index, unless its labels say that it is something else."""
     names = _names(frame)
     rows, titles = np.column_stack([_array(frame, title) for title in names]), (frame.index.name, frame.columns.name)
     inputs, outputs, (beside, above) = (list(map(_title, labels)) for labels in (frame.index, names, titles))
-    return _undoubted(NamedMatrix(name, rows, inputs, outputs, titles=(beside, above)), hints)
-
-
-def _undoubted(matrix: NamedMatrix, hints: Hints) -> NamedMatrix:
-    """The matrix, unless its labels say that it is something else."""
     if hints.form is None:
-        refuse_channels(matrix.titles[0], matrix.inputs or (), matrix.outputs or ())
-        refuse_rows_beside(matrix.titles[0], matrix.inputs or (), matrix.outputs or (), np.asarray(matrix.rows))
-    return replace(matrix, doubtful=hints.form is None)
-
-
-def _is_labelled_array(value: object) -> bool:
-    return hasattr(value, "dims") and hasattr(value, "coords") and hasattr(value, "values")
-
-
-def _of_labelled_array(array: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
-    if "channel" not in array.dims:
-        return [_of_value(str(getattr(array, "name", None) or UNNAMED), array, declared, hints)]
-    array = _reordered(array, ("channel", "x", "y"))
-    sides = _coordinate(array, "x"), _coordinate(array, "y")
-    names = _coordinate(array, "channel") or [str(j) for j in range(len(array.values))]
-    return [NamedMatrix(name, rows, *sides).counts(declared) for name, rows in zip(names, array.values, strict=True)]
-
-
-def _reordered(array: Any, dims: tuple[str, ...]) -> Any:
-    if set(array.dims) != set(dims):
-        raise InputError(
-            f"the dimensions must be {', '.join(dims)}; they are {', '.join(map(str, array.dims))} (rename them)"
-        )
-    return array.transpose(*dims)
-
-
-def _coordinate(array: Any, dim: str) -> list[str] | None:
-    return [_title(label) for label in array.coords[dim].values.tolist()] if dim in array.coords else None
+        refuse_channels(beside, inputs, outputs)
+        refuse_rows_beside(beside, inputs, outputs, rows)
+    return NamedMatrix(name, rows, inputs, outputs, titles=(beside, above), doubtful=hints.form is None)

@@ -217,11 +217,11 @@ def joint_trials_of(
     for part in parts:
         _refuse_twice(part, trial_of, table, layout)
     found = [_answers(part, seen, table.place) for part in parts]
+    seen.refuse_measured(np.bincount(np.concatenate([numbers for _, numbers in found]), minlength=len(seen)))
     _, x, y = seen.positions()
     X, Y = (np.full((n_trials, len(parts)), MISSING) for _ in range(2))
     alphabets = []
     for j, (part, labels, (answered, numbers)) in enumerate(zip(parts, seen.labels(), found, strict=True)):
-        seen.refuse_measured(labels, partial(_totals, (x[numbers], y[numbers])))
         known, moved = _with_unanswered(part, labels, answered)
         t = trial_of[part.rows[answered]]
         X[t, j], Y[t, j] = moved[x[numbers]], y[numbers]
@@ -229,11 +229,6 @@ def joint_trials_of(
         refuse_text(known.key, known.inputs, known.outputs)
     group_of = None if layout.group is None else _groups(table, layout.group, trial_of, n_trials)
     return JointTrials(tuple(alphabets), X, Y, seen.inferred_outputs, group_of)
-
-
-def _totals(letters: Sequence[Integers], side: int) -> Integers:
-    """How often each input was sent (side 0), or each output came."""
-    return np.bincount(letters[side])
 
 
 def _trials(table: Table, layout: Layout) -> Integers:

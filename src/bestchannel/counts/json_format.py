@@ -67,7 +67,14 @@ def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     records = _records(source, hints, None)
     if records is None:
         return _matrices(source.parsed(_document), source.name, hints, counts=False)
-    return _long_of_records(list(records), source.name, hints)
+    every, place = list(records), partial(place_from, 0)
+    header = _keys(every)
+    names = {role: header[i] for role, i in probability_columns(header, hints.columns).items()}
+    found = _arrays(every, names, place)
+    values = found.pop("p").astype(np.float64)
+    refuse_not_finite(values, lambda i: f"{place(i)}, p")
+    sides = {role: column(array, role, place) for role, array in found.items()}
+    return long_matrices(sides, values, source.name, place, transpose=hints.transpose)
 
 
 def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
@@ -151,17 +158,6 @@ def _keys(records: Sequence[Record]) -> list[str]:
     if not records:
         raise InputError("there must be records; there is none")
     return list(dict.fromkeys(key for record in records for key in record))
-
-
-def _long_of_records(records: Sequence[Record], name: str, hints: Hints) -> list[NamedMatrix]:
-    """The channels of records with the keys x, y, p and perhaps channel."""
-    header, place = _keys(records), partial(place_from, 0)
-    names = {role: header[i] for role, i in probability_columns(header, hints.columns).items()}
-    found = _arrays(records, names, place)
-    values = found.pop("p").astype(np.float64)
-    refuse_not_finite(values, lambda i: f"{place(i)}, p")
-    sides = {role: column(array, role, place) for role, array in found.items()}
-    return long_matrices(sides, values, name, place, transpose=hints.transpose)
 
 
 def _arrays(records: Sequence[Record], names: Mapping[str, str], place: Place) -> dict[str, NDArray[Any]]:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import MOST_SENSES, Floats, Integers, count_table
+from bestchannel.arrays import MOST_SENSES, Integers, count_table
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 
@@ -39,6 +38,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pa
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
+_TRUTH = {"false": "0", "true": "1"}
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FEWEST = 10  # fewer different outputs are labels, whatever they look like
 _MOST_CLASSES = 1000  # so many different whole numbers may be the names of classes
@@ -152,10 +152,11 @@ def is_missing(label: str) -> bool:
 
 
 def spelling(label: str) -> str:
-    """The same text for all labels that may be one: 1 and 1.0, 0.5 and 0.50, é in one sign or in two.
+    """The same text for all labels that may be one: 1, 1.0 and true, 0.5 and 0.50, é in one sign or in two.
 
     Digits alone are what they are, as 01 and 1 are different strings of bits.
     """
+    label = _TRUTH.get(label.casefold(), label)
     if label.isdecimal() or not _SPELLED_NUMBER.fullmatch(label):
         return label if label.isascii() else unicodedata.normalize("NFC", label)
     number = float(label.replace(",", "."))
@@ -263,17 +264,22 @@ class Combinations:
         seen = {y for _, outputs in self._channels.values() for y in outputs}
         return self.declared is None and self._expected.keys() <= seen
 
-    def refuse_measured(self, labels: ChannelLabels, totals: Callable[[int], NDArray[Any]]) -> None:
-        """Refuse a channel whose letters look like measured values.
+    def refuse_measured(self, totals: NDArray[Any]) -> None:
+        """Refuse channels whose letters look measured, or are too many; combination i came totals[i] times."""
+        every = list(self.by_channel())
+        for labels, own, x, y in [] if self._numbers_are_labels else every:
+            if len(labels.inputs) >= _FEWEST:
+                refuse_measured_inputs(labels.key, labels.inputs, np.bincount(x, totals[own]))
+            if self.inferred_outputs and len(labels.outputs) >= _FEWEST:
+                refuse_measured(labels.key, labels.outputs, np.bincount(y, totals[own]))
+        refuse_too_many_cells((labels.key, *labels.alphabet) for labels, *_ in every)
 
-        totals(0) says how often each input was sent, totals(1) how often each output came.
-        """
-        if self._numbers_are_labels:
-            return
-        if len(labels.inputs) >= _FEWEST:
-            refuse_measured_inputs(labels.key, labels.inputs, totals(0))
-        if self.inferred_outputs and len(labels.outputs) >= _FEWEST:
-            refuse_measured(labels.key, labels.outputs, totals(1))
+    def by_channel(self) -> Iterator[tuple[ChannelLabels, Integers, Integers, Integers]]:
+        """The labels of every channel, the numbers of its combinations, and the positions of their x and y."""
+        channel, x, y = self.positions()
+        members = np.split(np.argsort(channel, kind="stable"), np.cumsum(np.bincount(channel))[:-1])
+        for labels, own in zip(self.labels(), members, strict=True):
+            yield labels, own, x[own], y[own]
 
     def labels(self) -> list[ChannelLabels]:
         """The labels of every channel, in the order of the log."""
@@ -296,39 +302,24 @@ class Combinations:
         """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
         totals, senses = np.zeros(0), 0
         for block in blocks:
-            senses += _sum(block.counts)
+            if block.counts is not None:
+                about = float(block.counts.sum(dtype=np.float64))  # a sum of integers may overflow
+                senses += int(block.counts.sum(dtype=np.int64)) if about < 2.0**60 else int(about)
             if senses > MOST_SENSES:  # up to here a sum of doubles is exact
                 raise InputError("the counts must add up to at most 2^53; they add up to more")
             added = np.bincount(block.combinations, block.counts, minlength=len(self)).astype(np.float64)
             added[: len(totals)] += totals
             totals = added
-        return self._tables(totals) if len(self) else []
-
-    def _tables(self, totals: Floats) -> list[LabelledCounts]:
-        channel, x, y = self.positions()
-        members = np.split(np.argsort(channel, kind="stable"), np.cumsum(np.bincount(channel))[:-1])
-        alphabets = list(zip(self.labels(), members, strict=True))
-        for labels, own in alphabets:
-            self.refuse_measured(labels, partial(_totals, (x[own], y[own]), totals[own]))
-        refuse_too_many_cells((labels.key, *labels.alphabet) for labels, _ in alphabets)
-        return [self._table(labels, x[own], y[own], totals[own]) for labels, own in alphabets]
-
-    def _table(self, labels: ChannelLabels, x: Integers, y: Integers, totals: Floats) -> LabelledCounts:
-        counts = np.zeros(labels.alphabet)
-        counts[x, y] = totals
-        table = count_table(counts, f'the counts of channel "{labels.key}"')
-        return LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs)
-
-
-def _totals(letters: tuple[Integers, Integers], totals: Floats, side: int) -> NDArray[Any]:
-    """How often each input was sent (side 0), or each output came."""
-    return np.bincount(letters[side], totals)
-
-
-def _sum(counts: NDArray[Any] | None) -> int:
-    """The exact sum of counts up to 2^53 each; more than that where it is too large to be exact."""
-    total = 0.0 if counts is None else float(counts.sum(dtype=np.float64))
-    return int(counts.sum(dtype=np.int64)) if counts is not None and total < 2.0**60 else int(total)
+        if not len(self):
+            return []
+        self.refuse_measured(totals)
+        tables = []
+        for labels, own, x, y in self.by_channel():
+            counts = np.zeros(labels.alphabet)
+            counts[x, y] = totals[own]
+            table = count_table(counts, f'the counts of channel "{labels.key}"')
+            tables.append(LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs))
+        return tables
 
 
 def alphabet(labels: Iterable[str]) -> list[str]:
@@ -423,12 +414,9 @@ def point(first: str, second: str) -> str:
 
 
 def looks_measured(labels: Sequence[str], totals: NDArray[Any]) -> bool:
-    """Whether labels are numbers of which too many came once."""
-    return len(labels) >= _FEWEST and bool((totals == 1).sum() > _ONCE * totals.sum()) and _are_measured(labels)
-
-
-def _are_measured(labels: Sequence[str]) -> bool:
-    """Whether all labels are numbers, not all of them whole unless there are very many."""
+    """Whether labels are numbers, not all of them whole unless there are very many, of which too many came once."""
+    if len(labels) < _FEWEST or not (totals == 1).sum() > _ONCE * totals.sum():
+        return False
     if all(map(_WHOLE.fullmatch, labels)):
         return len(labels) > _MOST_CLASSES
     return all(measured(label) is not None or _WITH_UNIT.fullmatch(label) for label in labels)

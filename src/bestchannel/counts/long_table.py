@@ -110,25 +110,19 @@ def refuse_not_finite(values: Floats, place: Place) -> None:
         raise InputError(f"{place(int(bad[0]))} must be a finite number; it is {values[bad[0]]:g}")
 
 
-def block_of_columns(
-    labels: Mapping[str, Column],
-    counts: NDArray[Any] | None,
-    times: NDArray[Any] | None,
-    seen: Combinations,
-    place: Place,
+def block_of_arrays(
+    found: Mapping[str, Column | NDArray[Any]], seen: Combinations, name: str, place: Place
 ) -> RowBlock:
-    """The rows with these labels by role, each with its count and its time, if there are any."""
+    """Rows from labels, counts and times by role; without labels for the channel, all are of the channel `name`."""
+    given = {role: value for role, value in found.items() if role in ("x", "y", "y2", "channel")}
+    labels = {role: v if isinstance(v, Column) else column(v, role, place) for role, v in given.items()}
+    channel = labels.get("channel") or constant(name, len(labels["x"].codes))
     y = _points(labels["y"], labels["y2"]) if "y2" in labels else labels["y"]
-    sides = {"channel": labels["channel"], "x": labels["x"], "y": y}
-    return RowBlock(numbered(seen, sides, place), None if counts is None else _whole_counts(counts, place), times)
-
-
-def block_of_arrays(found: Mapping[str, NDArray[Any]], seen: Combinations, name: str, place: Place) -> RowBlock:
-    """Rows from arrays by role; without one for the channel, all are of the channel `name`."""
-    labels = {role: column(found[role], role, place) for role in ("x", "y", "y2", "channel") if role in found}
-    times = times_of(found["time"]) if "time" in found else None
-    return block_of_columns(
-        {"channel": constant(name, len(found["x"])), **labels}, found.get("count"), times, seen, place
+    counts, times = found.get("count"), found.get("time")
+    return RowBlock(
+        numbered(seen, {"channel": channel, "x": labels["x"], "y": y}, place),
+        _whole_counts(counts, place) if isinstance(counts, np.ndarray) else None,
+        times_of(times) if isinstance(times, np.ndarray) else None,
     )
 
 

@@ -282,39 +282,36 @@ def _are_numbers(row: object) -> bool:
 
 
 def mthree_matrices(cals: Sequence[object], shots: object, *, counts: bool) -> list[NamedMatrix]:
-    """The read-outs of a calibration that mthree saved, one per qubit: cals[q][got][sent], None where there is none."""
-    found = {f"q{q}": _calibrated(cal, q) for q, cal in enumerate(cals) if cal is not None}
-    if not found:
+    """The read-outs of a calibration that mthree saved, one per qubit: cals[q][got][sent], None where there is none.
+
+    What was measured divided into 32 bits, and the rest is its complement. Each state was prepared `shots` times, or,
+    in a balanced calibration, the one number of times above that gives whole counts.
+    """
+    kept: dict[str, _Array] = {}  # how probable it is that each state is read as itself
+    for q, cal in enumerate(cals):
+        if cal is None:
+            continue
+        try:
+            A = np.array(cal, dtype=np.float64)
+        except (TypeError, ValueError):
+            A = np.zeros(0)
+        if A.shape != (2, 2) or not np.all((A >= 0) & (A <= 1)) or np.abs(A.sum(axis=0) - 1).max() > _SINGLE:
+            raise InputError(
+                f"the calibration of qubit {q} must be a 2×2 matrix whose columns sum to 1; it is {reprlib.repr(cal)}"
+            )
+        kept[f"q{q}"] = np.diag(A)
+    if not kept:
         raise InputError("a calibration must have a qubit; it has none")
+    rows = {name: np.array([[a, 1 - a], [1 - b, b]]) for name, (a, b) in kept.items()}
     if not counts:
-        return [NamedMatrix(name, rows) for name, rows in found.items()]
-    n = _shots(np.stack(list(found.values())), shots)
-    return [NamedMatrix(name, np.rint(n * rows).astype(np.int64)) for name, rows in found.items()]
-
-
-def _calibrated(cal: object, qubit: int) -> Any:
-    """Rows that sum to 1 as doubles: what was measured divided into 32 bits, and the rest is its complement."""
-    try:
-        A = np.array(cal, dtype=np.float64)
-    except (TypeError, ValueError):
-        A = np.zeros(0)
-    if A.shape != (2, 2) or not np.all((A >= 0) & (A <= 1)) or np.abs(A.sum(axis=0) - 1).max() > _SINGLE:
-        raise InputError(
-            f"the calibration of qubit {qubit} must be a 2×2 matrix whose columns sum to 1; it is {reprlib.repr(cal)}"
-        )
-    stay = np.diag(A)
-    return np.array([[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]])
-
-
-def _shots(rows: Any, shots: object) -> int:
-    """How often each state was prepared: `shots`, or, after a balanced calibration, the one number above that fits."""
+        return [NamedMatrix(name, W) for name, W in rows.items()]
     if not isinstance(shots, int) or isinstance(shots, bool) or not 0 < shots <= 10**7:
         raise InputError(f"the shots of a calibration must be a whole number to give counts; it is {shots!r}")
-    stay = rows[:, (0, 1), (0, 1)].ravel()
+    stay = np.concatenate(list(kept.values()))
     fitting = [n for n in range(shots, 2 * shots + 1) if np.abs(n * stay - np.rint(n * stay)).max() < _TOLERANCE]
     if fitting[:1] != [shots] and len(fitting) != 1:
         raise InputError(
             f"the shots of a calibration must give whole counts; {shots} does not, and {len(fitting)} numbers up to"
             " twice that do, so that counts are not known (`bestchannel capacity` takes the probabilities)"
         )
-    return fitting[0]
+    return [NamedMatrix(name, np.rint(fitting[0] * W).astype(np.int64)) for name, W in rows.items()]

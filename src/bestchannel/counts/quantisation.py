@@ -86,15 +86,12 @@ class Binning:
 
     def labels(self) -> tuple[str, ...]:
         """What the bins are called, in the order of their numbers: <-1, -1..0, 0..1, >=1."""
-        return tuple(" ".join(parts) for parts in product(*map(_intervals, self.edges)))
-
-
-def _intervals(cuts: Sequence[float]) -> list[str]:
-    if not cuts:
-        return ["all"]
-    ends = [repr(float(cut)).removesuffix(".0") for cut in cuts]
-    between = [f"{low}..{high}" for low, high in pairwise(ends)]
-    return [f"<{ends[0]}", *between, f">={ends[-1]}"]
+        axes = []
+        for cuts in self.edges:
+            ends = [repr(float(cut)).removesuffix(".0") for cut in cuts]
+            between = [f"{low}..{high}" for low, high in pairwise(ends)]
+            axes.append([f"<{ends[0]}", *between, f">={ends[-1]}"] if ends else ["all"])
+        return tuple(" ".join(parts) for parts in product(*axes))
 
 
 def quantise(log: object, bins: int | Sequence[float], *, set_aside: float = SET_ASIDE) -> Trials:
@@ -227,28 +224,22 @@ def _of_pair(name: object, pair: object) -> _MeasuredChannel:
     if not isinstance(pair, Sequence) or len(pair) != 2:
         raise InputError(f"{where} must be a pair (x, y) of the inputs and the outputs; they are {type(pair).__name__}")
     refuse_masked(pair[0], where)
-    labels, values = [str(label) for label in np.asarray(pair[0]).ravel().tolist()], _points(pair[1], where)
-    if len(labels) != len(values) or not labels:
-        raise InputError(
-            f"{where} must have one output per input; they have {len(labels)} inputs, {len(values)} outputs"
-        )
-    inputs = alphabet(labels)
-    index = {label: i for i, label in enumerate(inputs)}
-    return _MeasuredChannel(name, tuple(inputs), np.array([index[label] for label in labels]), values)
-
-
-def _points(outputs: object, where: str) -> Floats:
-    """Outputs as an array of shape (n, 1) or (n, 2)."""
-    refuse_masked(outputs, where)
-    values = np.asarray(outputs)
+    refuse_masked(pair[1], where)
+    labels, values = [str(label) for label in np.asarray(pair[0]).ravel().tolist()], np.asarray(pair[1])
     if values.dtype.kind == "c":
         values = np.stack([values.real, values.imag], axis=-1)
-    numbers: NDArray[Any] = numeric_array(values, f"the outputs of {where.removeprefix('the senses of ')}")
+    numbers: NDArray[Any] = numeric_array(values, f'the outputs of channel "{name}"')
     points = numbers.astype(np.float64)
     points = points[:, None] if points.ndim == 1 else points
     if points.ndim != 2 or points.shape[1] not in _KIND:
         raise InputError(f"{where} must have outputs of shape (n,) or (n, 2); their shape is {numbers.shape}")
-    return points
+    if len(labels) != len(points) or not labels:
+        raise InputError(
+            f"{where} must have one output per input; they have {len(labels)} inputs, {len(points)} outputs"
+        )
+    inputs = alphabet(labels)
+    index = {label: i for i, label in enumerate(inputs)}
+    return _MeasuredChannel(name, tuple(inputs), np.array([index[label] for label in labels]), points)
 
 
 def _quantised(channels: Sequence[_MeasuredChannel], bins: Bins, set_aside: float) -> Trials:
@@ -409,16 +400,13 @@ def _quantiles(values: Floats, cells: int) -> Floats:
     finite = np.sort(values[np.isfinite(values)])
     if not len(finite):
         return np.zeros(1)
-    found = _rounded(finite[np.arange(1, cells) * len(finite) // cells], finite[0], finite[-1])
+    found = finite[np.arange(1, cells) * len(finite) // cells]
+    with np.errstate(over="ignore"):
+        spread = float(finite[-1] - finite[0])
+    if 1e-280 < spread < 1e280:  # or it is no number to round by
+        found = np.round(found, DIGITS - int(np.floor(np.log10(spread))))
     infinite = [finite[0], np.nextafter(finite[-1], np.inf)] if len(finite) < len(values) else []
     return np.unique(np.concatenate([found, infinite]))
-
-
-def _rounded(edges: Floats, low: float, high: float) -> Floats:
-    """The edges to DIGITS digits of the distance from low to high, unless that is no number to round by."""
-    with np.errstate(over="ignore"):
-        spread = float(high - low)
-    return np.round(edges, DIGITS - int(np.floor(np.log10(spread)))) if 1e-280 < spread < 1e280 else edges
 
 
 def _joint(cells: Integers, inputs: Integers, n_cells: int | None = None) -> Floats:

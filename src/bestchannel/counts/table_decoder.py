@@ -74,7 +74,9 @@ def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
     try:
         _limit(request["most_bytes"], request["most_seconds"])
         if request["kind"] == "Excel":
-            _send({"sheets": _sheets(request["path"], request["most_cells"])})
+            with open(request["path"], "rb") as file:  # a path must end in .xlsx, and that of a copy does not
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                _send({"sheets": {sheet.title: _text(sheet, request["most_cells"]) for sheet in book.worksheets}})
         else:
             _answer((_Parquet if request["kind"] == "Parquet" else _Arrow)(request["path"]), request)
     except _MissingValueError as error:
@@ -92,7 +94,9 @@ def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
 def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
     """Say what the table has, and give its rows as often as they are asked for."""
     kinds = [field.type for field in table.schema]
-    plain = list(map(_is_plain, kinds))
+    values = [kind.value_type if types.is_dictionary(kind) else kind for kind in kinds]
+    # a value takes a few bytes, or the bytes that are there: no lists, runs or nothing
+    plain = [_is_text(kind) or _is_number(kind) or types.is_temporal(kind) for kind in values]
     _send({"names": table.schema.names, "types": list(map(str, kinds)), "plain": plain, "rows": table.n_rows})
     while (wanted := _received()) is not None:
         if "shown" in wanted:
@@ -209,16 +213,14 @@ class _Arrow:
         return ipc.open_file(self._content) if is_file else ipc.open_stream(self._content)
 
 
-def _is_plain(kind: Any) -> bool:
-    """Whether a value takes a few bytes, or the bytes that are there: no lists, runs or nothing."""
-    numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_temporal
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    return _is_text(inner) or any(is_kind(inner) for is_kind in numbers)
-
-
 def _is_text(kind: Any) -> bool:
     texts = types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary
     return any(is_kind(kind) for is_kind in texts)
+
+
+def _is_number(kind: Any) -> bool:
+    numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
+    return any(is_kind(kind) for is_kind in numbers)
 
 
 def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
@@ -277,27 +279,20 @@ def _labels(values: Any, name: str, limits: dict[str, Any]) -> tuple[list[str | 
     try:
         encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
         labels = encoded.dictionary
-        _refuse_labels(labels, name, limits)
-        numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal
-        texts = labels if any(is_kind(labels.type) for is_kind in numbers) else labels.cast("string")
-        found = texts.to_pylist()
+        if len(labels) > limits["most_labels"]:  # before they are made
+            raise _NotReadError(
+                f'the column "{name}" must have at most {limits["most_labels"]:,} different labels; it has'
+                f" {len(labels):,} (is it a measured value, a time or a running number?)"
+            )
+        longest = pc.max(pc.binary_length(labels)).as_py() if _is_text(labels.type) else 0
+        if (longest or 0) > 4 * limits["longest"]:  # bytes
+            raise _NotReadError(f'the column "{name}" must hold labels; one is {longest:,} bytes long')
+        found = (labels if _is_number(labels.type) else labels.cast("string")).to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError):
         raise _NotReadError(f'the column "{name}" must hold labels; it holds values of type {values.type}') from None
     if types.is_decimal(labels.type):
         found = [value if value is None else int(value) if value % 1 == 0 else str(value) for value in found]
     return found, encoded.indices.cast("int32").fill_null(-1)
-
-
-def _refuse_labels(labels: Any, name: str, limits: dict[str, Any]) -> None:
-    """Refuse more labels, or longer ones, than a log may have, before they are made."""
-    if len(labels) > limits["most_labels"]:
-        raise _NotReadError(
-            f'the column "{name}" must have at most {limits["most_labels"]:,} different labels; it has {len(labels):,}'
-            " (is it a measured value, a time or a running number?)"
-        )
-    longest = pc.max(pc.binary_length(labels)).as_py() if _is_text(labels.type) else 0
-    if (longest or 0) > 4 * limits["longest"]:  # bytes
-        raise _NotReadError(f'the column "{name}" must hold labels; one is {longest:,} bytes long')
 
 
 def _numbers(values: Any, name: str) -> Any:
@@ -309,13 +304,6 @@ def _numbers(values: Any, name: str) -> Any:
         return (values.dictionary_decode() if types.is_dictionary(kind) else values).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise _NotReadError(f'the column "{name}" must hold numbers; it holds values of type {kind}') from None
-
-
-def _sheets(path: str, most_cells: int) -> dict[str, str]:
-    """The sheets of a workbook as the texts that they would be saved as, by title."""
-    with open(path, "rb") as file:  # a path must end in .xlsx, and that of a copy does not
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        return {sheet.title: _text(sheet, most_cells) for sheet in book.worksheets}
 
 
 def _text(sheet: Any, most_cells: int) -> str:

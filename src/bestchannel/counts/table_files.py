@@ -16,7 +16,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts import long_table, matrix_text, table_decoder, text_log
+from bestchannel.counts import long_table, table_decoder, text_log
 from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
 from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
-from bestchannel.counts.long_table import Column, constant
+from bestchannel.counts.long_table import Column
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
 from bestchannel.errors import InputError, MissingExtraError
@@ -74,9 +74,12 @@ def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progr
         are_all = table.n_rows is not None and table.n_rows <= SHOWN
         found, done = log_columns(table.names, hints.columns, seen, table.cells, are_all=are_all), 0
         for rows in table.rows(found, "count"):
-            labels = {"channel": constant(source.name, rows.n_rows), **rows.labels}
-            times = None if rows.times is None or rows.number is not None else long_table.times_of(rows.times)
-            yield long_table.block_of_columns(labels, rows.number, times, seen, partial(long_table.place_from, done))
+            numbers = {"count": rows.number, "time": rows.times}
+            given: dict[str, Any] = {
+                **rows.labels,
+                **{role: values for role, values in numbers.items() if values is not None},
+            }
+            yield long_table.block_of_arrays(given, seen, source.name, partial(long_table.place_from, done))
             if "y2" not in rows.labels:
                 seen.expect(rows.declared.get("x" if seen.transpose else "y", ()))
             done += rows.n_rows
@@ -127,15 +130,15 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
             progress(done, total)
 
 
-def natural(part: Path) -> list[tuple[int, str]]:
-    """What files are sorted by, so that 10 comes after 9."""
-    return [(int(number or 0), text) for text, number in re.findall(r"(\D*)(\d*)", str(part))]
-
-
 def _unescaped(value: str) -> str:
     """The value whose letters that a path cannot hold were written as %XX."""
     escape = re.compile(rb"%([0-9A-Fa-f]{2})")
     return escape.sub(lambda found: bytes.fromhex(found[1].decode()), value.encode()).decode(errors="replace")
+
+
+def natural(part: Path) -> list[tuple[int, str]]:
+    """What files are sorted by, so that 10 comes after 9."""
+    return [(int(number or 0), text) for text, number in re.findall(r"(\D*)(\d*)", str(part))]
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -189,20 +192,21 @@ def read_columns_of_sheet(source: OpenFile, hints: Hints, choose: Choose) -> Tab
     return text_log.read_columns(sheets[0], hints, choose)
 
 
-def read_matrices_of_sheets(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The matrices of all sheets."""
-    return [matrix for sheet in _sheets(source, hints) for matrix in matrix_text.read_matrices(sheet, hints)]
-
-
-def read_long_of_sheets(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The channels of all sheets."""
-    return [matrix for sheet in _sheets(source, hints) for matrix in matrix_text.read_long(sheet, hints)]
+def read_sheets(
+    source: OpenFile, hints: Hints, read: Callable[[OpenFile, Hints], list[NamedMatrix]]
+) -> list[NamedMatrix]:
+    """What `read` finds on all sheets."""
+    return [matrix for sheet in _sheets(source, hints) for matrix in read(sheet, hints)]
 
 
 def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
     """The sheets that have content, as texts, or the one that is meant; the only one is called as the file."""
-    every = source.once(_decoded_sheets)
-    sheets = {title: text.encode() for title, text in every.items() if text.strip(",\r\n ")}
+
+    def decoded(source: OpenFile) -> dict[str, str]:
+        with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
+            return dict(decoder.received()["sheets"])
+
+    sheets = {title: text.encode() for title, text in source.once(decoded).items() if text.strip(",\r\n ")}
     if hints.sheet is not None:
         if hints.sheet not in sheets:
             raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(sheets)}')
@@ -214,12 +218,6 @@ def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
         texts.append(OpenFile(Path("sheet.csv"), io.BufferedReader(cast(Any, io.BytesIO(text))), len(text)))
         texts[-1].name = source.name if len(sheets) == 1 and hints.sheet is None else title
     return texts
-
-
-def _decoded_sheets(source: OpenFile) -> dict[str, str]:
-    """The sheets of a workbook as the texts that they would be saved as, by title."""
-    with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
-        return dict(decoder.received()["sheets"])
 
 
 @contextmanager
@@ -277,7 +275,15 @@ class _Table:
 
         With `gaps` a label may be missing: its code is -1.
         """
-        self._refuse(columns, number)
+        for role, i in columns.items():  # of values that are neither labels nor numbers, one may be as large as a file
+            if role != "time" and self.names.count(self.names[i]) > 1:
+                raise InputError(f'the column "{self.names[i]}" must occur once; it occurs more often')
+            if role != "time" and not self._plain[i]:
+                content = "numbers" if role == number else "labels"
+                raise InputError(
+                    f'the column "{self.names[i]}" must hold {content}; it holds values of type {self._types[i]}'
+                )
+        self._refuse_rows(self.n_rows or 0)
         sides = {role: i for role, i in columns.items() if role not in (number, "time")}
         named = {role: [self.names[i]] for role, i in columns.items()}
         wanted = {"numbers": named.get(number, []), "times": named.get("time", [])}
@@ -301,20 +307,6 @@ class _Table:
             yield _Rows(labels, declared, numbers, times, message["rows"], message["share"])
         if not done:
             raise InputError("the table must have rows; it has none")
-
-    def _refuse(self, columns: Mapping[str, int], number: str) -> None:
-        """Refuse columns whose values are neither labels nor numbers, of which a row may be as large as a file."""
-        for role, i in columns.items():
-            if role == "time":
-                continue
-            if self.names.count(self.names[i]) > 1:
-                raise InputError(f'the column "{self.names[i]}" must occur once; it occurs more often')
-            if not self._plain[i]:
-                content = "numbers" if role == number else "labels"
-                raise InputError(
-                    f'the column "{self.names[i]}" must hold {content}; it holds values of type {self._types[i]}'
-                )
-        self._refuse_rows(self.n_rows or 0)
 
     def _refuse_rows(self, n_rows: int) -> None:
         if n_rows > self._most_rows:

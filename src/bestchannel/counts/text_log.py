@@ -39,7 +39,7 @@ from bestchannel.counts.matrix_text import (
 )
 from bestchannel.disk import NOT_TEXT, OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
-from bestchannel.native.scan import COUNT, FULL, KEY, MORE, ODD, SKIPPED, Keys, scan
+from bestchannel.native.scan import LINE, MORE, ODD, Scan
 from bestchannel.process import Progress
 
 HEAD = 2**20  # the bytes that show which form a file has
@@ -97,7 +97,9 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
         raise InputError(NOT_TEXT)
     if hints.form == "matrix":
         return None, 1
-    if hints.columns is None and _is_pairs(text):
+    lines = (line.strip() for line in io.StringIO(text, newline=None))
+    pair = next((line for line in lines if line and not line.startswith(("//", "#"))), "")
+    if hints.columns is None and pair.startswith("(") and 0 < pair.find(",") < pair.rfind(")"):
         return _Pairs(name), 1
     delimiter = delimiter_of(text)
     rows = split_rows(text, delimiter)
@@ -121,13 +123,6 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     are_all = len(head) < HEAD and n_lines < SHOWN - 1
     found = log_columns(header, hints.columns, seen, cells, are_all=are_all)
     return RowForm(header, found, delimiter, name), next(rows, (header, len(head) + 2))[1]
-
-
-def _is_pairs(text: str) -> bool:
-    """Whether the first line that is neither blank nor a comment is a trial in brackets."""
-    lines = (line.strip() for line in io.StringIO(text, newline=None))
-    first = next((line for line in lines if line and not line.startswith(("//", "#"))), "")
-    return first.startswith("(") and 0 < first.find(",") < first.rfind(")")
 
 
 def _rows_below(text: str, delimiter: str, most: int) -> list[list[str]] | None:
@@ -235,65 +230,12 @@ class _Pairs(RowForm):
         raise InputError(f"{place} must be a trial (input, output); it is {reprlib.repr(text)}")
 
 
-class Scan:
-    """Numbers the rows of text by the bytes of their labels: equal bytes, equal number."""
-
-    def __init__(self, form: RowForm, line: int = 1) -> None:
-        self._keys = Keys()
-        self._roles = np.full(form.width, SKIPPED, np.uint8)
-        self._roles[list(form.key)] = KEY
-        if form.count is not None:
-            self._roles[form.count] = COUNT
-        self._delimiter, self._quote = (ord(sign) if sign else 0 for sign in (form.delimiter, form.quote))
-        self._rows = np.empty(ROWS, np.int32), np.empty(ROWS, np.int64)
-        self.line = line
-
-    @property
-    def line(self) -> int:
-        """The line at which the next row starts."""
-        return int(self._keys.state[2])
-
-    @line.setter
-    def line(self, number: int) -> None:
-        self._keys.state[2] = number
-
-    @property
-    def n_keys(self) -> int:
-        """How many different keys there are."""
-        return int(self._keys.state[0])
-
-    @property
-    def n_bytes(self) -> int:
-        """The bytes that the keys take."""
-        return int(self._keys.state[1])
-
-    def key(self, code: int) -> tuple[list[bytes], int]:
-        """The cells of a key as they are spelled, and the line at which it came first."""
-        start, stop = self._keys.starts[code : code + 2]
-        return self._keys.pool[start : stop - 1].tobytes().split(b"\0"), int(self._keys.lines[code])
-
-    def __call__(
-        self, text: NDArray[np.uint8], start: int, final: bool
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int, int]:
-        """The numbers and counts of some rows from `start` on, until the next scan; where the rest starts, and why.
-
-        ODD says that its first row is for the caller to judge, MORE that it has no whole row; `final` that the text
-        ends where the file does.
-        """
-        codes, counts = self._rows
-        signs = self._delimiter, self._quote
-        why, stop, n = scan(text, start, final, *signs, self._roles, self._keys, codes, counts)
-        if why == FULL:
-            self._keys.grow()
-        return codes[:n], counts[:n], stop, why
-
-
 class _StreamedText:
     """A log in a file, read from its current place on: `form` says how, `seen` learns what there is."""
 
     def __init__(self, source: OpenFile, form: RowForm, seen: Combinations, line: int) -> None:
         self._source, self._form, self._seen = source, form, seen
-        self._scan = Scan(form, line)
+        self._scan = Scan(form, line, ROWS)
         self._meaning = np.zeros(0, np.int32)
         self._no_times = form.time is None
         self._kind_of_time: np.dtype[Any] | None = None
@@ -305,7 +247,7 @@ class _StreamedText:
             n = self._source.fill(buffer[kept:].data)
             text = buffer[: kept + n]
             if not text[kept:].all():
-                raise InputError(f"the text must have no NUL; there is one after line {self._scan.line}")
+                raise InputError(f"the text must have no NUL; there is one after line {self._scan.state[LINE]}")
             used = yield from self._block(text, final=n == 0)
             if progress and self._source.size is not None:
                 progress(self._source.done, max(self._source.done, self._source.size))
@@ -313,7 +255,9 @@ class _StreamedText:
                 return
             kept = len(text) - used
             if kept == BLOCK:
-                raise InputError(f"line {self._scan.line} must be shorter than {BLOCK:,} bytes; is a quote left open?")
+                raise InputError(
+                    f"line {self._scan.state[LINE]} must be shorter than {BLOCK:,} bytes; is a quote left open?"
+                )
             buffer[:kept] = text[used:].copy()
 
     def _block(self, text: NDArray[np.uint8], *, final: bool) -> Generator[RowBlock, None, int]:
@@ -367,10 +311,10 @@ class _StreamedText:
 
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
-        n_keys, n_bytes, most = self._scan.n_keys, self._scan.n_bytes, self._seen.most_spelled
+        (n_keys, n_bytes, at), most = self._scan.state.tolist(), self._seen.most_spelled
         if n_keys > most or n_bytes > _SPELLING * most:
             raise InputError(
-                f"line {self._scan.line} comes after {n_keys:,} spellings of labels, which take {n_bytes:,} bytes; are"
+                f"line {at} comes after {n_keys:,} spellings of labels, which take {n_bytes:,} bytes; are"
                 " these columns labels?"
             )
         new = []
@@ -389,13 +333,13 @@ class _StreamedText:
 
     def _odd(self, text: bytes) -> Iterator[RowBlock]:
         """The row of the text, if it is not blank."""
-        line = self._scan.line
+        line = int(self._scan.state[LINE])
         for row, number in self._form.rows(_decoded(text, line), line):
             found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
             if found >= 0:
                 times = None if self._form.time is None or self._no_times else self._known([row[self._form.time]])
                 yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]), times)
-        self._scan.line += len(_LINE_END.findall(text))
+        self._scan.state[LINE] += len(_LINE_END.findall(text))
 
 
 def _decoded(text: bytes, line: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers
-from bestchannel.counts.labelled_counts import (
-    ChannelLabels,
-    Combinations,
-    LabelledCounts,
-    RowBlock,
-    refuse_too_many_cells,
-)
+from bestchannel.counts.labelled_counts import ChannelLabels, Combinations, LabelledCounts, RowBlock
 from bestchannel.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,6 +73,7 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     blocks, by_time = in_time(list(map(_compact, log)))
     if not sum(map(len, blocks)):
         raise InputError("there must be trials; there is none")
+    seen.refuse_measured(np.sum([np.bincount(block, minlength=len(seen)) for block in blocks], axis=0))
     alphabets = tuple(seen.labels())
     channel, x, y = seen.positions()
     first_input = np.cumsum([0, *(len(labels.inputs) for labels in alphabets)])
@@ -88,16 +82,7 @@ def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:
     sent = _split_by_group(list(blocks), channel, x, len(alphabets))
     sequences = _split_by_group(blocks, group, y, int(first_input[-1]))
     per_channel = tuple(tuple(sequences[a:b]) for a, b in pairwise(first_input.tolist()))
-    trials = Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets), by_time)
-    for labels, rows in zip(alphabets, per_channel, strict=True):
-        seen.refuse_measured(labels, partial(_totals, rows))
-    refuse_too_many_cells((labels.key, *labels.alphabet) for labels in alphabets)
-    return trials
-
-
-def _totals(rows: tuple[NDArray[Any], ...], side: int) -> NDArray[Any]:
-    """How often each input was sent (side 0), or each output came."""
-    return np.bincount(np.concatenate(rows)) if side else np.array([len(row) for row in rows])
+    return Trials(alphabets, per_channel, seen.inferred_outputs, tuple(sent), (None,) * len(alphabets), by_time)
 
 
 def counted_in_order(seen: Combinations, log: Iterator[RowBlock]) -> list[LabelledCounts]:

@@ -8,10 +8,10 @@ exceeds 1/δ at any time, ever, with probability at most δ (Ville). docs/theory
 g_x = log(V_x / PV), so a bet that pays log((ν_x + s P_x g_x(y)) / N_x) on each of N_x senses costs at most
 s C(W_b) + `price`.
 
-*The rival*: let P be an optimal input of its true rows W, and C their capacity. Fix the senses N_x of its inputs, tilts
-ω_x >= 0, and an output distribution Q > 0. With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each sense of
-x that gives y multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true one, whose
-mean is 1. What is unknown in it, W and P, is removed by the least value over all of them.
+*The rival*: let P be an optimal input of its true rows W, and C their capacity. Fix the senses N_x of its inputs,
+tilts ω_x >= 0, and an output distribution Q > 0. With t_x = P_x ω_x and z_x = sum_y W_x(y)^(1-t_x) Q(y)^(t_x), each
+sense of x that gives y multiplies by (W_x(y)/Q(y))^(-t_x) / z_x: the likelihood ratio of the tilted row and the true
+one, whose mean is 1. What is unknown in it, W and P, is removed by the least value over all of them.
 """
 
 from __future__ import annotations

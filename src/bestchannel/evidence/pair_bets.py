@@ -159,14 +159,23 @@ def _hashed(values: Any) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
+def group_weights(groups: Integers | None) -> Floats | None:
+    """As how many trials each trial counts: those of a group are one together; None where all count as one."""
+    if groups is None:
+        return None
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    weights: Floats = 1.0 / sizes[group]
+    return weights
+
+
 def _grouped(cell: Integers, groups: Integers, shuffles: int, size: int, coins: np.random.BitGenerator) -> Floats:
     """[part, j, cell]: every group goes to one part, and its trials share one count."""
-    _, group = np.unique(groups, return_inverse=True)
-    weights = 1.0 / np.bincount(group)
-    bits = coins.random_raw(shuffles * len(weights)).reshape(shuffles, -1) >> np.uint64(64 - COINS)
+    present, group = np.unique(groups, return_inverse=True)
+    weights = group_weights(groups)
+    bits = coins.random_raw(shuffles * len(present)).reshape(shuffles, -1) >> np.uint64(64 - COINS)
     tables = np.zeros((1 << COINS, shuffles, size))
     for j, part in enumerate(bits.astype(np.int64)):
-        tables[:, j] = np.bincount(part[group] * size + cell, weights[group], size << COINS).reshape(-1, size)
+        tables[:, j] = np.bincount(part[group] * size + cell, weights, size << COINS).reshape(-1, size)
     return tables
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from bestchannel.arrays import Floats, Integers, distribution, number_in
 from bestchannel.counts.frames import joint_trials, labelled_counts, paired_senses
 from bestchannel.counts.joint_trials import JointTrials
@@ -64,6 +66,8 @@ SUPPOSED = {
 
 PARTS = 2
 """Of the work for a channel, as progress counts it: the proved interval, and the approximate one."""
+
+GROUPED = "approximate intervals suppose independent trials, and those of a group may depend on each other"
 
 SMALLEST_DELTA = 1e-300
 """So that the share of every end of every interval is a number above 0."""
@@ -148,6 +152,8 @@ class Estimate(Shown):
         What the counts prove of that: `answers`, `top`, `order` and `pairs`, or `brackets`.
     trials
         The number of trials that the channels answered, all or most of them; None where each has senses of its own.
+    groups
+        The number of groups of trials, each of which counts as one trial, as those of one may depend on each other.
 
     Examples
     --------
@@ -174,6 +180,7 @@ class Estimate(Shown):
     question: AnyQuestion | None = None
     findings: Findings | None = None
     trials: int | None = None
+    groups: int | None = None
 
     @property
     def best(self) -> str | None:
@@ -212,7 +219,8 @@ class Estimate(Shown):
         """What the proofs suppose of the senses."""
         if self.shuffles is None:
             return "at all times and however the senses were chosen"
-        return f"if {SUPPOSED[self.design][0]} and nobody chose their numbers by looking at outputs"
+        units = f"{'groups of ' if self.groups else ''}{SUPPOSED[self.design][0]}"
+        return f"if {units} and nobody chose their numbers by looking at outputs"
 
     @property
     def guarantee(self) -> str:
@@ -386,16 +394,18 @@ def estimate(
     at = None if P is None else P[P > 0.0] / P.sum()  # I(P; W) depends on these inputs alone
     if asked is not None:
         asked.refuse_unless_possible(len(tables))
-    recorded = None if design == ADAPTIVE else RecordedSet.of(used, P=at)
-    compared: Compared | None = recorded
+    grouped = trials is not None and trials.groups is not None
+    recorded = None if design == ADAPTIVE or grouped else RecordedSet.of(used, P=at)
+    joint = JointSet(trials) if trials is not None and design == JOINT and (grouped or recorded) else None
+    compared: Compared | None = joint or recorded
     if recorded is not None and design == SHARED:
         compared = SharedSet(used, recorded, at)
-    elif recorded is not None and trials is not None and design == JOINT:
-        compared = JointSet(trials)
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
     part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
     channels = tuple(
-        _channel_estimate(tables[name], table, at_counts, at, recorded, delta / len(tables), part_done)
+        _channel_estimate(
+            tables[name], table, at_counts, at, joint if grouped else recorded, delta / len(tables), part_done
+        )
         for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True)
     )
     checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
@@ -419,21 +429,22 @@ def estimate(
         differences=gaps,
         checks=checked,
         design=design,
-        shuffles=None if recorded is None else recorded.shuffles,
+        shuffles=recorded.shuffles if recorded else joint.shuffles if joint else None,
         order=order,
         input_distribution=None if P is None else tuple(P.tolist()),
         question=asked,
         findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
-        trials=len(counts.y) if isinstance(counts, JointTrials) else None,
+        trials=None if trials is None else len(trials.y),
+        groups=None if trials is None or trials.groups is None else len(np.unique(trials.groups)),
     )
 
 
 def _design_of(trials: JointTrials, design: str, input_distribution: object) -> str:
     """The design of trials that several channels answered: "joint", unless it is said otherwise."""
-    if trials.groups is not None:
+    if trials.groups is not None and design in (SHARED, ADAPTIVE):
         raise InputError(
-            "trials of one group may depend on each other, and proofs from counts suppose that none do; give one trial"
-            " of each group, or no groups where trials are independent"
+            "trials of one group may depend on each other, and proofs from counts suppose that none do; write design"
+            ' "joint", whose bets take a group as one trial'
         )
     if design == JOINT and input_distribution is not None:
         raise InputError('design "joint" compares capacities; at a fixed input distribution say design "shared"')
@@ -480,17 +491,21 @@ def _channel_estimate(
     table: Integers,
     at_counts: CapacityAtCounts,
     P: Floats | None,
-    recorded: RecordedSet | None,
+    recorded: RecordedSet | JointSet | None,
     alpha: float,
     part_done: Callable[[], None],
 ) -> ChannelEstimate:
     """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
-    lower, upper, positive = proved_ends(table, P, alpha, recorded, content.name)
+    grouped = isinstance(recorded, JointSet)  # trials are not independent, which all else supposes
+    if isinstance(recorded, JointSet):
+        lower, upper, positive = recorded.ends(content.name, alpha)
+    else:
+        lower, upper, positive = proved_ends(table, P, alpha, recorded, content.name)
     part_done()
     n_inputs, n_outputs = content.counts.shape
     ceiling = math.log2(min(n_inputs, n_outputs))
     capacity = min(at_counts.capacity, ceiling)
-    withheld = why_withheld(at_counts)
+    withheld = GROUPED if grouped else why_withheld(at_counts)
     rough = None if withheld else approximate_interval(at_counts, alpha)
     known = ChannelEstimate(
         name=content.name,
@@ -505,7 +520,9 @@ def _channel_estimate(
         corrected=rough.capacity if rough else None,
         asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
         withheld=withheld,
-        paper=proposition_1(table, alpha, functional_for(None if P is None else P.tolist()), at_counts.value),
+        paper=Interval(0.0, ceiling)
+        if grouped
+        else proposition_1(table, alpha, functional_for(None if P is None else P.tolist()), at_counts.value),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,

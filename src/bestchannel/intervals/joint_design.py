@@ -12,10 +12,17 @@ from itertools import permutations
 import numpy as np
 
 from bestchannel.capacity import capacity
-from bestchannel.counts.joint_trials import JointTrials
-from bestchannel.evidence.pair_bets import NOTHING, PairEvidence, PairShuffles, pair_evidence
+from bestchannel.counts.joint_trials import AnswerPairs, JointTrials
+from bestchannel.evidence.pair_bets import (
+    MOST_SHUFFLES,
+    NOTHING,
+    PairEvidence,
+    PairShuffles,
+    group_weights,
+    pair_evidence,
+)
 from bestchannel.evidence.recorded_channel import FEWEST
-from bestchannel.intervals.fixed_design import settled_pairs
+from bestchannel.intervals.fixed_design import Ends, settled_pairs
 
 MOST_CELLS = 2**18
 """The most cells (x_b, x_a, y_b, y_a) that occur of a pair that is compared."""
@@ -46,20 +53,41 @@ class JointSet:
         likely = [(b, a) for b, a in permutations(names, 2) if estimates[b] > estimates[a]]
         return settled_pairs({(b, a): self.evidence(b, a, nats).log_value() for b, a in likely}, names, delta)
 
+    @property
+    def shuffles(self) -> int:
+        """The number of random orders over which evidence is averaged."""
+        return MOST_SHUFFLES
+
+    def ends(self, name: str, alpha: float) -> Ends:
+        """Between which ends a capacity lies, by bets on trials or groups; each is wrong with probability at most α/2.
+
+        A channel of one letter has the capacity 0: what is better than it has more, and what is worse less.
+        """
+        nats, j = math.log(2.0 / alpha), self.trials.names.index(name)
+        alphabet, own = self.trials.alphabets[j].alphabet, self.trials.pair(name, name)
+        none = np.zeros_like(own.x_b)
+        better, worse = own._replace(x_a=none, y_a=none), own._replace(x_b=none, y_b=none)
+        lower = self._compared(better, alphabet, (1, 1), nats).lower_end(nats)
+        upper = -self._compared(worse, (1, 1), alphabet, nats).lower_end(nats)
+        return Ends(max(lower, 0.0), min(upper, math.log(min(alphabet))), lower > 0.0)
+
     def evidence(self, b: str, a: str, nats: float) -> PairEvidence:
         """The evidence that b is better than a, with weights that suit so many nats."""
         alphabets = dict(zip(self.trials.names, (labels.alphabet for labels in self.trials.alphabets), strict=True))
-        pairs, (n_a, m_a) = self.trials.pair(b, a), alphabets[a]
-        rows = len(np.unique(pairs.x_b * n_a + pairs.x_a))
-        if not 0 < rows * alphabets[b][1] * m_a <= MOST_CELLS:
+        return self._compared(self.trials.pair(b, a), alphabets[b], alphabets[a], nats)
+
+    def _compared(self, pairs: AnswerPairs, of_b: tuple[int, int], of_a: tuple[int, int], nats: float) -> PairEvidence:
+        """The evidence of trials of two channels of these alphabets."""
+        rows = len(np.unique(pairs.x_b * of_a[0] + pairs.x_a))
+        if not 0 < rows * of_b[1] * of_a[1] <= MOST_CELLS:
             return NOTHING
-        if np.bincount(pairs.x_a, minlength=n_a).min() >= FEWEST:
-            return pair_evidence(PairShuffles.of(pairs, (alphabets[b], alphabets[a]), self.seed), nats)
+        if np.bincount(pairs.x_a, group_weights(pairs.groups), minlength=of_a[0]).min() >= FEWEST:
+            return pair_evidence(PairShuffles.of(pairs, (of_b, of_a), self.seed), nats)
         # an input of a has too few trials: all that is known of its capacity is what its alphabets allow
         none = np.zeros_like(pairs.x_b)
-        alone = PairShuffles.of(pairs._replace(x_a=none, y_a=none), (alphabets[b], (1, 1)), self.seed)
+        alone = PairShuffles.of(pairs._replace(x_a=none, y_a=none), (of_b, (1, 1)), self.seed)
         found = pair_evidence(alone, nats)
-        return PairEvidence(found.nats - found.weights * math.log(min(n_a, m_a)), found.weights)
+        return PairEvidence(found.nats - found.weights * math.log(min(of_a)), found.weights)
 
     def _estimates(self) -> dict[str, float]:
         """The plug-in capacities, which say which of two channels may be shown to be better."""

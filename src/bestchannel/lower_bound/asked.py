@@ -7,6 +7,7 @@ levels, so that their times add up. docs/theory/characteristic-time.md has the p
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -51,9 +52,9 @@ def limit_of(
         time = characteristic_time(known, pairs_of(question, known), rtol=rtol, progress=progress)
         return Limit(time, _product(time.lower, kl_nats(delta)))
     limits = list[Limit]()
-    for channel in known.apart():
+    for j, channel in enumerate(known.apart()):
         if isinstance(question, Above):
-            limits.append(_against_a_level(question, channel, delta, rtol))
+            limits.append(_against_a_level(question.ends(j), channel, delta, rtol))
         else:
             limits.append(_to_within(question, channel, delta, rtol))
         if progress:
@@ -66,7 +67,7 @@ def small_gap_limit(question: AnyQuestion, known: KnownChannels) -> GaussianTime
     if not isinstance(question, Above | Within):
         return small_gap_time(known, pairs_of(question, known))
     sigmas = np.array([each.sum() for each in priced_deviations(known)])
-    gaps = NATS_PER_BIT * np.array([_gap(question, channel) for channel in known.apart()])
+    gaps = NATS_PER_BIT * np.array([_gap(question, j, channel) for j, channel in enumerate(known.apart())])
     with np.errstate(divide="ignore", invalid="ignore"):
         senses = np.where(sigmas > 0.0, 2.0 * (sigmas / gaps) ** 2, 0.0)
     time = float(senses.sum())
@@ -80,13 +81,13 @@ def pairs_of(question: AnyQuestion, known: KnownChannels) -> list[Pair]:
     return known.best_with_all(question.m if isinstance(question, Top) else 1)
 
 
-def _against_a_level(question: Above, known: KnownChannels, delta: float, rtol: float) -> Limit:
+def _against_a_level(ends: Mapping[str, float], known: KnownChannels, delta: float, rtol: float) -> Limit:
     """One channel above or below a level.
 
     Where it is so near that both may be said, one of them is said with probability at least 1/2, though with at most δ
     beyond the other level: what takes less time has kl(1/2, δ) nats.
     """
-    (C,), low, high = known.capacities, question.level - question.tolerance, question.level + question.tolerance
+    (C,), low, high = known.capacities, ends["above"], ends["below"]
     sides = []
     if not C.upper <= low:
         sides.append(level_time(known, low, math.inf, rtol))
@@ -142,13 +143,13 @@ def _mixed(known: KnownChannels, time: CharacteristicTime) -> tuple[Floats, Floa
     return time.mixture @ cuts, np.tensordot(time.mixture, logs, axes=1)
 
 
-def _gap(question: Above | Within, known: KnownChannels) -> float:
+def _gap(question: Above | Within, j: int, known: KnownChannels) -> float:
     """The distance in bits that must be told apart; infinite where nothing need be."""
     C = (known.capacities[0].lower + known.capacities[0].upper) / 2
     if isinstance(question, Within):
         low, high = _ends(question, known)
         return min(abs(C - low), abs(high - C)) if low >= 0.0 else high - C
-    return abs(C - question.level) + question.tolerance
+    return max(C - question.ends(j)["above"], question.ends(j)["below"] - C)
 
 
 def _product(time: float, nats: float) -> float:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.native.library import Kernel
-from bestchannel.native.mathematics import log
+from bestchannel.native.library import Kernel, log
 
 PROVED, VIOLATED, EXHAUSTED = range(3)
 """How a search ended: the target holds; rows were found that cost less; neither within the boxes allowed."""

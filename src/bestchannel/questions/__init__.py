@@ -29,15 +29,18 @@ def question_of(asked: AnyQuestion | Mapping[str, Any] | None, epsilon: float = 
     """The question that is asked, also as JSON has it; None is the best within epsilon."""
     if asked is None:
         return Best(epsilon)
-    if epsilon:
-        raise InputError("epsilon is for the best channel; another question has an accuracy of its own")
     try:
-        return msgspec.convert(msgspec.to_builtins(asked, enc_hook=_plain), AnyQuestion)
+        question: AnyQuestion = msgspec.convert(msgspec.to_builtins(asked, enc_hook=_plain), AnyQuestion)
     except (msgspec.ValidationError, TypeError) as error:
         raise InputError(
             f'a question must be Above, Top, Order or Within, or JSON as {{"kind": "above", "level": 0.9}}; it is'
             f" {asked!r} ({error})"
         ) from None
+    if epsilon in (0.0, question.epsilon):
+        return question
+    if isinstance(question, Top | Order) and not question.epsilon:
+        return msgspec.structs.replace(question, epsilon=epsilon)
+    raise InputError(f"epsilon is for the best channels and for orders, once; with {question!r} leave it out")
 
 
 __all__ = [

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from bestchannel.arrays import Floats, number_in
+from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed
 from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
+
+MOST_RATE = 1e18
 
 
 class Above(Question, frozen=True, tag="above"):
@@ -16,10 +21,12 @@ class Above(Question, frozen=True, tag="above"):
     Parameters
     ----------
     level
-        In bits, at least 0.
+        In bits, at least 0; with rates in bits per second.
     tolerance
         What is called above is then above level - tolerance, what is called below is below level + tolerance: near the
         level, either may be said.
+    rates
+        Symbols per second of every channel, in their order: its level is then level/rate bits per symbol.
 
     Examples
     --------
@@ -32,36 +39,75 @@ class Above(Question, frozen=True, tag="above"):
 
     level: float
     tolerance: float = 0.0
+    rates: tuple[float, ...] | UnsetType = UNSET
 
     @property
-    def line(self) -> float:  # type: ignore[override]
-        """The level."""
-        return self.level
+    def line(self) -> float | None:  # type: ignore[override]
+        """The level in bits, where it is that of all channels."""
+        levels = {self.level / self._rate(channel) for channel in range(len(self.rates or (1.0,)))}
+        return levels.pop() if len(levels) == 1 else None
+
+    @property
+    def unit(self) -> str:
+        """Of the level."""
+        return "bit/s" if self.rates else "bit"
+
+    def ends(self, channel: int) -> dict[str, float]:
+        """The bits per symbol that a channel must be past to be called above, and below.
+
+        Parameters
+        ----------
+        channel
+            Its number.
+
+        Returns
+        -------
+        dict of str to float
+            One of each side.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Above(1e5, rates=(2e5, 4e5)).ends(1)
+        {'above': 0.25, 'below': 0.25}
+        """
+        low, high = self.level - self.tolerance, self.level + self.tolerance
+        return {"above": low / self._rate(channel), "below": high / self._rate(channel)}
+
+    def _rate(self, channel: int) -> float:
+        return self.rates[channel] if self.rates else 1.0
 
     def refuse_unless_possible(self, channels: int) -> None:
-        number_in(self.level, "the level (of capacity, in bits)", low=0.0, high=MOST_BITS, low_open=False)
-        number_in(self.tolerance, "the tolerance (in bits)", low=0.0, high=MOST_BITS, low_open=False)
+        if self.rates and len(self.rates) != channels:
+            raise InputError(f"every channel requires a rate; there are {len(self.rates)} for {channels}")
+        for rate in self.rates or ():
+            number_in(rate, "a rate (in symbols per second)", low=0.0, high=MOST_RATE)
+        most = MOST_BITS * min(self.rates or (1.0,))
+        number_in(self.level, f"the level (of capacity, in {self.unit})", low=0.0, high=most, low_open=False)
+        number_in(self.tolerance, f"the tolerance (in {self.unit})", low=0.0, high=most, low_open=False)
 
     def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
-        answers = {name: self._side(*ends) for name, ends in intervals.items()}
+        answers = {name: self._side(i, *ends) for i, (name, ends) in enumerate(intervals.items())}
         return Findings(all(answers.values()), answers=answers)
 
-    def _side(self, lower: float, upper: float) -> str | None:
-        if lower > self.level - self.tolerance:
+    def _side(self, channel: int, lower: float, upper: float) -> str | None:
+        ends = self.ends(channel)
+        if lower > ends["above"]:
             return "above"
-        return "below" if upper < self.level + self.tolerance or upper == self.level else None
+        return "below" if upper < ends["below"] or upper == self.level / self._rate(channel) else None
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         low, high = exact(self.level - self.tolerance), exact(self.level + self.tolerance)
         at_most = "<" if self.tolerance else "<="
-        what = f"every {criterion(P)} called above is > {low} bit, every one called below {at_most} {high} bit"
+        value, unit = f"{criterion(P)}{' times its rate' if self.rates else ''}", self.unit
+        what = f"every {value} called above is > {low} {unit}, every one called below {at_most} {high} {unit}"
         return f"{what}, with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
         sides = {"above": "above", "below": "below", None: "undecided"}
         parts = [
-            f"{what} {exact(self.level)} bit: {listed(named)}" if side else f"{what}: {listed(named)}"
+            f"{what} {exact(self.level)} {self.unit}: {listed(named)}" if side else f"{what}: {listed(named)}"
             for side, what in sides.items()
             if (named := [channel for channel, said in answers.items() if said == side])
         ]
@@ -75,9 +121,10 @@ class Above(Question, frozen=True, tag="above"):
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
-        slack = self.tolerance + same
         wrong = [
-            values[channel] < self.level - slack if side == "above" else values[channel] > self.level + slack
+            values[channel] < self.ends(channel)[side] - same
+            if side == "above"
+            else values[channel] > self.ends(channel)[side] + same
             for channel, side in answers.items()
             if side is not None
         ]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
-from bestchannel.arrays import Floats
-from bestchannel.promises import confidence, criterion, listed, several
-from bestchannel.questions.question import Findings, Question, Standpoint
+from bestchannel.arrays import Floats, number_in
+from bestchannel.promises import confidence, criterion, exact, listed, rounded_up, several
+from bestchannel.questions.nearness import ACCURACY, furthest, likeliest, nearly, nearly_words, within_words
+from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
 
 class Order(Question, frozen=True, tag="order"):
     """The question in which order the capacities of all channels come.
+
+    Parameters
+    ----------
+    epsilon
+        By how many bits a channel may be below one that comes later.
 
     Examples
     --------
@@ -23,31 +29,47 @@ class Order(Question, frozen=True, tag="order"):
     ('good', 'fair', 'bad')
     """
 
+    epsilon: float = 0.0  # type: ignore[misc]
+
+    def refuse_unless_possible(self, channels: int) -> None:
+        number_in(self.epsilon, ACCURACY, low=0.0, high=MOST_BITS, low_open=False)
+
     def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
-        k, worse = len(intervals), Counter(better for better, _ in pairs)
+        k, order = len(intervals), likeliest(intervals, pairs)
+        within = furthest(intervals, pairs, combinations(order, 2))
+        if self.epsilon and within <= self.epsilon:
+            return Findings(True, order=order, pairs=tuple(combinations(order, 2)))
         decided = len(pairs) == k * (k - 1) // 2
-        order = tuple(sorted(intervals, key=lambda name: -worse[name])) if decided else None
-        return Findings(decided, order=order, pairs=tuple(pairs))
+        said = nearly(order, within, intervals)
+        return Findings(decided, order=order if decided else None, pairs=tuple(pairs), **said)
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         what = "capacities" if P is None else criterion(P)
-        return f"the stated order of {what} holds with probability at least {confidence(delta)} [{proof}]"
+        said = f"the stated order of {what} holds"
+        if self.epsilon:
+            said = f"no channel has a {criterion(P)} more than {exact(self.epsilon)} bit below that of a later one"
+        return f"{said} with probability at least {confidence(delta)} [{proof}]"
 
     def answer(self, standpoint: Standpoint) -> str:
         found = standpoint.findings
         if found and found.order is not None:
-            return f"order: {' > '.join(map(str, found.order))}"
-        return f"undecided: {several(len(found.pairs or ()) if found else 0, 'pair')} in order"
+            return f"order{within_words(self.epsilon)}: {' > '.join(map(str, found.order))}"
+        near = f"; {words}" if found and (words := nearly_words(found)) else ""
+        return f"undecided: {several(len(found.pairs or ()) if found else 0, 'pair')} in order{near}"
 
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
         found = standpoint.findings
-        if found is None or not found.pairs:
+        if found is None or (found.decided and self.epsilon) or not found.says_something:
             return None
-        said = listed([f"{better} > {worse}" for better, worse in found.pairs])
-        return f"{said} with probability at least {confidence(delta)}"
+        said = [listed([f"{better} > {worse}" for better, worse in found.pairs])] if found.pairs else []
+        if found.nearly and found.within_bits is not None:
+            bits = exact(rounded_up(found.within_bits))
+            said.append(f"in the order {listed(found.nearly)} none is more than {bits} bit below a later one")
+        return f"{', and '.join(said)} with probability at least {confidence(delta)}"
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         found = standpoint.findings
-        if found is None or not found.pairs:
+        if found is None or not found.says_something:
             return False
-        return all(bool(values[better] >= values[worse] - same) for better, worse in found.pairs)
+        in_order = all(values[better] >= values[worse] - same - self.epsilon for better, worse in found.pairs or ())
+        return bool(in_order) and not found.is_wrong(values, same)

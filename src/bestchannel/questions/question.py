@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
@@ -44,6 +45,8 @@ class Findings:
     order: tuple[Any, ...] | None = None  # all channels, the best first, once that is decided
     pairs: tuple[tuple[Any, Any], ...] | None = None  # of which the first is better
     brackets: Mapping[Any, tuple[float, float]] | None = None  # bits
+    nearly: tuple[Any, ...] | None = None  # an answer none of whose channels is more than `within_bits` below another
+    within_bits: float | None = None
 
     @property
     def named(self) -> tuple[Any, ...]:
@@ -54,7 +57,8 @@ class Findings:
     @property
     def says_something(self) -> bool:
         """Whether anything is proved."""
-        return any((self.named, self.out, self.pairs, self.brackets, *(self.answers or {}).values()))
+        said = (self.named, self.out, self.pairs, self.brackets, self.nearly)
+        return any((*said, *(self.answers or {}).values()))
 
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""
@@ -66,8 +70,16 @@ class Findings:
                 return {name(channel): said for channel, said in part.items()}
             return tuple(tuple(map(name, each)) if isinstance(each, tuple) else name(each) for each in part)
 
-        parts = (self.answers, self.top, self.out, self.order, self.pairs, self.brackets)
-        return Findings(self.decided, *map(renamed, parts))
+        parts = ("answers", "top", "out", "order", "pairs", "brackets", "nearly")
+        return replace(self, **{part: renamed(getattr(self, part)) for part in parts})
+
+    def is_wrong(self, values: Floats, same: float) -> bool:
+        """Whether a channel of `nearly` is further below one that is not named, or comes later, than is said."""
+        if self.nearly is None or self.within_bits is None:
+            return False
+        rest = [channel for channel in range(len(values)) if channel not in self.nearly]
+        pairs = product(self.nearly, rest) if rest else combinations(self.nearly, 2)
+        return any(values[under] > values[over] + self.within_bits + same for over, under in pairs)
 
 
 @dataclass(frozen=True)

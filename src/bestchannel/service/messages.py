@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from bestchannel.errors import BestChannelError, InputError
+from bestchannel.questions import AnyQuestion
 from bestchannel.record import RunStatus
 
 MOST_SENSES = 2**53  # of one part: what every reader of JSON holds exactly
@@ -125,6 +126,7 @@ class NewRun(Sent, frozen=True):
     policy: Annotated[str, Meta(max_length=64)] = "adaptive"
     delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     epsilon: Annotated[float, Meta(ge=0, le=64)] | None = None
+    question: AnyQuestion | None = None
     max_senses: Count | None = None
 
 

@@ -124,9 +124,19 @@ def evidence(run: RunStatus) -> str:
     return f"{run.evidence_bits:.1f} of {run.threshold_bits:.1f} bits"
 
 
+QUESTIONS = {
+    "best": "Which is the best?",
+    "above": "Which are above a level?",
+    "top": "Which are the best so many?",
+    "order": "In which order do they come?",
+    "within": "How large are they, to within a width?",
+}
+
+
 def _new_run() -> Html:
     channels = tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
     policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
+    questions = tag("select", *(tag("option", words, value=kind) for kind, words in QUESTIONS.items()), name="kind")
     form = tag(
         "form",
         _input("Name", "name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off"),
@@ -134,6 +144,8 @@ def _new_run() -> Html:
         tag("label", tag("span", "Policy"), policies),
         _input("δ, the largest probability of a wrong name", "delta", value="0.05", inputmode="decimal"),
         _input("ε, bits within which any channel will do", "epsilon", inputmode="decimal"),
+        tag("label", tag("span", "Question"), questions),
+        _input("Level or width in bits, or how many", "number", inputmode="decimal"),
         _input("Most senses", "max_senses", inputmode="numeric"),
         tag("button", "Begin"),
         WRONG,

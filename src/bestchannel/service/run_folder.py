@@ -115,7 +115,8 @@ class RunFolder:
             raise InputError(f"{most}; these have {cells:,}")
         channels = [channel_labels(name, list(of.inputs), list(of.outputs)) for name, of in wish.channels.items()]
         alphabets = [labels.alphabet for labels in channels]
-        policy = make_policy(wish.policy, alphabets, delta=wish.delta, epsilon=wish.epsilon)
+        asked = {} if wish.question is None else {"question": wish.question}
+        policy = make_policy(wish.policy, alphabets, delta=wish.delta, epsilon=wish.epsilon, **asked)
         path = self.folder / f"{wish.name}.db"
         with self._lock:
             self.let_go_of_ended()  # also of a run whose file, and with it the name, is gone

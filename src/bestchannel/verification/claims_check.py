@@ -1,8 +1,8 @@
 """Questions other than for the best: whether stakes and answers prove what a record says (docs/theory/questions.md).
 
 Who bets for a claim, that one channel is better than another or than a level, holds what its bets have brought, all
-starts together. Levels have one purse; sets and orders are worlds, each bet against by the first box that holds it; the
-ends of a capacity are where the bets on it stand at 1/α.
+starts together. Levels have one purse; answers within ε have numbers; sets and orders are worlds, each bet against by
+the first box that holds it; the ends of a capacity are where the bets on it stand at 1/α.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import combinations, pairwise, product
 from typing import Annotated, Any
 
 import numpy as np
@@ -74,12 +74,20 @@ class PurseStated(Struct, frozen=True):
     stake: Number
 
 
+class AnswerStated(Struct, frozen=True):
+    """The answer whose pairs are bet on: its number, which says its share of δ, and the channels that it names."""
+
+    number: Annotated[int, Meta(ge=1, le=2**26)]
+    named: tuple[str, ...]
+
+
 class WagersStated(Struct, frozen=True):
     """All that is staked on the answer to a request."""
 
     wagers: dict[str, Wager]
     worlds: dict[str, dict[str, Any]] = {}
     purse: PurseStated | None = None
+    answer: AnswerStated | None = None
 
 
 @dataclass
@@ -96,6 +104,7 @@ class Bettor:
     """All bets of one who bets, by start and by the channel that is under."""
 
     level: float = 0.0
+    margin: float = 0.0  # nats by which the channel that is under may be better and the claim hold
     starts: dict[int, dict[int | None, Account]] = field(default_factory=dict)
     latest: int | None = None  # the channel under, of the last bet
 
@@ -166,7 +175,7 @@ class Books:
                 nats += account.paid - account.weight * bettor.level
                 continue
             last = demanded is not None and under == bettor.latest
-            nats += account.paid
+            nats += account.paid + bettor.margin * account.weight
             nats -= self.lost(under, account, nats - demanded if last and demanded is not None else None)
         return math.exp(min(nats, 600.0))
 
@@ -189,6 +198,8 @@ def check_claims(record: Record, watch: Watch, kind: Any) -> None:
         answers = stated.answers or {}
         require(stated.decided == all(answers.values()), "decided means that every channel is above or below")
         _check_above(books, question, {number_of(c, record.names, "answers"): s for c, s in answers.items()}, steps)
+    elif isinstance(question, Top | Order) and question.epsilon:
+        _check_nearly(books, question, steps)
     elif isinstance(question, Top):
         require(stated.decided == (len(stated.top or ()) == question.m), "decided means that all m are named")
         _check_worlds(books, BestSets(question.m, len(record.names)), steps)
@@ -224,11 +235,15 @@ class Turn:
 
 def _check_above(books: Books, question: Above, answers: Mapping[int, str | None], steps: Iterable[Any]) -> None:
     """One channel after the other is bet on, and the purse reaches 1/δ with each that is called above or below."""
-    record, level = books.record, question.level * NATS
-    levels = {"above": level - question.tolerance * NATS, "below": level + question.tolerance * NATS}
+    record = books.record
+    ends = [{side: bits * NATS for side, bits in question.ends(c).items()} for c in range(len(record.names))]
     require(answers.keys() == set(range(len(record.names))), "answers must say something of every channel")
     surely = {
-        channel: "below" if level >= math.log(min(alphabet)) else "above" if levels["above"] < 0.0 else None
+        channel: "below"
+        if sum(ends[channel].values()) / 2 >= math.log(min(alphabet))
+        else "above"
+        if ends[channel]["above"] < 0.0
+        else None
         for channel, alphabet in enumerate(record.alphabets)
     }
     parts, turns = sum(side is None for side in surely.values()), list[Turn]()
@@ -236,12 +251,13 @@ def _check_above(books: Books, question: Above, answers: Mapping[int, str | None
         for side, wager in stakes.wagers.items():
             where, name = f"request {step.request}", wager.over if side == "above" else wager.under
             other = wager.under if side == "above" else wager.over
-            require(side in levels and name is not None and other is None, f"a bet of {where} is for no level")
+            sides = side in ("above", "below")
+            require(sides and name is not None and other is None, f"a bet of {where} is for no level")
             channel, purse = number_of(str(name), record.names, where), stakes.purse
             if purse is None or not parts:
                 raise NotValidError(f"{where} has bets without a purse, or on what no channel is left to be bet on")
             if not turns or turns[-1].channel != channel or turns[-1].purse != purse:
-                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in levels.items()}))
+                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in ends[channel].items()}))
             books.settle(turns[-1].sides[side], wager, step, side)
     latest = {turn.channel: turn for turn in turns}
     for before, turn in zip([None, *turns], turns, strict=False):
@@ -462,6 +478,78 @@ def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Any) -> bool:
             if not leaf.rejected:
                 return False
     return True
+
+
+# --- answers within ε -----------------------------------------------------------------------------
+
+
+def _check_nearly(books: Books, question: Top | Order, steps: Iterable[Any]) -> None:
+    """For some number i, all pairs of the answer that is stated have been bet on, up to i(i+1)/δ.
+
+    Of a wrong answer one pair is the furthest apart, by more than ε: only its bets can err, and numbers have shares.
+    """
+    record, answers = books.record, dict[int, tuple[int, ...]]()
+    bettors = dict[int, dict[tuple[int, int], Bettor]]()
+    for step, stakes in steps:
+        where, answer = f"request {step.request}", stakes.answer
+        if answer is None:
+            require(not stakes.wagers, f"{where} has bets for no answer")
+            continue
+        named = tuple(number_of(c, record.names, where) for c in answer.named)
+        same = answers.setdefault(answer.number, named) == named
+        require(same and len(set(named)) == len(named), f"the answer number {answer.number} is another in {where}")
+        once = len({(wager.over, wager.under) for wager in stakes.wagers.values()}) == len(stakes.wagers)
+        require(once, f"{where} has several bets for the same claim")
+        for name, wager in stakes.wagers.items():
+            require(wager.over is not None and wager.under is not None, f"a bet of {where} is for no channel")
+            over, under = (number_of(str(c), record.names, where) for c in (wager.over, wager.under))
+            books.settle(bettors.setdefault(answer.number, {}).setdefault((over, under), Bettor()), wager, step, name)
+    stated, every = record.stated, range(len(record.names))
+    top = isinstance(question, Top)
+    said = stated.top if top else stated.order
+    for names, bits in ((said, question.epsilon), (stated.nearly, stated.within_bits)):
+        if not names:
+            continue
+        named = tuple(number_of(c, record.names, "the answer") for c in names)
+        whole = len(set(named)) == len(named) == (question.m if isinstance(question, Top) else len(every))
+        wide = isinstance(bits, float) and bits >= question.epsilon
+        require(whole and wide, "an answer must name all that are asked for, and be within epsilon or more")
+        rest = [c for c in every if c not in named]
+        pairs = [pair for pair in (product(named, rest) if top else combinations(named, 2))
+                 if not all(map(record.worthless, pair))]  # fmt: skip
+        margin = float(bits or 0.0) * NATS * (1.0 + ROUNDING)
+        held = (_pairs_hold(books, pairs, i, bettors.get(i, {}), margin) for i in answers if answers[i] == named)
+        require(
+            not pairs or any(held), f"stakes and answers do not show that {', '.join(names)} hold within {bits:g} bit"
+        )
+    require(stated.decided == bool(said), "decided means that all that are asked for are named")
+    _check_said(record, question)
+
+
+def _pairs_hold(
+    books: Books,
+    pairs: Iterable[tuple[int, int]],
+    number: int,
+    bettors: Mapping[tuple[int, int], Bettor],
+    margin: float,
+) -> bool:
+    """Whether the bets for every pair have reached what the answer with this number demands, with so much margin."""
+    needed = number * (number + 1) / books.record.delta
+    return all(
+        pair in bettors and books.wealth(replace(bettors[pair], margin=margin), needed) >= needed * (1.0 - ROUNDING)
+        for pair in pairs
+    )
+
+
+def _check_said(record: Record, question: Top | Order) -> None:
+    """What a decided answer implies is said, and nothing else."""
+    stated = record.stated
+    if isinstance(question, Top):
+        implied = set(record.names) - set(stated.top or ()) if stated.decided else set[str]()
+        require(set(stated.out or ()) == implied, "out must be the channels that are not named, once all are")
+    else:
+        pairs = set(combinations(stated.order or (), 2))
+        require(set(stated.pairs or ()) == pairs, "pairs must be those of the order, once that is decided")
 
 
 # --- ends of capacities ---------------------------------------------------------------------------

@@ -73,13 +73,14 @@ class AboveScript(QuestionScript):
 
     def __init__(self, policy: Adaptive, question: Above) -> None:
         super().__init__(policy)
-        self.tolerance = question.tolerance * NATS_PER_BIT
-        level = question.level * NATS_PER_BIT
-        self.levels = {"above": level - self.tolerance, "below": level + self.tolerance}
+        self.tolerance = question.tolerance
         self.answers: dict[int, str | None] = {}
+        self.levels: list[dict[str, float]] = []  # [channel], in nats
         for channel, alphabet in enumerate(policy.alphabets):
-            surely_below = level >= math.log(min(alphabet))
-            self.answers[channel] = "below" if surely_below else "above" if self.levels["above"] < 0.0 else None
+            ends = {side: bits * NATS_PER_BIT for side, bits in question.ends(channel).items()}
+            surely_below = 0.5 * sum(ends.values()) >= math.log(min(alphabet))
+            self.levels.append(ends)
+            self.answers[channel] = "below" if surely_below else "above" if ends["above"] < 0.0 else None
 
     @property
     def open(self) -> list[int]:
@@ -94,9 +95,9 @@ class AboveScript(QuestionScript):
         self.learn((yield self.first_look(self.open)))
         self.purse, had, left = Purse(len(self.open)), set[int](), 0.0
         while waiting := [channel for channel in self.open if self._has(channel)]:
-            self.turn = turn = Turn(
-                self._easiest(waiting), {side: Bettor(level) for side, level in self.levels.items()}
-            )
+            easiest = self._easiest(waiting)
+            bettors = {side: Bettor(level) for side, level in self.levels[easiest].items()}
+            self.turn = turn = Turn(easiest, bettors)
             if had:
                 self.purse.hand_over(left, turn.channel not in had)
             had.add(turn.channel)
@@ -110,7 +111,7 @@ class AboveScript(QuestionScript):
         channel = turn.channel
         while True:
             view = self.view(self.open)
-            side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"
+            side = self._side(channel, view)
             wealth = self.purse.demanded(self.policy.delta)
             demanded = {side: turn.bettors[side].demanded(wealth) for side in turn.bettors}
             for each, bettor in turn.bettors.items():
@@ -133,10 +134,14 @@ class AboveScript(QuestionScript):
         if self.turn is None or not self.open:
             return None
         channel, view = self.turn.channel, self.view(self.open)
-        side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"
+        side = self._side(channel, view)
         held = self.turn.bettors[side].proved(view, self.fixed_input)
         wealth = self.purse.waiting / self.purse.parts + self.purse.stake * held
         return Supposed(wealth, findings=Findings(decided=False, answers={channel: side}))
+
+    def _side(self, channel: int, view: View) -> str:
+        """Where the channel seems to be."""
+        return "above" if view.values[channel] >= 0.5 * sum(self.levels[channel].values()) else "below"
 
     def _left(self, turn: Turn, view: View) -> float:
         """What a channel leaves to the next: what bets against the claim hold, or the less of both where none is made.
@@ -183,7 +188,7 @@ class AboveScript(QuestionScript):
         return self._forecast(turn.channel, view) > (GIVEN_UP if begun else LET_GO) * min(others, default=math.inf)
 
     def _forecast(self, channel: int, view: View) -> float:
-        side = "above" if view.values[channel] >= 0.5 * sum(self.levels.values()) else "below"
+        side = self._side(channel, view)
         gap, error = self._gap(channel, side, view)
         return self._wanted(channel, side, max(gap, LEAST_GAP * error), -math.log(self.policy.delta), view)
 
@@ -194,7 +199,7 @@ class AboveScript(QuestionScript):
 
     def _gap(self, channel: int, side: str, view: View) -> tuple[float, float]:
         """By how much the channel is thought to be on this side of its level, and the standard error of that."""
-        gap = float(view.values[channel]) - self.levels[side]
+        gap = float(view.values[channel]) - self.levels[channel][side]
         return (gap if side == "above" else -gap), math.sqrt(float(view.variances[channel])) + 1e-9
 
     def _has(self, channel: int) -> bool:

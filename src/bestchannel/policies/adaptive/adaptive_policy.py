@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
 from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
+from bestchannel.policies.adaptive.nearly import NearlyScript
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
 from bestchannel.policies.adaptive.view import NOTHING, View, view_of
@@ -31,6 +33,7 @@ from bestchannel.questions import (
     Above,
     AnyQuestion,
     Best,
+    Findings,
     NearlyBest,
     Order,
     Question,
@@ -132,6 +135,8 @@ class Adaptive(Policy):
     _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
     _supposed: tuple[int, Supposed | None] | None = None  # the same
     _script_of_question: QuestionScript | None = None
+    _nearly: tuple[int, tuple[Sequence[int], float] | None] | None = None  # and after which request
+    _found: Findings | None = None
 
     def __init__(
         self,
@@ -165,6 +170,23 @@ class Adaptive(Policy):
         return None if self.cost is None else total_cost(self.cost, self._senses_told)
 
     @property
+    def findings(self) -> Findings | None:
+        """What is proved by now where not the best is asked for; what takes long to find, on demand."""
+        script, found = self._script_of_question, self._found
+        if script is None or found is None or found.decided:
+            return found
+        if self._nearly is None or self._nearly[0] != self._answered:
+            self._nearly = self._answered, script.nearly()
+        if self._nearly[1] is None:
+            return found
+        named, nats = self._nearly[1]
+        return replace(found, nearly=tuple(named), within_bits=nats / NATS_PER_BIT)
+
+    @findings.setter
+    def findings(self, found: Findings | None) -> None:
+        self._found = found
+
+    @property
     def options(self) -> dict[str, Any]:
         """What the policy was made with beyond delta and epsilon, by the names that it takes."""
         asked = {} if isinstance(self.question, Best) else {"question": msgspec.to_builtins(self.question)}
@@ -179,7 +201,8 @@ class Adaptive(Policy):
 
     def _script(self) -> Script:
         if not isinstance(self.question, Best):
-            self._script_of_question = SCRIPTS[type(self.question)](self, self.question)
+            script: Any = NearlyScript if self.epsilon else SCRIPTS[type(self.question)]
+            self._script_of_question = script(self, self.question)
             return self._script_of_question.run()
         return self._search_for_the_best()
 
@@ -256,7 +279,7 @@ class Adaptive(Policy):
     def nearly_best(self) -> NearlyBest | None:
         """The candidate that is proved to be nearest to the best by now; None where nothing is proved yet."""
         state = self.state
-        if self.threshold != "proved" or self.findings or (state is None and self.recommendation is None):
+        if self.threshold != "proved" or self._found or (state is None and self.recommendation is None):
             return None
         if state is None:
             return NearlyBest(self.candidates[0], 0.0)

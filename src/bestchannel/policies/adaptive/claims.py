@@ -53,6 +53,8 @@ class Bettor:
     """
 
     level: float = 0.0  # nats, of claims about one
+    margin: float = 0.0  # nats by which the channel that is under may be better and the claim hold
+    aim: float = 0.0  # nats of margin for which bets are made, as senses run out
     starts: int = 0  # given up so far
     past: float = 0.0  # proved wealth of those
     since: int = 0  # the request with which the present bets began; 0 before
@@ -75,6 +77,11 @@ class Bettor:
         missing = wealth - self.past - self.kept
         return math.log(missing / self.share) if missing > 0.0 else -math.inf
 
+    @property
+    def excused(self) -> float:
+        """Nats more of evidence that the bets have with the margin that they aim at."""
+        return (self.aim - self.margin) * sum(account.weight for account in self.accounts.values())
+
     def account(self, claim: Claim, shape: tuple[int, int]) -> RivalAccount:
         """The account of bets for the claim."""
         return self.accounts.setdefault(claim.under, RivalAccount((1, 1) if claim.under is None else shape))
@@ -95,7 +102,7 @@ class Bettor:
             self.evidence += present.paid - self.level * present.weight
         else:
             look = view.of(claim.under)
-            self.evidence += present.evidence(look.rows, look.inputs, 0.0, demanded - others, fixed_input)
+            self.evidence += present.evidence(look.rows, look.inputs, self.margin, demanded - others, fixed_input)
         return self.evidence
 
     def proved(self, view: View, fixed_input: bool) -> float:
@@ -107,7 +114,15 @@ class Bettor:
         if under is None:
             return account.paid - self.level * account.weight
         look = view.of(under)
-        return account.proved_evidence(look.rows, look.inputs, fixed_input)
+        return account.proved_evidence(look.rows, look.inputs, fixed_input) + self.margin * account.weight
+
+    def margin_shown(self, under: int, wealth: float, view: View, fixed_input: bool) -> float:
+        """The least margin, no smaller than the present one, with which the bets would have so much, proved."""
+        account = self.accounts.get(under)
+        if account is None or not account.weight > 0.0:
+            return math.inf
+        missing = self.demanded(wealth) - self._proved(under, account, view, fixed_input)
+        return self.margin + max(missing, 0.0) / account.weight
 
     def start_anew(self, view: View, fixed_input: bool) -> None:
         """Give up bets that have lost too much."""
@@ -168,12 +183,16 @@ class WagersMade:
     wagers: Sequence[Wager]
     boxes: Sequence[tuple[str, Any]] = ()  # of worlds that are bet against from now on
     purse: Mapping[str, Any] | None = None  # from which the bets are made
+    answer: tuple[int, Sequence[int]] | None = None  # its number, and the channels that it names
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """See `Stakes`."""
-        boxes = {"worlds": {name: box.record(names) for name, box in self.boxes}} if self.boxes else {}
-        purse = {"purse": dict(self.purse)} if self.purse else {}
-        return {**boxes, **purse, "wagers": {wager.bettor: wager.record(names) for wager in self.wagers}}
+        said: dict[str, Any] = {"worlds": {name: box.record(names) for name, box in self.boxes}} if self.boxes else {}
+        if self.purse:
+            said["purse"] = dict(self.purse)
+        if self.answer:
+            said["answer"] = {"number": self.answer[0], "named": [names[channel] for channel in self.answer[1]]}
+        return {**said, "wagers": {wager.bettor: wager.record(names) for wager in self.wagers}}
 
 
 class QuestionScript(ABC):
@@ -187,6 +206,10 @@ class QuestionScript(ABC):
     @abstractmethod
     def run(self) -> Script:
         """The senses that are wanted, until the question is answered."""
+
+    def nearly(self) -> tuple[Sequence[int], float] | None:
+        """Channels to be named now, and the nats by which one of them may at most be below another; see `Findings`."""
+        return None
 
     def supposed(self) -> Supposed | None:
         """What the script would answer now, and the least wealth of bets against what contradicts it."""
@@ -245,7 +268,7 @@ def best_wager(
     ours = NO_LEADER if over is None else _leader(view.of(over), senses[over])
     rival = NOTHING if known_value else Look(*(np.ascontiguousarray(part[None]) for part in theirs))
     others = np.array([() if known_value or under is None else senses[under]], dtype=np.float64)
-    level = bettor.level if over is None else -bettor.level if under is None else 0.0
+    level = bettor.level if over is None else -bettor.level if under is None else bettor.aim
     found = wagers(
         ours, (rival.rows, rival.inputs, rival.deviations), [0], others, [gap],
         [0 if fixed_input else account.worst_address], level, largest_weight(others.shape[1]), largest_input,

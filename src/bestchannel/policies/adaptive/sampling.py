@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats
-from bestchannel.native.views import fewest_senses
+from bestchannel.native.evidence import fewest_senses
 
 
 class Situation(NamedTuple):

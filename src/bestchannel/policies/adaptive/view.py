@@ -9,7 +9,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.intervals import Functional
-from bestchannel.native.views import estimates, likeliest_addition, smoothed_rows
+from bestchannel.native.evidence import estimates, likeliest_addition, smoothed_rows
 
 EVENLY_ON_LEADER, EVENLY_ON_BINARY, EVENLY_ON_RIVAL = 0.1, 0.3, 0.7
 """The share of a channel's senses that is spread evenly over its inputs: a rival's P may be at any of them."""

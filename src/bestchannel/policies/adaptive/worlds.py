@@ -23,7 +23,7 @@ from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.view import View
-from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.policy import Counts, Script, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Order, Supposed, Top
 
@@ -237,7 +237,7 @@ class WorldsScript(QuestionScript):
         self.learn((yield self.first_look(every)))
         while True:
             view = self.view(every)
-            ranks = sorted(every, key=lambda channel: (-view.values[channel], -min(self.policy.alphabets[channel])))
+            ranks = self._ranks(view)
             self._split(ranks, view)
             self._rule_out(view)
             waiting = self._waiting(ranks, view)
@@ -247,10 +247,7 @@ class WorldsScript(QuestionScript):
                 self.end()
                 return None
             counts = yield partial(self._request, waiting, view)
-            bettors = {world.name: world.bettor for world in self.worlds}
-            for wager in self.stakes.wagers:
-                wager.settle(counts, bettors[wager.bettor].accounts[wager.claim.under])
-            self.learn(counts)
+            self._settle(counts)
 
     def supposed(self) -> Supposed | None:
         """The answer by the estimates: a world that contradicts it and that nobody bets against has a wealth of 1."""
@@ -260,6 +257,23 @@ class WorldsScript(QuestionScript):
         (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
         held = [world.bettor.proved(view, self.fixed_input) for world, _ in self.bet_on]
         return Supposed(min([*held, *[1.0] * len(waiting)]), findings=answer.findings([], ranks)[0])
+
+    @property
+    def wealth(self) -> float:
+        """With which bets have ruled out a world."""
+        return 1.0 / self.policy.delta
+
+    def _ranks(self, view: View) -> list[int]:
+        """All channels as they seem to come; of equal ones, one with more letters first."""
+        alphabets = self.policy.alphabets
+        return sorted(range(len(alphabets)), key=lambda channel: (-view.values[channel], -min(alphabets[channel])))
+
+    def _settle(self, counts: Counts) -> None:
+        """Book what the bets of a request have brought."""
+        bettors = {world.name: world.bettor for world in self.worlds}
+        for wager in self.stakes.wagers:
+            wager.settle(counts, bettors[wager.bettor].accounts[wager.claim.under])
+        self.learn(counts)
 
     # --- what is left -------------------------------------------------------------------------
 
@@ -304,10 +318,10 @@ class WorldsScript(QuestionScript):
     def _rule_out(self, view: View) -> None:
         """Drop the worlds against which the evidence has reached what is demanded."""
         for world, pair in self.bet_on:
-            demanded = world.bettor.demanded(1.0 / self.policy.delta)
+            demanded = world.bettor.demanded(self.wealth)
             evidence = world.bettor.weigh(Claim(*pair), view, demanded, self.fixed_input)
             world.ruled_out = evidence >= demanded
-            if not world.ruled_out and world.bettor.since and not evidence >= HOPELESS:
+            if not world.ruled_out and world.bettor.since and not evidence + world.bettor.excused >= HOPELESS:
                 world.bettor.start_anew(view, self.fixed_input)
 
     def _waiting(self, ranks: Sequence[int], view: View) -> list[tuple[Pair, Box]]:
@@ -339,12 +353,16 @@ class WorldsScript(QuestionScript):
         """Let those who watch see where things stand."""
         left = [world.box for world, _ in self.bet_on] + [box for _, box in waiting]
         (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
+        self.policy.findings, still_open = answer.findings(left, ranks)
+        self.policy.candidates = tuple(still_open)
+        self._show_evidence()
+
+    def _show_evidence(self) -> None:
+        """Of every channel, that of the bets on it that lack most."""
         policy = self.policy
-        policy.findings, still_open = answer.findings(left, ranks)
-        policy.candidates = tuple(still_open)
         policy.evidence_nats, policy.threshold_nats = {}, {}
         for world, pair in self.bet_on:
-            evidence, demanded = world.bettor.evidence, world.bettor.demanded(1.0 / policy.delta)
+            evidence, demanded = world.bettor.evidence, world.bettor.demanded(self.wealth)
             for channel in pair:
                 short = policy.threshold_nats.get(channel, -math.inf) - policy.evidence_nats.get(channel, 0.0)
                 if demanded - evidence > short:
@@ -358,27 +376,35 @@ class WorldsScript(QuestionScript):
         self.worlds = [world for world in self.worlds if world.born < now or "/" in world.name]  # planned before
         for world in self.worlds:
             world.bettor.since = 0 if world.bettor.since == now else world.bettor.since
-        bettors = [world.bettor for world, _ in self.bet_on] + [Bettor()] * len(waiting)
-        pairs = [pair for _, pair in self.bet_on] + [pair for pair, _ in waiting]
-        missing = [bettor.demanded(1.0 / self.policy.delta) - bettor.evidence for bettor in bettors]
-        gaps = [max(prudent(gap, error), LEAST_GAP * error) for gap, error in (_gap(*pair, view) for pair in pairs)]
-        wanted, as_leader = fewest_senses(pairs, np.array(gaps), np.maximum(missing, 0.0) + MARGIN, view)
-        self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
-        asked = left.cut(self._part_of(wanted, as_leader, view))
+        against = [(pair, world.bettor) for world, pair in self.bet_on] + [(pair, Bettor()) for pair, _ in waiting]
+        asked = left.cut(self._senses(against, view))
         for i, (pair, box) in enumerate(waiting):
             if _clearness(pair, view) >= math.sqrt(2.0 * BETTING_FROM):
                 self.worlds.append(Worlds(f"{now}.{i}", box, Bettor(), pair, now))
-        bets = list[Wager | None]()
+        born = [(world.name, world.box) for world in self.worlds if world.born == now]
+        self.stake(self._bets(view, asked), boxes=born)
+        return self.fitting(asked)
+
+    def _senses(self, against: Sequence[tuple[Pair, Bettor]], view: View) -> Senses:
+        """What to sense next, for claims and who bets on them."""
+        missing = [bettor.demanded(self.wealth) - bettor.evidence - bettor.excused for _, bettor in against]
+        ahead = [_gap(*pair, view, bettor.aim) for pair, bettor in against]
+        gaps = [max(prudent(gap, error), LEAST_GAP * error) for gap, error in ahead]
+        pairs = [pair for pair, _ in against]
+        wanted, as_leader = fewest_senses(pairs, np.array(gaps), np.maximum(missing, 0.0) + MARGIN, view)
+        self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
+        return self._part_of(wanted, as_leader, view)
+
+    def _bets(self, view: View, asked: Senses) -> Iterator[Wager | None]:
+        """The bets against all worlds that are far enough behind for them."""
         for world, pair in self.bet_on:
-            bettor, (gap, error) = world.bettor, _gap(*pair, view)
+            bettor = world.bettor
+            gap, error = _gap(*pair, view, bettor.aim)
             if not bettor.since and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
-                bettor.since = now
+                bettor.since = self.next_request
             if bettor.since and gap > 0.0 and all(self._sensed(channel, asked) for channel in pair):
                 ahead = prudent(gap, error)
-                bets.append(best_wager(world.name, bettor, Claim(*pair), ahead, view, asked, self.fixed_input))
-        born = [(world.name, world.box) for world in self.worlds if world.born == now]
-        self.stake(bets, boxes=born)
-        return self.fitting(asked)
+                yield best_wager(world.name, bettor, Claim(*pair), ahead, view, asked, self.fixed_input)
 
     def _sensed(self, channel: int, asked: Senses) -> bool:
         return channel in self.worthless or (channel in asked and all(asked[channel]))
@@ -396,10 +422,10 @@ class WorldsScript(QuestionScript):
         return asked
 
 
-def _gap(over: int, under: int, view: View) -> tuple[float, float]:
-    """By how much one channel is thought to be ahead of another, and the standard error of that."""
+def _gap(over: int, under: int, view: View, margin: float = 0.0) -> tuple[float, float]:
+    """By how much one channel, with a margin, is thought to be ahead of another, and the standard error of that."""
     error = math.sqrt(float(view.variances[over] + view.variances[under])) + 1e-9
-    return float(view.values[over] - view.values[under]), error
+    return float(view.values[over] - view.values[under]) + margin, error
 
 
 def _clearness(pair: Pair, view: View | None) -> float:

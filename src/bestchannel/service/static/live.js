@@ -39,6 +39,9 @@ async function begin(form) {
   const wish = { name: fields.get("name"), policy: fields.get("policy"), delta: Number(fields.get("delta")),
                  channels: channelsOf(fields.get("channels")) };
   for (const key of ["epsilon", "max_senses"]) if (fields.get(key)) wish[key] = Number(fields.get(key));
+  const kind = fields.get("kind"), number = { above: "level", top: "m", within: "width" }[kind];
+  if (number && !fields.get("number")) throw new Error("This question requires a level or a width in bits, or how many.");
+  if (kind !== "best") wish.question = { kind, ...(number && { [number]: Number(fields.get("number")) }) };
   await call("POST", "/api/runs", wish);
   location.assign(`/runs/${wish.name}`);
 }
@@ -57,6 +60,7 @@ function fact(word, value) {
 
 function facts(s) {
   const list = [["state", s.paused && s.state === "open" ? "paused" : s.state], ["senses", whole(s.senses)]];
+  if (s.answer) list.unshift(["answer", s.answer]);
   if (s.best) list.push(["best", s.best]);
   else if (s.leader) list.push(["leader", s.leader]);
   if (!s.best && s.challenger && s.evidence_bits !== null)

@@ -1,0 +1,136 @@
+"""Which m are the best, or in which order do all come, to within ε? The answers that are tried are numbered.
+
+An answer is wrong if some channel is more than ε below one that it is put before. Then one pair of its channels is the
+furthest apart, and the bets for that pair win nothing on average: none of δ is shared among pairs. Answers follow each
+other as estimates change; number i has the share 1/(i(i+1)) of δ (docs/theory/questions.md, "Nearly").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from bestchannel.information import NATS_PER_BIT
+from bestchannel.policies.adaptive.claims import Bettor
+from bestchannel.policies.adaptive.sampling import SLACKS
+from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.worlds import Pair, Worlds, WorldsScript
+from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.request import Supply
+from bestchannel.questions import Findings, Order, Supposed, Top
+
+if TYPE_CHECKING:
+    from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+
+
+class NearlyScript(WorldsScript):
+    """How `Adaptive` answers `Top` and `Order` with an ε: a pair of an answer is bet on as a world is bet against."""
+
+    view_now: View | None = None
+
+    def __init__(self, policy: Adaptive, question: Top | Order) -> None:
+        super().__init__(policy, question)
+        self.question, self.margin = question, question.epsilon * NATS_PER_BIT
+        self.number, self.answer = 1, tuple[int, ...]()
+        self.nearest: tuple[Sequence[int], float] | None = None  # of the answers before
+
+    @property
+    def wealth(self) -> float:
+        """See `WorldsScript`: the share of δ is that of the present answer."""
+        return self.number * (self.number + 1) / self.policy.delta
+
+    def run(self) -> Script:
+        """The senses that are wanted, until an answer is proved to be right within ε."""
+        ranks = sorted(range(len(self.counts)), key=lambda channel: channel in self.worthless)
+        self._follow(ranks)
+        self._tell()
+        if not self.bet_on:
+            return None
+        self.learn((yield self.first_look(ranks)))
+        while True:
+            view = self.view_now = self.view(ranks)
+            if any(view.values[under] - view.values[over] > 0.5 * self.margin for over, under in self._pairs()):
+                self._follow(self._ranks(view))
+            self._rule_out(view)
+            self._tell()
+            if not self.bet_on:
+                self.end()
+                return None
+            self._settle((yield partial(self._next, view)))
+
+    def _pairs(self) -> list[Pair]:
+        """Of the present answer: of each, the first must not be more than ε below the second."""
+        named = self.answer[: self.question.m] if isinstance(self.question, Top) else ()
+        pairs = product(named, self.answer[len(named) :]) if named else combinations(self.answer, 2)
+        return [pair for pair in pairs if not self.worthless.issuperset(pair)]
+
+    def _follow(self, ranks: Sequence[int]) -> None:
+        """Try another answer, about which nothing is proved yet; one that nobody has bet on has no number."""
+        self.nearest = self.nearly()
+        self.number += any(world.bettor.since or world.bettor.starts for world in self.worlds)
+        self.answer = tuple(ranks)
+        self.worlds = [
+            Worlds(f"{self.number}.{i}", self.everything, Bettor(margin=self.margin, aim=self.margin), pair, 0)
+            for i, pair in enumerate(self._pairs())
+        ]
+
+    @property
+    def named(self) -> tuple[int, ...]:
+        """The best m, or all in their order."""
+        return self.answer[: self.question.m] if isinstance(self.question, Top) else self.answer
+
+    def _found(self, decided: bool) -> Findings:
+        """What is said where the present answer is right, or not shown to be so yet."""
+        named = self.named if decided else ()
+        if isinstance(self.question, Top):
+            return Findings(decided, top=named, out=tuple(sorted(set(self.answer) - set(named))) if decided else ())
+        return Findings(decided, order=named if decided else None, pairs=tuple(combinations(named, 2)))
+
+    def _tell(self) -> None:
+        """Let those who watch see where things stand."""
+        self.policy.findings = self._found(not self.bet_on)
+        still_open = {channel for _, pair in self.bet_on for channel in pair}
+        self.policy.candidates = tuple(sorted(still_open))
+        self._show_evidence()
+
+    def nearly(self) -> tuple[Sequence[int], float] | None:
+        """See `QuestionScript`: of all pairs, the largest margin that is shown; of all answers, the nearest."""
+        view, alphabets = self.view_now, self.policy.alphabets
+        if view is None or not self.bet_on:
+            return self.nearest
+        most = max(math.log(min(alphabets[under])) for _, (_, under) in self.bet_on)
+        shown = [world.bettor.margin_shown(pair[1], self.wealth, view, self.fixed_input) for world, pair in self.bet_on]
+        least = most if self.nearest is None else min(most, self.nearest[1])
+        return (self.named, max(shown)) if max(shown) < least else self.nearest
+
+    def supposed(self) -> Supposed | None:
+        """The present answer, with the least wealth of its pairs and its share of δ."""
+        if self.view_now is None:
+            return None
+        held = [world.bettor.proved(self.view_now, self.fixed_input) for world, _ in self.bet_on]
+        return Supposed(min(held) / (self.number * (self.number + 1)), findings=self._found(True))
+
+    def _next(self, view: View, left: Supply) -> Senses | None:
+        """What to sense next, and the bets on it."""
+        for world in self.worlds:
+            world.bettor.since = 0 if world.bettor.since == self.next_request else world.bettor.since
+        asked = left.cut(self._senses_for(self.margin, view))
+        if (more := self.policy.more_senses or 0) > left.senses:  # aim at the least margin that they should show
+            low, high = 0, len(SLACKS) - 1
+            while low < high:
+                middle = (low + high) // 2
+                self._senses_for(self.margin + SLACKS[middle], view)
+                low, high = (low, middle) if (self.policy.more_senses or 0) <= left.senses else (middle + 1, high)
+            asked = left.cut(self._senses_for(self.margin + SLACKS[low], view))
+            self.policy.more_senses = more
+        self.stake(self._bets(view, asked), answer=(self.number, self.named))
+        return self.fitting(asked)
+
+    def _senses_for(self, aim: float, view: View) -> Senses:
+        """What to sense next, to show that the answer holds with a margin."""
+        for world, _ in self.bet_on:
+            world.bettor.aim = aim
+        return self._senses([(pair, world.bettor) for world, pair in self.bet_on], view)
