@@ -261,7 +261,9 @@ class PairBets:
         """[j]: -log M at inputs and rows of a."""
         terms, trials, p = self.terms, self.shuffles.trials, P[self.shuffles.x_a]
         R = P @ np.exp(log_W)
-        lost: Floats = terms.lost(P, log_W) + (trials * (self.constant - 1.0 + p * self.lift)).sum(axis=(1, 2))
+        lost: Floats = terms.lost(P, log_W, len(self.weights)) + (trials * (self.constant - 1.0 + p * self.lift)).sum(
+            axis=(1, 2)
+        )
         return lost + np.einsum("je,jey,y->j", self.weights, self.log_Q, R) - self.weights.sum(axis=1) * (R @ np.log(R))
 
     def account(self, share: Floats) -> kernels.Terms:
@@ -356,12 +358,12 @@ class PairTerms(NamedTuple):
         )
         return cls(j, tested[j, e, r, y_b, y_a], alpha, beta, kappa, first, size)
 
-    def lost(self, P: Floats, log_W: Floats) -> Floats:
-        """[j]: -sum log f."""
+    def lost(self, P: Floats, log_W: Floats, shuffles: int) -> Floats:
+        """[j]: -sum log f, of so many shuffles."""
         lengths = np.diff(self.first)
         p, log_w = np.repeat(np.repeat(P, self.size[1]), lengths), np.repeat(log_W.ravel(), lengths)
         logs = self.often * np.log(self.alpha + p * (self.beta - self.kappa * log_w))
-        return np.asarray(np.bincount(self.j, -logs), np.float64)
+        return np.asarray(np.bincount(self.j, -logs, shuffles), np.float64)
 
     def padded(self, share: Floats) -> tuple[Integers, Floats, Floats, Floats, Floats]:
         """What the kernels take: whole lanes for every letter, filled up with counts of 0."""
