@@ -125,7 +125,7 @@ def bound(
     reading: Reading,
     json: bool = options.JSON,
 ) -> None:
-    """Show how many senses every policy needs on average to name the best of known channels, or another answer.
+    """Show how many senses every policy needs on average to name the best of known channels.
 
     The files hold probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
     frequencies are then the channels.
@@ -134,6 +134,7 @@ def bound(
     senses. It comes with the share of the senses that an oracle would give to each input, with
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
+    With --above, --top, --order or --within it is that of another question.
     With --shots it says how many shots that all channels answer at once, independently, no policy does without.
     """
     from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it

@@ -219,8 +219,6 @@ def lower_bound(
     names, known = list(named), KnownChannels.of(list(named.values()))
     costs = None if cost is None else sense_costs(cost, names, [len(W) for W in known.W])
     asked = question_of(question)
-    if asked.epsilon:
-        raise InputError(f"no bound is known for answers within epsilon: leave it out of {asked!r}")
     asked.refuse_unless_possible(len(names))
     limit = limit_of(asked, known, delta, rtol=rtol, progress=progress)
     return LowerBound(
