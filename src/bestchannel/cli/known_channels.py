@@ -212,6 +212,7 @@ def plan(
     epsilon: float | None = options.EPSILON,
     max_senses: int | None = options.MAX_SENSES,
     cost: list[str] | None = options.COST,
+    shots: bool = options.SHOTS,
     runs: int = options.option(100, "Simulated runs of the adaptive policy.", min=1),
     seed: int = options.SEED,
     *,
@@ -227,6 +228,7 @@ def plan(
     frequencies are then the guess. The adaptive policy is simulated;
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
+    With --shots it is the policy joint that is simulated, and shots are counted.
     """
     from bestchannel.study.planning import plan as planned  # deferred as well
 
@@ -240,6 +242,7 @@ def plan(
             question=asked.of(list(guessed)),
             max_senses=max_senses,
             **costs,
+            shots=shots,
             runs=runs,
             seed=seed,
             progress=progress,
@@ -265,6 +268,8 @@ def _plan_as_json(result: Plan) -> dict[str, Any]:
 
 def _senses_bound(result: Plan) -> float | None:
     """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
+    if result.shots is not None:
+        return finite_or_none(result.shots.lower_bound)
     return None if result.bound is None else finite_or_none(result.bound.senses_lower_bound)
 
 
@@ -285,13 +290,17 @@ def _show_plan(result: Plan) -> None:
         ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None and not need.undecided else ""
         most, origin = (count(need.q95, ""), several(result.runs, "run")) if need.simulated else ("", "formula")
         rows.append((need.policy, f"{need.epsilon:.3g}", count(need.senses, "never ends"), most, ratio, origin))
-    terminal.show_table(("policy", "ε, bits", "senses", "95 % within", "÷ lower bound", "from"), rows)
+    terminal.show_table(("policy", "ε, bits", f"{_unit(result)}s", "95 % within", "÷ lower bound", "from"), rows)
     terminal.say(advice(result))
     if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
         least = _cost_bound(result)
         beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
         middle, high = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
         terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {high}{beside}")
+
+
+def _unit(result: Plan) -> str:
+    return "shot" if result.needs[0].policy == "joint" else "sense"
 
 
 def advice(result: Plan) -> str:
@@ -312,7 +321,7 @@ def advice(result: Plan) -> str:
         return f"{passed}: the gap of {result.gap:.2g} bits is too small; give a larger --epsilon"
     most = adaptive.q95 or 0
     unit = 10 ** max(len(str(most)) - 2, 0)  # two digits, upwards
-    room = f"use adaptive with room for {several(-(-most // unit) * unit, 'sense')}"
+    room = f"use {adaptive.policy} with room for {several(-(-most // unit) * unit, _unit(result))}"
     least, policy = min(((need.senses, need.policy) for need in others if need.senses), default=(0, ""))
     if not least or not adaptive.senses:
         return room
@@ -322,7 +331,7 @@ def advice(result: Plan) -> str:
 def _within_the_limit(result: Plan) -> str:
     """How often the senses that are allowed decide, and what they leave open."""
     runs = several(result.runs, "run")
-    said = f"{several(result.max_senses or 0, 'sense')} decide in {result.decided:,} of {runs}"
+    said = f"{several(result.max_senses or 0, _unit(result))} decide in {result.decided:,} of {runs}"
     if result.decided == result.runs:
         return said
     often = sorted(((n, name) for name, n in result.still_open.items() if n), reverse=True)
