@@ -55,6 +55,6 @@ def suggested(*words):
 
 def test_completion_offers_verbs_options_topics_and_policies():
     assert suggested("est") == ["estimate"]
-    assert suggested("estimate", "--ra") == ["--rank"]
+    assert suggested("estimate", "--ran") == ["--rank"]
     assert suggested("explain", "rec") == ["recorded-counts"]
     assert suggested("identify", "--policy", "n") == ["naive"]

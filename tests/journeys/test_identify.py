@@ -46,7 +46,7 @@ def test_limit_of_senses_ends_undecided_with_code_3(links):
     [
         (
             ["--policy", "psychic"],
-            "the policy must be one of adaptive, best-chan-id, naive, median, or package.module:Class; it is 'psychic'",
+            "the policy must be one of adaptive, joint, best-chan-id, naive, median, or package.module:Class; it is 'psychic'",
         ),
         (["--policy", "naive"], "the policy naive requires the option epsilon"),
         (

@@ -82,6 +82,9 @@ BAD = {
     "converter.csv": "x,adc\n" + rows("x", "t"),
     "sensors side by side.csv": "x,sensorA,sensorB\n" + rows("x", "y", "y"),
     "models side by side.csv": "label,svm,tree\n" + rows("x", "y", "y"),
+    "trials that all answer.csv": "trial,x,y_a,y_b\n" + rows("t", "x", "y", "y"),
+    "trials of channels.csv": "trial,channel,x,y\n"
+    + "".join(f"{t},{c},{t % 2},{t % 2}\n" for t in range(9) for c in "ab"),
     "counts of R.csv": '"","sent","received","Freq"\n"1","a","a",90\n"2","b","a",5\n"3","a","b",10\n"4","b","b",95\n',
     "log of PsychoPy.csv": "participant,stim,key_resp.keys,key_resp.corr,key_resp.rt\n"
     + rows("c", "sent", "got", "y", "m"),
@@ -174,6 +177,8 @@ MET = set()
 def test_proposals_of_every_refusal_are_taken_and_lead_past_it(tmp_path, name):
     for verb, path, given, message in refusals(tmp_path, name):
         MET.add(message)
+        if "--design joint" in message:  # another design of the verb estimate, which is asked what to read then
+            assert run("estimate", path, "--design", "joint").returncode == 0
         for kind, proposal in proposals(message):
             if kind == "command":
                 other = proposal if proposal in VERBS else proposal.split()[0]
@@ -214,6 +219,15 @@ def in_python(message):
     if "the transpose, .T" in message:
         return [{"transpose": True} | {key: value for option in given for key, value in option.items()}]
     return given
+
+
+def test_counts_are_no_joint_trials_and_the_design_that_takes_them_is_proposed(tmp_path):
+    path = tmp_path / "counts.json"
+    path.write_text(BAD["counts.json"])
+    MET.add(message := told(run("estimate", path, "--design", "joint")))
+    ((_, proposal),) = proposals(message)
+    assert proposal == ("--design", "shared")
+    assert run("estimate", path, *proposal).returncode == 0
 
 
 def test_every_option_that_the_readers_name_was_met_in_a_refusal():

@@ -12,7 +12,6 @@ from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed
 from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
 
-
 MOST_RATE = 1e18
 
 
