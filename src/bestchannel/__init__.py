@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # the table below, as editors and type checkers read it
     from bestchannel.questions import Order as Order
     from bestchannel.questions import Top as Top
     from bestchannel.questions import Within as Within
+    from bestchannel.sensing import JointRecording as JointRecording
     from bestchannel.sensing import Recording as Recording
     from bestchannel.sensing import Simulator as Simulator
     from bestchannel.study.planning import Plan as Plan
@@ -79,7 +80,7 @@ _HOMES = {
     "policies": "Adaptive BestChanID Identification JointAdaptive MedianChanEl NaiveChanSel Observation Policy"
     " Request Sensor identify",
     "questions": "Above Best Order Top Within",
-    "sensing": "Recording Simulator",
+    "sensing": "JointRecording Recording Simulator",
     "study.planning": "Plan plan",
     "verification": "CheckedRecord verify",
 }

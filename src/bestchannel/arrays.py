@@ -207,7 +207,7 @@ def count_table(values: object, where: str) -> Integers:
             f"{where} must be a matrix (one row per input, one column per output);"
             f" they have {several(array.ndim, 'dimension')}"
         )
-    low, high = array.min(), array.max()
+    low, high = array.min().item(), array.max().item()  # exact numbers of Python, whatever the width of the array
     whole = array.astype(np.int64) if low >= 0 and high <= MOST_SENSES else None  # a NaN is neither
     if whole is None or (array.dtype.kind == "f" and not np.array_equal(whole, array)):
         _refuse_cell(array, where)

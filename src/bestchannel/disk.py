@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from bestchannel.display import on_one_line
-from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError, MissingExtraError, MissingFileError
+from bestchannel.errors import (
+    BestChannelError,
+    CountsFoundError,
+    InputError,
+    JointTrialsFoundError,
+    MissingExtraError,
+    MissingFileError,
+)
 
 STDIN = Path("-")  # standard input, wherever a file is read
 MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
@@ -103,7 +110,7 @@ class OpenFile:
     def fill(self, room: memoryview) -> int:
         """Read the next bytes into `room`: how many these are, 0 at the end."""
         if not self._ahead:
-            with _read_errors():
+            with _os_errors("file", "read"):
                 n = self._file.readinto(room)
         else:
             n = min(len(room), len(self._ahead))
@@ -156,7 +163,7 @@ class OpenFile:
             yield copy
 
     def _read(self, size: int) -> bytes:
-        with _read_errors():
+        with _os_errors("file", "read"):
             return self._file.read(size)
 
 
@@ -182,14 +189,8 @@ def _raw(path: Path) -> BufferedReader:
         return os.fdopen(0, "rb", closefd=False)
     if os.path.isdir(path):
         raise InputError("this is a folder, and a file is required")
-    try:
+    with _os_errors("file", "read", MissingFileError(f"{path}: there is no such file")):
         return path.open("rb")
-    except FileNotFoundError:
-        raise MissingFileError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror})") from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(f"this is no path of a file ({error})") from None
 
 
 def _told(source: OpenFile) -> OpenFile:
@@ -262,12 +263,19 @@ def regular(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _read_errors() -> Iterator[None]:
+def _os_errors(kind: str, done: str, missing: MissingFileError | None = None) -> Iterator[None]:
+    """Turn what the system says of a file or a folder that cannot be read, made or written into a refusal."""
     try:
         yield
+    except BestChannelError:
+        raise
     except (OSError, EOFError) as error:  # EOFError: a packed file that ends too early
+        if missing is not None and isinstance(error, FileNotFoundError):
+            raise missing from None
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise InputError(f"the file cannot be read ({reason})") from None
+        raise InputError(f"the {kind} cannot be {done} ({reason})") from None
+    except ValueError as error:  # a NUL in the path
+        raise InputError(f"this is no path of a {kind} ({error})") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -299,29 +307,18 @@ def refuse_too_many_fields(text: str, *signs: str) -> None:
 
 def make_folder(path: Path) -> None:
     """Have the folder, with those above it."""
-    with errors_naming(path):
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"the folder cannot be made ({error.strerror})") from None
-        except ValueError as error:  # a NUL in the path
-            raise InputError(f"this is no path of a folder ({error})") from None
+    with errors_naming(path), _os_errors("folder", "made"):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace the file by `data`: a reader, or a crash, meets the old content or the new, never a part."""
-    try:
+    with _os_errors("file", "written", MissingFileError(f"{path}: there is no folder to write it into")):
         if path.exists() and not path.is_file():  # a pipe or a device, as /dev/stdout
             with path.open("wb") as file:
                 file.write(data)
         else:
             _replace(Path(os.path.realpath(path)), data)  # a link stays a link
-    except FileNotFoundError:
-        raise MissingFileError(f"{path}: there is no folder to write it into") from None
-    except OSError as error:
-        raise InputError(f"the file cannot be written ({error.strerror})") from None
-    except ValueError as error:  # a NUL in the path
-        raise InputError(f"this is no path of a file ({error})") from None
 
 
 def _replace(target: Path, data: bytes) -> None:

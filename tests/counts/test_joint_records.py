@@ -126,7 +126,7 @@ def test_what_a_file_is_refused_for_an_object_is_refused_for(tmp_path, kind):
 def test_joint_trials_are_not_taken_for_separate_senses(tmp_path, text):
     path = saved(tmp_path, text)
     for refused in (lambda: read_counts(path), lambda: labelled_counts(pd.read_csv(path))):
-        with pytest.raises(InputError, match=r"--design joint \(design=\"joint\"\)"):
+        with pytest.raises(InputError, match=r"`bestchannel estimate --design joint` \(design=\"joint\"\)"):
             refused()
 
 

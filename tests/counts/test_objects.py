@@ -162,3 +162,42 @@ def test_two_columns_are_the_inputs_and_outputs_of_one_channel(kind):
 def test_two_arguments_that_are_no_columns_of_senses_are_refused(sent, received, said):
     with pytest.raises(InputError, match=said):
         bc.estimate(sent, received)
+
+
+RECEIVED = {
+    "Categorical": pd.Categorical(["a", "b"] * 30, categories=["a", "b", "c"]),
+    "Series": pd.Series(pd.Categorical(["a", "b"] * 30, categories=["a", "b", "c"])),
+    "Enum": pl.Series(["a", "b"] * 30, dtype=pl.Enum(["a", "b", "c"])),
+    "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 1] * 30), pa.array(["a", "b", "c"])),
+}
+
+
+@pytest.mark.parametrize("kind", RECEIVED)
+def test_categories_of_a_column_are_outputs_also_where_there_is_no_frame(kind):
+    sent, received = [0, 1] * 30, RECEIVED[kind]
+    for found in (
+        bc.estimate(sent, received),
+        bc.estimate({"near": (sent, received)}),
+        bc.estimate({"x": sent, "y": received}),
+        bc.estimate({"sent": sent, "got": received}, columns={"x": "sent", "y": "got"}),
+    ):
+        assert found.channels[0].outputs == ("a", "b", "c")
+        assert not found.inferred_outputs
+
+
+def test_texts_of_arrow_are_labels():
+    found = bc.estimate(pa.array(["on", "off"] * 30), pa.array(["on", "off"] * 30))
+    assert found.channels[0].outputs == ("on", "off")
+
+
+@pytest.mark.parametrize(
+    "mixed", [[True, 1, False, 0], ["True", "true", "False", "false"], ["1", "true", "0", "false"]]
+)
+def test_truth_values_that_are_spelled_in_two_ways_are_refused(mixed):
+    with pytest.raises(bc.InputError, match="may be the same; spell them alike"):
+        bc.estimate([1, 1, 0, 0] * 10, mixed * 10)
+
+
+def test_narrow_numbers_are_counts_without_a_warning(recwarn):
+    assert bc.estimate({"a": np.array([[2000, 10], [5, 95]], np.float16)}).channels[0].senses == 2110
+    assert not recwarn.list

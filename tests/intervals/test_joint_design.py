@@ -53,6 +53,7 @@ def test_trials_that_one_of_two_did_not_answer_are_left_out():
         lambda x, y: (x * 0, y),  # an input that was never sent
         lambda x, y: (x, y * 0),  # outputs that never came
         lambda x, y: (x[:3], y[:3]),
+        lambda x, y: (x[:1], y[:1]),
         lambda x, y: (x, np.where(np.arange(len(y))[:, None] % 2 == [[0, 1]], y, -1)),  # no trial that both answered
     ],
 )

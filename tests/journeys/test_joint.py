@@ -75,7 +75,7 @@ def test_report_and_card_say_the_design(trials, tmp_path):
 
 
 REFUSED = {
-    "--design fixed": ([], "`bestchannel estimate --design joint`"),
+    "--design fixed": ([], "write `bestchannel estimate --design joint`"),
     "counts": (["--design", "joint"], "these are counts, and a joint design compares the answers of each trial"),
     "bins": (["--design", "joint", "--bins", "4"], "--bins is for other files"),
     "groups": (["--groups", "trial"], "--groups is for trials that all channels answer"),

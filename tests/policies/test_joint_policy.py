@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import bestchannel as bc
+from bestchannel.counts.joint_trials import JointTrials
+from bestchannel.lower_bound.shots import least_shots
+from bestchannel.policies import ChannelLabels
 from bestchannel.policies.request import checked_counts, marginals
 from bestchannel.runs.results import as_document, from_document
 
@@ -100,3 +103,46 @@ def test_simulated_shots_have_the_rows_and_the_sign_of_the_correlation(correlati
     first = counts[1][0] / n
     lean = first[0, 0] - first.sum(axis=1)[0] * first.sum(axis=0)[0]
     assert np.sign(np.round(lean, 2)) == np.sign(correlation)
+
+
+def recorded(n=3000, missing=False, groups=None):
+    """Trials of two channels that answered the same inputs."""
+    rng = np.random.default_rng(1)
+    x = rng.integers(2, size=n)
+    y = np.stack([x ^ (rng.random(n) < level) for level in (0.03, 0.25)], axis=1)
+    y[0, 0] = -1 if missing else y[0, 0]
+    labels = tuple(ChannelLabels.numbered(name, (2, 2)) for name in ("good", "bad"))
+    return JointTrials(labels, x=np.stack([x, x], axis=1), y=y, groups=groups)
+
+
+def test_joint_trials_are_replayed_and_none_is_given_twice():
+    recording = bc.JointRecording(recorded())
+    result = bc.identify(recording, bc.JointAdaptive(recording.alphabets, delta=0.05))
+    assert result.best == "good"
+    assert sum(recording.left[0]) == 3000 - result.senses
+
+
+def test_a_recording_of_shots_that_ends_leaves_the_question_open():
+    recording = bc.JointRecording(recorded(n=30))
+    result = bc.identify(recording, bc.JointAdaptive(recording.alphabets, delta=0.001))
+    assert not result.decided
+    assert result.senses <= 30
+
+
+def test_trials_that_are_no_shots_are_refused():
+    with pytest.raises(bc.InputError, match="an answer of each, and no groups; good lacks answers"):
+        bc.JointRecording(recorded(missing=True))
+    with pytest.raises(bc.InputError, match="these have groups"):
+        bc.JointRecording(recorded(groups=np.zeros(3000, dtype=np.int64)))
+    recording = bc.JointRecording(recorded())
+    with pytest.raises(bc.InputError, match="joint trials answer shots, of all channels at once"):
+        bc.identify(recording, bc.Adaptive(recording.alphabets, delta=0.05))
+
+
+def test_a_shot_tells_as_much_as_a_sense_of_each_channel():
+    """One sense of each of two BSC at 1/2 : 1/2 is a shot: T* in shots is half of that in senses, and no policy beats it."""
+    pair = {"a": bc.bsc(0.1), "b": bc.bsc(0.2)}
+    least, senses = least_shots(pair, 0.05), bc.lower_bound(pair, 0.05).characteristic_time
+    assert 0.45 * senses.lower <= least.per_nat <= 0.51 * senses.upper
+    shots = [identified(rng=seed, channels=pair).senses for seed in range(10)]
+    assert np.mean(shots) > least.lower_bound

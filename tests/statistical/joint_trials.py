@@ -2,9 +2,10 @@
 
     python -m tests.statistical.joint_trials CELLS…
 
-A cell is SIZE:RHO:DRAWS[:SEED], as 2:-0.9:10000, or `all`, those of docs/theory/joint-trials.md. Two channels of equal
+A cell is SIZE:RHO:DRAWS[:SEED], as 2:-0.9:10000, or `all`, 2 to 10 letters; `power` gives the difference, in
+standard errors of the paired estimate, that two channels of 2 to 4 letters need to be told apart. Two channels of equal
 capacity answer every trial; RHO is the correlation of what their answers are cut from. The twin has every trial written
-four times, and has to fail.
+several times, as if its copies were independent, and has to fail.
 """
 
 from __future__ import annotations
@@ -69,7 +70,39 @@ def limit(wrong, draws):
     return float(beta.ppf(0.001, wrong, draws - wrong + 1)) if wrong else 0.0
 
 
+def needed(size, rho, trials=400, pairs=6, draws=5, seed=2):
+    """The median of D less the median lower end, δ = 0.05, in paired standard errors, over pairs of channels."""
+    rng, nats, found = np.random.default_rng(seed + 100 * size), math.log(20.0), []
+    for _ in range(pairs):
+        noise, rows, more = rng.uniform(0.1, 0.4), rng.dirichlet(np.ones(size), size), rng.uniform(0.05, 0.3)
+        better = (1 - noise) * np.eye(size) + noise * rows
+        channels, x = [better, (1 - more) * better + more * rows], np.repeat(np.arange(size), trials)
+        difference, error = paired(rng, channels, rho, trials)
+        ends = []
+        for _ in range(draws):
+            y = answered(rng, channels, x, rho)
+            shuffles = PairShuffles.of(AnswerPairs(x, y[:, 0], x, y[:, 1], None), [(size, size)] * 2)
+            ends.append(pair_evidence(shuffles, nats).lower_end(nats))
+        found.append((difference - np.median(ends)) / error)
+    return float(np.median(found))
+
+
+def paired(rng, channels, rho, trials, many=20_000):
+    """The difference of two capacities in nats, and the standard error of its estimate from pairs of answers."""
+    x = np.repeat(np.arange(len(channels[0])), many)
+    y, score, values = answered(rng, channels, x, rho), 0.0, []
+    for j, (W, sign) in enumerate(zip(channels, (1.0, -1.0), strict=True)):
+        known = bc.capacity(W)
+        values.append(known.lower * math.log(2.0))
+        score = score + sign * known.input[x] * np.log(W / (known.input @ W))[x, y[:, j]]
+    return values[0] - values[1], math.sqrt(score.reshape(-1, many).var(axis=1).sum() / trials)
+
+
 def main(cells):
+    if cells == ["power"]:
+        for size in (2, 3, 4):
+            print(f"{size}×{size}:", {rho: round(needed(size, rho), 2) for rho in (0.0, 0.5, 0.9)}, flush=True)
+        return
     for cell in CELLS if cells == ["all"] else cells:
         size, rho, draws, *seed = cell.split(":")
         size, rho, draws = int(size), float(rho), int(draws)

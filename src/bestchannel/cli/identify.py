@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,23 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.verdict import one_digit
-from bestchannel.policies import ChannelLabels, Identification, OutOfSensesError, Policy, Sensor, Status, Supply
+from bestchannel.policies import (
+    ChannelLabels,
+    Identification,
+    JointAdaptive,
+    OutOfSensesError,
+    Policy,
+    Sensor,
+    Status,
+    Supply,
+)
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import Watch
 from bestchannel.promises import several
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
 from bestchannel.runs.results import as_document
 from bestchannel.runs.run import carried_on
-from bestchannel.sensing import Recording, Simulator
+from bestchannel.sensing import JointRecording, Recording, Simulator
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -129,12 +138,14 @@ def identify(
 
     With --above, --top, --order or --within something else is asked than which channel is the best.
     The policy says how often to sense which input of which channel; a simulator or a recording answers.
+    The policy joint asks for shots that all channels answer at once; a recording has a row per trial then,
+    trial,x,y_A,y_B,…, and --max-senses counts shots.
     The policy adaptive uses the limit of senses, or a recording, to its end; the others stop before a request that
     is too large. Exit code 3 where that came first and nothing was decided.
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
     with verbs.resumable(run):
-        source = _source(simulate, replay, seed, reading)
+        source = _source(simulate, replay, seed, reading, joint=policy.name == JointAdaptive.name)
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
         chosen = policy.made_for(sensor.parties, asked)
@@ -151,15 +162,17 @@ def identify(
         finish(result, json, checks, source.named())
 
 
-def _source(simulate: list[Path] | None, replay: list[Path] | None, seed: int, reading: Reading) -> Simulation | Replay:
+def _source(
+    simulate: list[Path] | None, replay: list[Path] | None, seed: int, reading: Reading, joint: bool
+) -> Simulation | Replay:
     if simulate and not replay:
         return Simulation(reading.channels(simulate), seed, simulate[0] if len(simulate) == 1 else None)
     if replay and not simulate:
-        return reading.replay(replay)
+        return replace(reading.replay(replay), joint=joint)
     raise InputError("one of --simulate and --replay is required: known channels, or a trial log")
 
 
-def _refuse_too_short(sensor: Simulator | Recording, policy: Policy) -> None:
+def _refuse_too_short(sensor: Simulator | Recording | JointRecording, policy: Policy) -> None:
     """Refuse a recording that cannot even answer the first request, before a run is begun."""
     if isinstance(sensor, Simulator):
         return

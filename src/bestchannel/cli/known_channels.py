@@ -15,12 +15,14 @@ from bestchannel.channels import Channel
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading
+from bestchannel.errors import InputError
 from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, exact, listed, rounded_up, several
 from bestchannel.questions import Best, Within
 
 if TYPE_CHECKING:
     from bestchannel.lower_bound.bound import LowerBound
+    from bestchannel.lower_bound.shots import LeastShots
     from bestchannel.study.planning import Plan
 
 MOST_INPUTS = 8  # of a channel with more inputs only the sum of their shares is shown
@@ -117,12 +119,13 @@ def bound(
     delta: float = options.DELTA,
     cost: list[str] | None = options.COST,
     rtol: float = options.option(0.01, "Width of the bracket of T* to aim at, relative to T*."),
+    shots: bool = options.SHOTS,
     *,
     asked: Asked,
     reading: Reading,
     json: bool = options.JSON,
 ) -> None:
-    """Show how many senses every policy needs on average to name the best of known channels, or another answer.
+    """Show how many senses every policy needs on average to name the best of known channels.
 
     The files hold probabilities, as for `capacity`, or the counts of a pilot, as for `estimate`, whose relative
     frequencies are then the channels.
@@ -131,6 +134,8 @@ def bound(
     senses. It comes with the share of the senses that an oracle would give to each input, with
     Theorem 4 of the paper where that applies, and with the approximation for small gaps.
     With --cost it says as well what every policy must pay on average, and where an oracle senses to pay the least.
+    With --above, --top, --order or --within it is that of another question.
+    With --shots it says how many shots that all channels answer at once, independently, no policy does without.
     """
     from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it
 
@@ -138,7 +143,9 @@ def bound(
     with terminal.progress("proofs") as progress:
         costs = options.costs_of_known(cost, read)
         answer = lower_bound(read, delta, question=asked.of(list(read)), **costs, rtol=rtol, progress=progress)
-    terminal.answer(_bound_as_json(answer), lambda: _show_bound(read, answer), json=json)
+    least = _least_shots(read, delta, asked) if shots else None
+    document = _bound_as_json(answer) | ({} if least is None else _shots_as_json(least))
+    terminal.answer(document, lambda: _show_bound(read, answer, least), json=json)
     if answer.characteristic_time.relative_gap > 1.1 * rtol:
         terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
 
@@ -165,7 +172,22 @@ def _ends(bracket: Any) -> dict[str, float | None]:
     return {"lower": finite_or_none(bracket.lower), "upper": finite_or_none(bracket.upper)}
 
 
-def _show_bound(channels: Mapping[str, Channel], answer: LowerBound) -> None:
+def _least_shots(channels: Mapping[str, Channel], delta: float, asked: Asked) -> LeastShots:
+    from bestchannel.lower_bound.shots import least_shots  # deferred as well
+
+    if asked.question is not None:
+        raise InputError("--shots is for the question which channel is the best; leave one of the two out")
+    return least_shots(channels, delta)
+
+
+def _shots_as_json(least: LeastShots) -> dict[str, float | None]:
+    return {
+        "shots_per_nat": finite_or_none(least.per_nat),
+        "shots_lower_bound": finite_or_none(least.lower_bound),
+    }
+
+
+def _show_bound(channels: Mapping[str, Channel], answer: LowerBound, least: LeastShots | None) -> None:
     rows = []
     for name in terminal.few(list(channels), key=lambda name: answer.gaps[name]):
         shares = (answer.cost or answer).allocation[name]
@@ -176,6 +198,11 @@ def _show_bound(channels: Mapping[str, Channel], answer: LowerBound) -> None:
     terminal.show_table(("channel", "size", "gap, bits", "oracle", "by input"), rows, bold=bold)
     terminal.note_few(len(rows), len(channels), "smallest gaps")
     terminal.say(*str(answer).splitlines())
+    if least is not None:
+        terminal.say(
+            f"shots that all channels answer, independently: at least {least.lower_bound:,.5g} on average"
+            f" ({least.per_nat:,.5g} per nat)"
+        )
 
 
 @verbs.verb("Example: bestchannel plan guessed.json --delta 0.01")
@@ -185,6 +212,7 @@ def plan(
     epsilon: float | None = options.EPSILON,
     max_senses: int | None = options.MAX_SENSES,
     cost: list[str] | None = options.COST,
+    shots: bool = options.SHOTS,
     runs: int = options.option(100, "Simulated runs of the adaptive policy.", min=1),
     seed: int = options.SEED,
     *,
@@ -200,6 +228,7 @@ def plan(
     frequencies are then the guess. The adaptive policy is simulated;
     the needs of the paper's policies follow from their formulas. Beside them stands the lower
     bound that no policy beats on average. With --cost the adaptive policy pays the least, and the plan says how much.
+    With --shots it is the policy joint that is simulated, and shots are counted.
     """
     from bestchannel.study.planning import plan as planned  # deferred as well
 
@@ -213,6 +242,7 @@ def plan(
             question=asked.of(list(guessed)),
             max_senses=max_senses,
             **costs,
+            shots=shots,
             runs=runs,
             seed=seed,
             progress=progress,
@@ -238,6 +268,8 @@ def _plan_as_json(result: Plan) -> dict[str, Any]:
 
 def _senses_bound(result: Plan) -> float | None:
     """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
+    if result.shots is not None:
+        return finite_or_none(result.shots.lower_bound)
     return None if result.bound is None else finite_or_none(result.bound.senses_lower_bound)
 
 
@@ -258,13 +290,17 @@ def _show_plan(result: Plan) -> None:
         ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None and not need.undecided else ""
         most, origin = (count(need.q95, ""), several(result.runs, "run")) if need.simulated else ("", "formula")
         rows.append((need.policy, f"{need.epsilon:.3g}", count(need.senses, "never ends"), most, ratio, origin))
-    terminal.show_table(("policy", "ε, bits", "senses", "95 % within", "÷ lower bound", "from"), rows)
+    terminal.show_table(("policy", "ε, bits", f"{_unit(result)}s", "95 % within", "÷ lower bound", "from"), rows)
     terminal.say(advice(result))
     if result.needs[0].cost is not None and result.needs[0].cost_q95 is not None:
         least = _cost_bound(result)
         beside = "" if least is None else f"; no policy pays less than {amount(least)} on average"
         middle, high = amount(result.needs[0].cost), amount(result.needs[0].cost_q95)
         terminal.say(f"its senses cost {middle} (median), and 95 % of the runs cost at most {high}{beside}")
+
+
+def _unit(result: Plan) -> str:
+    return "shot" if result.needs[0].policy == "joint" else "sense"
 
 
 def advice(result: Plan) -> str:
@@ -285,7 +321,7 @@ def advice(result: Plan) -> str:
         return f"{passed}: the gap of {result.gap:.2g} bits is too small; give a larger --epsilon"
     most = adaptive.q95 or 0
     unit = 10 ** max(len(str(most)) - 2, 0)  # two digits, upwards
-    room = f"use adaptive with room for {several(-(-most // unit) * unit, 'sense')}"
+    room = f"use {adaptive.policy} with room for {several(-(-most // unit) * unit, _unit(result))}"
     least, policy = min(((need.senses, need.policy) for need in others if need.senses), default=(0, ""))
     if not least or not adaptive.senses:
         return room
@@ -295,7 +331,7 @@ def advice(result: Plan) -> str:
 def _within_the_limit(result: Plan) -> str:
     """How often the senses that are allowed decide, and what they leave open."""
     runs = several(result.runs, "run")
-    said = f"{several(result.max_senses or 0, 'sense')} decide in {result.decided:,} of {runs}"
+    said = f"{several(result.max_senses or 0, _unit(result))} decide in {result.decided:,} of {runs}"
     if result.decided == result.runs:
         return said
     often = sorted(((n, name) for name, n in result.still_open.items() if n), reverse=True)

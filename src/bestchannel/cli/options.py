@@ -71,6 +71,7 @@ GROUPS = option(
     "With --design joint: the column of groups (a writer, a day) whose trials may depend on each other.",
     metavar="COLUMN",
 )
+SHOTS = flag("Count shots that all channels answer at once, as the policy joint does.", "--shots")
 RANK = flag("Rank the channels: say of which pairs it is proved that one is better.", "--rank")
 INPUT_DISTRIBUTION = option(None, "Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")
 RATE = option(

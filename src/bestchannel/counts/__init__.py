@@ -1,8 +1,7 @@
 """What people have becomes counts and channels: text, NumPy, MATLAB, JSON and Parquet files, frames and arrays."""
 
-from bestchannel.counts.combination import combined
 from bestchannel.counts.data_files import read_channels, read_counts, read_joint_trials, read_trials, write_channels
-from bestchannel.counts.joint_trials import JointTrials
+from bestchannel.counts.joint_trials import JointTrials, combined
 from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
 from bestchannel.counts.quantisation import quantise
 from bestchannel.counts.trials import Trials

@@ -185,11 +185,11 @@ def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> No
     if small[0] == "x" and sent is not None and len(set(sent)) == len(sent):
         return
     columns = {} if "x" in small or own >= set(answers) else {"x": truth[0], "y": "y_*"}
-    said = f"; there, {option(columns)} says which column is which" if columns else ""
+    said = f" and {option(columns)}" if columns else ""
     raise JointTrialsFoundError(
         f"the columns {', '.join(answers[:3])}{', …' * (len(answers) > 3)} look like answers of several channels to the"
-        ' same trials, which may depend on each other; `bestchannel estimate --design joint` (design="joint") takes'
-        f" them{said}"
+        " same trials, which may depend on each other; write `bestchannel estimate --design joint`"
+        f' (design="joint"){said}'
     )
 
 
@@ -201,7 +201,7 @@ def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, col
         if len({trial for trial, _ in answers}) < len(answers):
             raise JointTrialsFoundError(
                 f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
-                ' depend on each other; `bestchannel estimate --design joint` (design="joint") takes them, or write'
+                ' depend on each other; write `bestchannel estimate --design joint` (design="joint"), or write'
                 f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"
             )
 

@@ -100,6 +100,8 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
         seen = Combinations(declared)
         log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
         if log is not None:
+            received = hints.columns.get("y", "y") if isinstance(hints.columns, Mapping) else "y"
+            seen.expect(_categories(counts.get(received)))
             return counted_in_order(seen, log)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
 
@@ -134,7 +136,7 @@ def _vector(values: Any) -> NDArray[Any]:
     refuse_masked(values, "a column of labels")
     if isinstance(values, list | tuple) and not {int, float}.issuperset(map(type, values)):
         return np.fromiter(values, object, len(values))  # an array of texts and numbers would have texts
-    return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    return np.asarray(values)
 
 
 def paired_senses(sent: object, received: object) -> tuple[object, object]:
@@ -246,6 +248,7 @@ def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCo
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
+    seen.expect(_categories(pair[1]))
     (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
     return content
 
@@ -376,6 +379,8 @@ def _categories(column: Any) -> list[str]:
     if hasattr(column, "unify_dictionaries") and hasattr(column.type, "index_type"):
         chunks = column.unify_dictionaries().chunks
         declared = chunks[0].dictionary.to_pylist() if chunks else []
+    elif hasattr(column, "dictionary") and hasattr(column, "indices"):
+        declared = column.dictionary.to_pylist()
     elif hasattr(kind, "ordered") or type(kind).__name__ == "Enum":
         declared = list(kind.categories)
     return [label for label in map(label_of, declared) if label is not None]

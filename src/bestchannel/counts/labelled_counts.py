@@ -38,6 +38,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pa
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
+_TRUTH = {"false": "0", "true": "1"}
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FEWEST = 10  # fewer different outputs are labels, whatever they look like
 _MOST_CLASSES = 1000  # so many different whole numbers may be the names of classes
@@ -151,10 +152,11 @@ def is_missing(label: str) -> bool:
 
 
 def spelling(label: str) -> str:
-    """The same text for all labels that may be one: 1 and 1.0, 0.5 and 0.50, é in one sign or in two.
+    """The same text for all labels that may be one: 1, 1.0 and true, 0.5 and 0.50, é in one sign or in two.
 
     Digits alone are what they are, as 01 and 1 are different strings of bits.
     """
+    label = _TRUTH.get(label.casefold(), label)
     if label.isdecimal() or not _SPELLED_NUMBER.fullmatch(label):
         return label if label.isascii() else unicodedata.normalize("NFC", label)
     number = float(label.replace(",", "."))

@@ -53,19 +53,13 @@ class Trials:
 
     def labelled_counts(self) -> Iterator[LabelledCounts]:
         """The counts of every channel with their labels."""
-        for labels, table, binning, order in zip(
-            self.alphabets, self.counts().values(), self.binnings, self._orders(), strict=True
-        ):
-            names = labels.inputs, labels.outputs
-            yield LabelledCounts(str(labels.key), table, *names, self.inferred_outputs, binning, order, self.by_time)
-
-    def _orders(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """The inputs and outputs of the senses of every channel, in their order."""
-        for sent, rows in zip(self.sent, self.outputs, strict=True):
+        every = zip(self.alphabets, self.counts().values(), self.binnings, self.sent, self.outputs, strict=True)
+        for labels, table, binning, sent, rows in every:
             outputs = np.concatenate(rows)
             received = np.empty_like(outputs)
             received[np.argsort(sent, kind="stable")] = outputs
-            yield sent, received
+            names, order = (labels.inputs, labels.outputs), (sent, received)
+            yield LabelledCounts(str(labels.key), table, *names, self.inferred_outputs, binning, order, self.by_time)
 
 
 def in_order(seen: Combinations, log: Iterable[RowBlock]) -> Trials:

@@ -17,6 +17,7 @@ one, whose mean is 1. What is unknown in it, W and P, is removed by the least va
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -116,19 +117,15 @@ def rival_tilts(
 
 
 @dataclass
-class RivalAccount:
-    """All bets against one rival since they began: the state of an e-process, in nats."""
+class Account(ABC):
+    """Bets against one rival since they began, of whatever kind: the state of an e-process, in nats."""
 
     shape: tuple[int, int]
     restarts: int = 0
     since: int = 0  # the request with which the bets began; 0 before
-    paid: float = 0.0  # L, by the bets on leaders, less their price
     weight: float = 0.0  # S
     weights: dict[int, float] = field(default_factory=dict)  # by leader; they add up to S
     total: float = 0.0  # of all senses
-    requests: int = 0  # in which it was sensed
-    counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
-    charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
     estimate: float = 0.0  # the evidence at the rows and inputs where most seems to be lost
     given_up: float = -math.inf  # the estimate for which no bound was found
     worst: Place = field(init=False)  # where most was lost
@@ -136,18 +133,7 @@ class RivalAccount:
 
     def __post_init__(self) -> None:
         n, m = self.shape
-        self.counts, self.charged = np.zeros(self.shape), np.zeros(n)
         self.worst = np.empty(n), np.empty(self.shape), np.empty(m)
-        self._history = np.empty((8, 2 * n + m))  # a row for each request, as far as there are any
-
-    @cached_property
-    def addresses(self) -> list[int]:
-        """From where the kernels read all bets."""
-        return kernels.addresses(self.counts, self.charged, self._history, *self.worst)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A copy has arrays of its own."""
-        return {name: value for name, value in self.__dict__.items() if name != "addresses"}
 
     @property
     def betting(self) -> bool:
@@ -160,14 +146,48 @@ class RivalAccount:
         return self.betting or self.restarts > 0
 
     @property
-    def lost_by_senses_alone(self) -> float | None:
-        """What can be lost at most where no sense tells more: no capacity is larger than log min(n, m)."""
-        return None if min(self.shape) > 1 and self.total else self.weight * math.log(min(self.shape))
-
-    @property
     def rounding(self) -> float:
         """Nats by which what is lost is raised."""
         return ROUNDING * (self.total + self.weight)
+
+    def book(self, leader: int, weight: float) -> None:
+        """Add the weight of bets on a leader."""
+        self.weight += weight
+        self.weights[leader] = self.weights.get(leader, 0.0) + weight
+
+    @abstractmethod
+    def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
+        """What is proved by now, whatever the rival is; rows W and inputs P are where a search begins."""
+
+
+@dataclass
+class RivalAccount(Account):
+    """All bets against one rival on its own senses and those of leaders."""
+
+    paid: float = 0.0  # L, by the bets on leaders, less their price
+    requests: int = 0  # in which it was sensed
+    counts: Floats = field(init=False)  # [x, y] of the rival, each sense weighted with its ω
+    charged: Floats = field(init=False)  # [x] the sum of ω log Q over them
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n, m = self.shape
+        self.counts, self.charged = np.zeros(self.shape), np.zeros(n)
+        self._history = np.empty((8, 2 * n + m))  # a row for each request, as far as there are any
+
+    @cached_property
+    def addresses(self) -> list[int]:
+        """From where the kernels read all bets."""
+        return kernels.addresses(self.counts, self.charged, self._history, *self.worst)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has arrays of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "addresses"}
+
+    @property
+    def lost_by_senses_alone(self) -> float | None:
+        """What can be lost at most where no sense tells more: no capacity is larger than log min(n, m)."""
+        return None if min(self.shape) > 1 and self.total else self.weight * math.log(min(self.shape))
 
     @property
     def bets(self) -> BetsMade:
@@ -182,8 +202,7 @@ class RivalAccount:
     def settle(self, leader: int, paid: float, weight: float) -> None:
         """Book what the bets on the leader's senses paid."""
         self.paid += paid
-        self.weight += weight
-        self.weights[leader] = self.weights.get(leader, 0.0) + weight
+        self.book(leader, weight)
 
     def next_row(self) -> int:
         """The row of the history that the next request fills."""

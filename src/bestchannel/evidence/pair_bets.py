@@ -227,18 +227,9 @@ class PairBets:
         inputs = _inputs(shuffles, 0, law), _inputs(shuffles, 1, law)
         scores, P_a = Scores.of(shuffles, inputs, law), inputs[1][:, :, shuffles.x_a]
         usable = (n_a > 0.0).all(axis=2) & (inputs[0].sum(axis=2) > 0.0)
-        s = np.where(
-            usable,
-            np.minimum(_wanted(shuffles, scores, nats), cap / _reach(scores, law, P_a, n_a[:, :, shuffles.x_a])),
-            0.0,
-        )
-        near = law
-        for _ in range(FITTINGS):
-            factors = s[..., None, None, None] * scores.pairs
-            factors += 1.0 - (near * factors).sum(axis=(3, 4), keepdims=True)
-            fitted = law / np.maximum(factors, LEAST_SEEN)
-            near = 0.5 * (near + fitted / fitted.sum(axis=(3, 4), keepdims=True))
-            scores = Scores.of(shuffles, inputs, near)
+        most = cap / _reach(scores, law, P_a, n_a[:, :, shuffles.x_a])
+        s = np.where(usable, np.minimum(_wanted(shuffles, scores, nats), most), 0.0)
+        near, scores = _nearest(shuffles, inputs, scores, s)
         kappa = s[..., None] / np.where(n_a > 0.0, n_a, 1.0)[:, :, shuffles.x_a]
         at_best = 1.0 - s[..., None] * (near * scores.pairs).sum(axis=(3, 4))
         divergence = (near.sum(axis=3) * scores.a).sum(axis=3) * s[..., None] / np.maximum(kappa * P_a, 1e-300)
@@ -261,8 +252,13 @@ class PairBets:
         """[j]: -log M at inputs and rows of a."""
         terms, trials, p = self.terms, self.shuffles.trials, P[self.shuffles.x_a]
         R = P @ np.exp(log_W)
-        lost: Floats = terms.lost(P, log_W) + (trials * (self.constant - 1.0 + p * self.lift)).sum(axis=(1, 2))
-        return lost + np.einsum("je,jey,y->j", self.weights, self.log_Q, R) - self.weights.sum(axis=1) * (R @ np.log(R))
+        lost = terms.lost(P, log_W, len(self.weights)) + (trials * (self.constant - 1.0 + p * self.lift)).sum(
+            axis=(1, 2)
+        )
+        gained: Floats = self.weights.sum(axis=1) * (R @ np.log(R)) - np.einsum(
+            "je,jey,y->j", self.weights, self.log_Q, R
+        )
+        return lost - gained
 
     def account(self, share: Floats) -> kernels.Terms:
         """All shuffles as one account, in which the trials of shuffle j count share[j] times."""
@@ -290,6 +286,18 @@ def _inputs(shuffles: PairShuffles, side: int, law: Floats) -> Floats:
         P = np.where(trials > 0.0, P, 0.0)
         P /= np.maximum(P.sum(axis=2, keepdims=True), 1e-300)
     return P
+
+
+def _nearest(shuffles: PairShuffles, inputs: tuple[Floats, Floats], scores: Scores, s: Floats) -> tuple[Floats, Scores]:
+    """The joint law near the learned one that bets of the weights s tell from it, by damped steps; and its scores."""
+    law = near = shuffles.learned
+    for _ in range(FITTINGS):
+        factors = s[..., None, None, None] * scores.pairs
+        factors += 1.0 - (near * factors).sum(axis=(3, 4), keepdims=True)
+        fitted = law / np.maximum(factors, LEAST_SEEN)
+        near = 0.5 * (near + fitted / fitted.sum(axis=(3, 4), keepdims=True))
+        scores = Scores.of(shuffles, inputs, near)
+    return near, scores
 
 
 def _wanted(shuffles: PairShuffles, scores: Scores, nats: float) -> Floats:
@@ -356,12 +364,12 @@ class PairTerms(NamedTuple):
         )
         return cls(j, tested[j, e, r, y_b, y_a], alpha, beta, kappa, first, size)
 
-    def lost(self, P: Floats, log_W: Floats) -> Floats:
-        """[j]: -sum log f."""
+    def lost(self, P: Floats, log_W: Floats, shuffles: int) -> Floats:
+        """[j]: -sum log f, of so many shuffles."""
         lengths = np.diff(self.first)
         p, log_w = np.repeat(np.repeat(P, self.size[1]), lengths), np.repeat(log_W.ravel(), lengths)
         logs = self.often * np.log(self.alpha + p * (self.beta - self.kappa * log_w))
-        return np.asarray(np.bincount(self.j, -logs), np.float64)
+        return np.asarray(np.bincount(self.j, -logs, shuffles), np.float64)
 
     def padded(self, share: Floats) -> tuple[Integers, Floats, Floats, Floats, Floats]:
         """What the kernels take: whole lanes for every letter, filled up with counts of 0."""

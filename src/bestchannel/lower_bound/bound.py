@@ -215,12 +215,10 @@ def lower_bound(
     'above 0.4 bit: a; below 0.4 bit: b'
     """
     delta = number_in(delta, "delta", low=0.0, high=1.0, high_open=True)
-    named = _named(channels)
+    named = named_channels(channels)
     names, known = list(named), KnownChannels.of(list(named.values()))
     costs = None if cost is None else sense_costs(cost, names, [len(W) for W in known.W])
     asked = question_of(question)
-    if asked.epsilon:
-        raise InputError(f"no bound is known for answers within epsilon: leave it out of {asked!r}")
     asked.refuse_unless_possible(len(names))
     limit = limit_of(asked, known, delta, rtol=rtol, progress=progress)
     return LowerBound(
@@ -270,7 +268,8 @@ def _least_cost(
     )
 
 
-def _named(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, Channel]:
+def named_channels(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, Channel]:
+    """The channels by name, or by their place, in whichever form they come."""
     pairs = channels.items() if isinstance(channels, Mapping) else enumerate(channels)
     given: dict[Hashable, object] = dict(pairs)
     if not given:

@@ -15,6 +15,7 @@ from msgspec import to_builtins
 from msgspec.json import decode
 
 from bestchannel.channels import Channel
+from bestchannel.counts.data_files import read_joint_trials
 from bestchannel.counts.labelled_counts import Columns
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError, MissingFileError
@@ -24,7 +25,7 @@ from bestchannel.policies.catalogue import policy_class
 from bestchannel.process import Progress
 from bestchannel.promises import several
 from bestchannel.record import RunChannel, RunRecord
-from bestchannel.sensing import Recording, Simulator
+from bestchannel.sensing import JointRecording, Recording, Simulator
 
 LABORATORY: Mapping[str, Any] = {"kind": "laboratory"}  # the source of a run whose requests people answer
 BY_THEMSELVES = SIMULATION, RECORDING = "simulation", "recording"  # the kinds of source that need nobody to answer
@@ -187,10 +188,13 @@ class Replay:
     set_aside: float = SET_ASIDE
     form: str | None = None
     transpose: bool = False
+    joint: bool = False  # trials that all channels answered
 
-    def sensor(self, progress: Progress | None = None) -> Recording:
+    def sensor(self, progress: Progress | None = None) -> Recording | JointRecording:
         """The recording at its beginning; `progress` is told how many bytes of how many are read."""
         options = dict(vars(self))
+        if options.pop("joint"):
+            return JointRecording(read_joint_trials(self.trials, outputs=self.outputs, columns=self.columns))
         return Recording.from_file(options.pop("trials"), **options, progress=progress)
 
     def record(self, run: Path) -> dict[str, Any]:

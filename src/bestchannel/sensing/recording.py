@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Integers, numeric_array
 from bestchannel.counts.data_files import Paths, read_trials
 from bestchannel.counts.frames import is_frame, log_of_frame
+from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import ChannelLabels, Columns, Combinations
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.policies.identify import channels_in_brief
+from bestchannel.policies.request import told_shape
 from bestchannel.process import Progress
 from bestchannel.promises import several
 
@@ -213,6 +215,89 @@ class Recording:
             taken = self._outputs[channel][x][first : first + asked]
             counts[x] = np.bincount(taken, minlength=counts.shape[1])
             self._used[channel][x] += asked
+        return counts
+
+
+class JointRecording:
+    """Trials that all channels answered, recorded before: those of each input in their order, none twice.
+
+    Called with a `Request` for shots it returns counts of pairs of answers, or raises `OutOfSensesError` and uses no
+    trial.
+
+    Parameters
+    ----------
+    trials
+        What `read_joint_trials` gives: every trial with one input for all channels, and an answer of each.
+
+    Attributes
+    ----------
+    parties
+        What every channel and its letters are called.
+    inferred_outputs
+        Whether the outputs are only those that happened to be recorded, which a guarantee then says.
+
+    Raises
+    ------
+    InputError
+        Where channels of a trial have different inputs or an answer is missing, or trials come in groups.
+
+    Examples
+    --------
+    >>> labels = tuple(ChannelLabels.numbered(name, (2, 2)) for name in "ab")
+    >>> x = np.array([[0, 0], [1, 1], [0, 0]])
+    >>> recording = JointRecording(JointTrials(labels, x=x, y=np.array([[0, 0], [1, 0], [0, 1]])))
+    >>> recording(Request(1, {0: (2, 0), 1: (2, 0)}, paired=0))[1][0].tolist()
+    [[1, 1], [0, 0]]
+    """
+
+    def __init__(self, trials: JointTrials) -> None:
+        inputs = {labels.inputs for labels in trials.alphabets}
+        wanted = "shots are trials with one input for all channels, an answer of each, and no groups"
+        if len(inputs) > 1 or (trials.x != trials.x[:, :1]).any():
+            raise InputError(f"{wanted}; in these the inputs of channels differ")
+        if (lacking := [name for name, missing in trials.missing.items() if missing]) or trials.groups is not None:
+            raise InputError(f"{wanted}; {f'{lacking[0]} lacks answers' if lacking else 'these have groups'}")
+        self.parties, self.inferred_outputs = list(trials.alphabets), trials.inferred_outputs
+        self._answers = [trials.y[trials.x[:, 0] == x] for x in range(len(self.parties[0].inputs))]
+        self._used = [0] * len(self._answers)
+
+    def __repr__(self) -> str:
+        left = sum(self.left[0])
+        return f"<JointRecording of {channels_in_brief(self.parties)}, {several(left, 'trial')} left>"
+
+    @property
+    def keys(self) -> list[Hashable]:
+        """What every channel is called."""
+        return [labels.key for labels in self.parties]
+
+    @property
+    def alphabets(self) -> list[tuple[int, int]]:
+        """(n_inputs, n_outputs) of every channel, as policies take it."""
+        return [labels.alphabet for labels in self.parties]
+
+    @property
+    def left(self) -> list[list[int]]:
+        """How many trials of each input of each channel were not given yet: the same of all."""
+        each = [len(answers) - used for answers, used in zip(self._answers, self._used, strict=True)]
+        return [each for _ in self.parties]
+
+    def __call__(self, request: Request) -> dict[int, Integers]:
+        """The next trials of every input, or `OutOfSensesError` and no trial used."""
+        b = request.paired
+        if b is None:
+            raise InputError("joint trials answer shots, of all channels at once; choose the policy joint")
+        for x, (asked, left) in enumerate(zip(request.senses[b], self.left[b], strict=True)):
+            if asked > left:
+                raise OutOfSensesError(
+                    f"the recording has {several(left, 'more trial')} of input x={x}, and the policy requires"
+                    f" {asked:,}; `estimate --design joint` uses all that was recorded"
+                )
+        counts = {j: np.zeros(told_shape(request, j, self.alphabets), dtype=np.int64) for j in request.senses}
+        for x, asked in enumerate(request.senses[b]):
+            answers = self._answers[x][self._used[x] : self._used[x] + asked]
+            self._used[x] += asked
+            for j, table in counts.items():
+                np.add.at(table[x], answers[:, j] if j == b else (answers[:, b], answers[:, j]), 1)
         return counts
 
 

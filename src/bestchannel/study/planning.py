@@ -30,7 +30,8 @@ from bestchannel.intervals.paper_bounds import (
     naive_senses,
 )
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
-from bestchannel.policies import Adaptive, identify
+from bestchannel.lower_bound.shots import LeastShots, least_shots
+from bestchannel.policies import Adaptive, JointAdaptive, identify
 from bestchannel.process import Progress, part_of
 from bestchannel.questions import AnyQuestion, Best, question_of
 from bestchannel.sensing.simulator import Instance, Simulator
@@ -88,6 +89,8 @@ class Plan:
         Of the simulated runs.
     still_open
         For each name the simulated runs that leave it open.
+    shots
+        Where the policy joint was simulated: what no policy does without, in shots; None without, and with an accuracy.
     within_bits
         In 95 % of the runs some channel is proved to be that near to the best, or better; None where that says nothing.
 
@@ -110,6 +113,7 @@ class Plan:
     decided: int
     still_open: Mapping[str, int]
     within_bits: float | None
+    shots: LeastShots | None = None
 
 
 def plan(
@@ -120,6 +124,7 @@ def plan(
     question: AnyQuestion | Mapping[str, Any] | None = None,
     max_senses: int | None = None,
     cost: Mapping[Any, Cost] | Sequence[Cost] | None = None,
+    shots: bool = False,
     runs: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
@@ -143,6 +148,8 @@ def plan(
         What every simulated run may sense. The plan then says how often that decides.
     cost
         What a sense costs, as for `lower_bound`: Adaptive then pays the least, and the bound has the least cost.
+    shots
+        Count shots that all channels answer at once, independently: JointAdaptive is simulated, and no other policy.
     runs
         How many runs of Adaptive are simulated.
     seed
@@ -172,6 +179,10 @@ def plan(
     if not isinstance(channels, Mapping) or len(channels) < least:
         got = f"{len(channels)}" if isinstance(channels, Mapping) else f"a {type(channels).__name__}"
         raise InputError(f"a plan compares named channels; it requires at least {least} of them and got {got}")
+    if shots and (cost is not None or not isinstance(asked, Best)):
+        raise InputError(
+            "shots are planned for the question which channel is the best, without costs; leave the rest out"
+        )
     if max_senses is not None:
         max_senses = int(number_in(max_senses, "max_senses", low=1, high=MOST_SENSES, low_open=False))
     known = {name: as_channel(channel) for name, channel in channels.items()}
@@ -181,9 +192,9 @@ def plan(
     tied = isinstance(asked, Best) and gap <= SAME
     proofs = 0 if asked.epsilon else len(channels)
     show = part_of(progress, 0, proofs + runs)
-    bound = None if asked.epsilon else lower_bound(known, delta, question=asked, cost=costs, progress=show)
+    bound = None if asked.epsilon or shots else lower_bound(known, delta, question=asked, cost=costs, progress=show)
     endless = tied if bound is None or isinstance(asked, Best) else bound.characteristic_time.lower == math.inf
-    trials = _Trials(instance, asked, delta, costs, max_senses)
+    trials = _Trials(JointAdaptive if shots else Adaptive, instance, asked, delta, costs, max_senses)
     if max_senses is not None or asked.epsilon or not endless:
         for i in range(runs):
             trials.add(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,))))
@@ -195,12 +206,16 @@ def plan(
         gap=gap,
         runs=runs,
         bound=bound,
-        needs=(trials.need(), *(_of_the_paper(instance, delta, epsilon or gap, tied) if least == 2 else ())),
+        needs=(
+            trials.need(),
+            *(_of_the_paper(instance, delta, epsilon or gap, tied) if least == 2 and not shots else ()),
+        ),
         question=asked,
         max_senses=max_senses,
         decided=sum(trials.decided),
         still_open={name: trials.still_open[j] for j, name in enumerate(channels)},
         within_bits=trials.within_bits(),
+        shots=least_shots(known, delta) if shots and not asked.epsilon else None,
     )
 
 
@@ -212,10 +227,18 @@ class _Trials:
     """Simulated runs of Adaptive, and what came of them."""
 
     def __init__(
-        self, instance: Instance, question: AnyQuestion, delta: float, costs: Costs | None, max_senses: int | None
+        self,
+        kind: type[Adaptive],
+        instance: Instance,
+        question: AnyQuestion,
+        delta: float,
+        costs: Costs | None,
+        max_senses: int | None,
     ) -> None:
-        self.instance = instance
-        self.options: dict[str, Any] = {"delta": delta, "cost": costs, "epsilon": question.epsilon}
+        self.kind, self.instance, self.priced = kind, instance, costs is not None
+        self.options: dict[str, Any] = {"delta": delta, "epsilon": question.epsilon}
+        if costs is not None:
+            self.options["cost"] = costs
         if not isinstance(question, Best):
             self.options |= {"epsilon": 0.0, "question": question}
         self.epsilon = question.epsilon
@@ -226,7 +249,7 @@ class _Trials:
 
     def add(self, rng: np.random.Generator) -> None:
         """One more run."""
-        policy = Adaptive(self.instance.alphabets, **self.options)
+        policy = self.kind(self.instance.alphabets, **self.options)
         result = identify(Simulator(self.instance.channels, rng=rng), policy, max_senses=self.limit)
         self.senses.append(result.senses if result.decided else self.limit)
         self.paid.append(math.nan if result.cost is None else result.cost)
@@ -238,10 +261,10 @@ class _Trials:
     def need(self) -> Need:
         """What they took."""
         if not self.senses:
-            return _endless("adaptive")
+            return _endless(self.kind.name)
         middle, most = (int(q) for q in _middle_and_most(self.senses))
-        need = Need("adaptive", self.epsilon, middle, most, simulated=True, undecided=self.decided.count(False))
-        if self.options["cost"] is None:
+        need = Need(self.kind.name, self.epsilon, middle, most, simulated=True, undecided=self.decided.count(False))
+        if not self.priced:
             return need
         usual, high = _middle_and_most(self.paid)
         return replace(need, cost=usual, cost_q95=high)

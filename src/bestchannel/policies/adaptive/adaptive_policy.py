@@ -28,7 +28,7 @@ from bestchannel.policies.adaptive.view import NOTHING, View, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets
-from bestchannel.policies.request import MOST_SENSES, Supply, marginals
+from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import (
     Above,
     AnyQuestion,
@@ -220,9 +220,7 @@ class Adaptive(Policy):
                 self.stakes, self.more_senses = None, 0
                 return state.leader
             counts = yield partial(self._request_for, state, view, dict(state.variances))
-            if isinstance(self.stakes, Bets):
-                self.stakes.settle(counts, state.bets)
-            state.learn(marginals(counts))
+            self._learn(state, counts)
             view = self._view(state)
 
     # --- the stop: everything that enters it is certified ------------------------------------
@@ -385,9 +383,14 @@ class Adaptive(Policy):
 
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
-        told = marginals(counts)
-        tables = [told.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
+        tables = [counts.get(j, np.zeros(alphabet, dtype=np.int64)) for j, alphabet in enumerate(self.alphabets)]
         return State.of(tables, leader=0)
+
+    def _learn(self, state: State, counts: Counts) -> None:
+        """Take in the answer to a request."""
+        if isinstance(self.stakes, Bets):
+            self.stakes.settle(counts, state.bets)
+        state.learn(counts)
 
     def _view(self, state: State) -> View:
         """Estimates of all that may still lead: of candidates; with epsilon, of every channel."""
@@ -506,7 +509,7 @@ class Adaptive(Policy):
 
     # --- the bets: any choice is valid --------------------------------------------------------
 
-    def _bets(self, state: State, view: View, senses: Mapping[int, Sequence[float]]) -> Bets | None:
+    def _bets(self, state: State, view: View, senses: Senses) -> Bets | None:
         """Bets against every rival that is far enough behind for them."""
         b, rivals = state.leader, state.rivals
         if self.threshold != "proved" or b not in senses:
@@ -536,7 +539,7 @@ def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
     return [np.array(each) / least for each in costs]
 
 
-def _multiple(variance: float, senses: float, normal: float, least: float, most: float) -> float:
+def _multiple(variance: float, senses: int, normal: float, least: float, most: float) -> float:
     """Of the normal variance of one sense, that which so many senses show; from the least to the most."""
     return min(max(variance * senses / normal, least), most)
 

@@ -50,7 +50,7 @@ class Bets:
     since: dict[int, int]
     restarts: dict[int, int]
 
-    def settle(self, counts: Mapping[int, Integers | Floats], accounts: Mapping[int, RivalAccount]) -> None:
+    def settle(self, counts: Mapping[int, Integers], accounts: Mapping[int, RivalAccount]) -> None:
         """Pay the bets that were fixed before the request."""
         alike: dict[tuple[int, int], list[int]] = {}
         paid = self.on_leader.settled(counts[self.leader].astype(np.float64)).tolist()
@@ -88,7 +88,7 @@ class Bets:
 
 def chosen_bets(
     view: View,
-    senses: Mapping[int, Sequence[float]],
+    senses: Mapping[int, tuple[int, ...]],
     leader: int,
     accounts: Mapping[int, RivalAccount],
     gaps: Mapping[int, float],

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bestchannel.arrays import Integers
 from bestchannel.display import text_table
-from bestchannel.evidence.bets import RivalAccount
+from bestchannel.evidence.bets import Account, RivalAccount
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.questions import NearlyBest
 
@@ -24,7 +25,7 @@ class PastBets:
     """Bets against a rival, also those that were given up: what they have proved stays proved."""
 
     rival: int
-    account: RivalAccount
+    account: Account
     leaders: int  # the number of the leader in whose time they were made, with epsilon
 
 
@@ -39,7 +40,7 @@ class State:
     counts: list[Integers]  # [channel][x, y]
     leader: int
     candidates: tuple[int, ...]
-    bets: dict[int, RivalAccount]
+    bets: dict[int, Any]  # accounts, all of one kind
     leaders: int = 1  # with epsilon, those that were bet on, the present one included
     # of the leader's estimate and a rival's, as the bets against it show them, relative to the normal approximation
     variances: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class State:
     abandoned: list[PastBets] = field(default_factory=list)
     evidence_nats: dict[int, float] = field(default_factory=dict)
     threshold_nats: dict[int, float] = field(default_factory=dict)
+    kind: type[Account] = RivalAccount
     _senses: list[int] = field(init=False)  # [channel]
 
     def __post_init__(self) -> None:
@@ -55,7 +57,13 @@ class State:
     @classmethod
     def of(cls, counts: Sequence[Integers], leader: int) -> State:
         """Every channel a candidate, and no bet made."""
-        return cls(list(counts), leader, tuple(range(len(counts))), _no_bets(counts))
+        state = cls(list(counts), leader, tuple(range(len(counts))), {})
+        state.open_accounts(RivalAccount)
+        return state
+
+    def open_accounts(self, kind: type[Account]) -> None:
+        """No bets against any channel, and accounts of this kind for those to come."""
+        self.kind, self.bets = kind, {j: kind((t.shape[0], t.shape[1])) for j, t in enumerate(self.counts)}
 
     @property
     def rivals(self) -> list[int]:
@@ -78,13 +86,14 @@ class State:
         for channel in list(self.bets):
             self._set_aside(channel)
         self.leaders += bet_on
-        self.leader, self.bets = leader, _no_bets(self.counts)
+        self.leader = leader
+        self.open_accounts(self.kind)
         self.candidates = tuple(range(len(self.counts)))
 
     def restart(self, rival: int) -> None:
         """Bets against a rival that have lost too much start anew, with a smaller share of δ."""
         self._set_aside(rival)
-        self.bets[rival] = RivalAccount(self.bets[rival].shape, self.bets[rival].restarts + 1)
+        self.bets[rival] = self.kind(self.bets[rival].shape, self.bets[rival].restarts + 1)
 
     def _set_aside(self, rival: int) -> None:
         if self.bets[rival].weights:
@@ -104,10 +113,6 @@ class State:
         if channel not in self.evidence_nats:
             return "", ""
         return f"{self.evidence_nats[channel]:.2f}", f"{self.threshold_nats[channel]:.2f}"
-
-
-def _no_bets(counts: Sequence[Integers]) -> dict[int, RivalAccount]:
-    return {channel: RivalAccount((table.shape[0], table.shape[1])) for channel, table in enumerate(counts)}
 
 
 # --- what is proved by then ------------------------------------------------------------------
