@@ -52,6 +52,7 @@ def wagers(said):
         (Within(0.2), {"": bc.bsc(0.1)}, 1, None),
         (Top(2), {"live": bc.bsc(0.1), "dead": ONE_OUTPUT, "gone": ONE_OUTPUT}, 1, 20),
         (Top(2), LINKS, 1, 3000),
+        (Top(2), LINKS, 1, 0),
         (Order(), LINKS, 1, 3000),
         (Top(2, 0.05), LINKS, 1, None),
         (Top(2, 0.05), LINKS, 1, 2000),

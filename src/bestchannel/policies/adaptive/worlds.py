@@ -233,7 +233,7 @@ class WorldsScript(QuestionScript):
         self._show(ranks := sorted(every, key=lambda channel: channel in self.worthless), None, [])
         if len(self.worthless) == len(every) or not any(self._claims(self.everything, ranks, None)):
             return None
-        self.policy.findings = Findings(decided=False)
+        self.policy.findings, self.policy.candidates = Findings(decided=False), tuple(every)
         self.learn((yield self.first_look(every)))
         while True:
             view = self.view(every)
