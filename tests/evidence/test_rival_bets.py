@@ -190,7 +190,7 @@ def test_bound_is_above_every_loss_that_is_found(seed, requests):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_merged_requests_lose_at_least_as_much(seed):
-    account, *_ = betting(seed, (3, 3), requests=9)
+    account, *_ = betting(seed, (3, 3), requests=30)
     rng = np.random.default_rng(seed)
     each_request = account.bets[2][:, :3]
     senses, tilts, logQ = merged(GROUPS, 3, 3, account.bets[2])

@@ -19,7 +19,7 @@ def links(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("policy", ["adaptive", "best-chan-id", "naive", "median"])
+@pytest.mark.parametrize("policy", ["adaptive", "joint", "best-chan-id", "naive", "median"])
 def test_every_policy_names_the_better_channel(policy, links):
     accuracy = ["--epsilon", "0.2"] if policy in ("naive", "median") else []
     code, result = result_of("identify", "--simulate", links, "--policy", policy, "--seed", "1", *accuracy)
@@ -46,7 +46,7 @@ def test_limit_of_senses_ends_undecided_with_code_3(links):
     [
         (
             ["--policy", "psychic"],
-            "the policy must be one of adaptive, best-chan-id, naive, median, or package.module:Class; it is 'psychic'",
+            "the policy must be one of adaptive, joint, best-chan-id, naive, median, or package.module:Class; it is 'psychic'",
         ),
         (["--policy", "naive"], "the policy naive requires the option epsilon"),
         (
@@ -151,3 +151,14 @@ def test_run_that_exists_goes_on_with_the_same_settings_only(links, tmp_path):
 def test_version_is_shown():
     run = bestchannel("--version")
     assert (run.returncode, run.stdout) == (0, f"bestchannel {version('bestchannel')}\n")
+
+
+def test_trials_that_all_channels_answered_are_replayed_as_shots(tmp_path):
+    rng, rows = np.random.default_rng(1), ["trial,x,y_good,y_bad"]
+    for trial, x in enumerate(rng.integers(2, size=2000).tolist()):
+        rows.append(f"{trial},{x},{x ^ int(rng.random() < 0.03)},{x ^ int(rng.random() < 0.3)}")
+    path = tmp_path / "joint.csv"
+    path.write_text("\n".join(rows) + "\n")
+    code, result = result_of("identify", "--replay", path, "--policy", "joint")
+    assert (code, result["best"], result["decided"]) == (0, "good", True)
+    assert result["senses"] <= 2000

@@ -11,8 +11,7 @@ from bestchannel.cli import verbs
 from bestchannel.process import VERSION
 
 VERBS = {  # the first line of the help of every verb, which is a function in the module of its name
-    "bound": "Show how many senses every policy needs on average to name the best of known channels, or another"
-    " answer.",
+    "bound": "Show how many senses every policy needs on average to name the best of known channels.",
     "capacity": "Show the capacity of known channels, in bits per use, between two proved bounds.",
     "estimate": "Estimate capacities from counts of what was sent and received, with proved intervals, and judge"
     " which is largest.",

@@ -117,10 +117,10 @@ EMPHASIS = re.compile(r"`[^`\n]*`|\*\*(\S.*?)\*\*|\*(\S.*?)\*", re.DOTALL)
 
 GREEK = r"\alpha α \beta β \gamma γ \delta δ \zeta ζ \eta η \theta θ \kappa κ \lambda λ \mu μ \nu ν \xi ξ \pi π \rho ρ"
 GREEK += r" \Lambda Λ \sigma σ \tau τ \varepsilon ε \varphi φ \psi ψ \omega ω \Delta Δ \Gamma Γ \ell ℓ"
-SIGNS = r"\le ≤ \ge ≥ \ne ≠ \in ∈ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
+SIGNS = r"\to → \le ≤ \ge ≥ \ne ≠ \in ∈ \approx ≈ \propto ∝ \pm ± \times × \cdot · \sum Σ \prod Π \partial ∂ \exists ∃"
 SIGNS += r" \infty ∞ \ast * \top ᵀ \square ∎ \ldots … \leftarrow ← \Leftrightarrow ⇔ \Vert ‖ \lvert | \rvert | \mid |"
 SIGNS += r" \lbrace { \rbrace } \lceil ⌈ \rceil ⌉ \langle ⟨ \rangle ⟩ \log log \max max \min min \exp exp \inf inf"
-SIGNS += r" \cos cos \sin sin \arg arg \Pr Pr \notin ∉"
+SIGNS += r" \cos cos \sin sin \arg arg \Pr Pr \notin ∉ \to → \dots …"
 LISTED = f"{GREEK} {SIGNS}".split()
 SPACES = dict.fromkeys((r"\left", r"\right", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr"), "")
 SPACES |= {"\\,": " ", "\\quad": "   ", "\\qquad": "   ", "\\\\": "; "}

@@ -254,8 +254,7 @@ def _of_frequencies(surprise: Floats, variance: Floats, expected: float) -> Floa
 
 def _evidence(questions: _Questions, bet: _Wager) -> float:
     """What a bet has won: with all cells tilted alike, or with few of many, at even odds."""
-    # cells that may be met; not those that were, which depends on outputs
-    inside, possible = bet.cells >= 0, bet.variance > 0.0
+    inside, possible = bet.cells >= 0, _possible(bet)
     if not inside.any() or not possible.any():
         return 0.0
     cells, yes, chance = bet.cells[inside], questions.yes[inside], questions.chance[inside]
@@ -263,6 +262,11 @@ def _evidence(questions: _Questions, bet: _Wager) -> float:
     rate = 1.0 / won.shape[1]
     few = np.logaddexp(np.log1p(-rate) if rate < 1.0 else -np.inf, np.log(rate) + _log_mean(won)).sum()
     return float(_log_mean([_log_mean(won.sum(axis=1)), few]))
+
+
+def _possible(bet: _Wager) -> NDArray[np.bool_]:
+    """The cells that may be met; not those that were, which depends on outputs."""
+    return bet.variance > 0.0
 
 
 def _won(cells: Integers, yes: NDArray[np.bool_], chance: Floats, variance: Floats) -> Floats:

@@ -34,7 +34,7 @@ def level_time(known: KnownChannels, low: float, high: float, rtol: float = 0.01
 
     >>> link = KnownChannels.of([q_ary_symmetric(2, 0.1)])
     >>> T = level_time(link, 0.5, math.inf)  # BSC(0.110028) has half a bit, and T* = 1/kl(0.1, 0.110028)
-    >>> T.lower < 1894.4 < T.upper < 1.01 * T.lower
+    >>> T.lower < 1894.648 < T.upper < 1.01 * T.lower
     True
     """
     (C,), (W,) = known.capacities, known.W

@@ -280,12 +280,12 @@ def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, 
     """
     N = np.array(senses, dtype=np.float64)[:, None]
     wealth = N / (bet.multipliers[:, None] + _stakes(bet, inputs))
-    wrong = set[int]()
-    for added in ADDED:
+
+    def wrong(added: float) -> list[int]:
         smooth = before + added / before.shape[1]
         sums = (smooth / smooth.sum(axis=1, keepdims=True) * wealth).sum(axis=1)
-        wrong = set(np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)).tolist())
-        if not wrong:
-            return
-    wanted = "is not the one that the counts before the request lead to"
-    raise NotValidError(f"the multiplier of input x={min(wrong)} {wanted} {where}")
+        return np.flatnonzero(~(np.abs(sums - 1.0) <= AGREEMENT) & (N[:, 0] > 0.0)).tolist()
+
+    if fewest := min(map(wrong, ADDED), key=len):
+        wanted = "is not the one that the counts before the request lead to"
+        raise NotValidError(f"the multiplier of input x={fewest[0]} {wanted} {where}")
