@@ -496,7 +496,8 @@ def _check_nearly(books: Books, question: Top | Order, steps: Iterable[Any]) -> 
             require(not stakes.wagers, f"{where} has bets for no answer")
             continue
         named = tuple(number_of(c, record.names, where) for c in answer.named)
-        same = answers.setdefault(answer.number, named) == named
+        # an answer that nobody has bet on may become another one under its number
+        same = not stakes.wagers or answers.setdefault(answer.number, named) == named
         require(same and len(set(named)) == len(named), f"the answer number {answer.number} is another in {where}")
         once = len({(wager.over, wager.under) for wager in stakes.wagers.values()}) == len(stakes.wagers)
         require(once, f"{where} has several bets for the same claim")
