@@ -402,9 +402,9 @@ def _refuse_texts(table: Table, counts: bool) -> None:
         return
     below = [[row[i].strip() for row in others if i < len(row)] for i in range(width)]
     texts = [i for i, column in enumerate(below) if not any(table.number(cell) is not None for cell in column)]
-    labels = [i for i in range(width) if i in texts or i < width - 1]
     is_rows = 2 <= width <= LONGEST_LOG_ROW and all(len(row) == width for row in others)
-    if texts and is_rows and all(first[i].strip() in below[i] for i in labels):
+    labelled = width if width - 1 in texts else width - 1
+    if texts and is_rows and all(first[i].strip() in below[i] for i in range(labelled)):
         cells = [tuple(map(str.strip, row[:-1])) for row in table.rows]
         counted = width > 2 and width - 1 not in texts and len(set(cells)) == len(cells)
         raise InputError(
