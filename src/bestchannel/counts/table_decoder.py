@@ -67,6 +67,7 @@ def _import_for(kind: str) -> None:
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
+    pa.scalar(0)  # the first one looks for pandas and imports it
 
 
 def _refusal(request: dict[str, Any]) -> dict[str, Any] | None:
