@@ -4,6 +4,7 @@ The repository is put on the path, so that tests can share modules (`tests.capac
 under pytest's import mode "importlib", which adds no path of its own.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,6 +20,11 @@ sys.path.insert(0, str(ROOT))
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
+
+
+def pytest_xdist_auto_num_workers():
+    """One worker more than cores, as some tests wait for a server, a browser or another process."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")
