@@ -87,13 +87,18 @@ def stamp() -> str:
 
 
 def build(library: Path, more_flags: list[str]) -> None:
-    """Compile every file in every variant, and link them to one library."""
+    """Compile every file in every variant, and link them to one library.
+
+    It is linked in a folder of its own beside its place and moved there: whoever opens it meanwhile, or builds it too, meets
+    a whole one.
+    """
     x86 = (target() or platform.machine()).lower().startswith(("x86_64", "amd64"))
     variants = {"_baseline": [], **(WIDER if x86 else {})}
     position = [] if "windows" in target() or sys.platform == "win32" else ["-fPIC"]
     command = [*compiler(), *FLAGS, *position, *more_flags]
     command += QUIET if "ziglang" in command else SAME_BITS
-    with tempfile.TemporaryDirectory() as folder:
+    library.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{library.name}.", dir=library.parent) as folder:
         jobs, objects = [], []
         for source in sorted(NATIVE.glob("*.c")):
             once = source.name == "processor.c"
@@ -106,8 +111,7 @@ def build(library: Path, more_flags: list[str]) -> None:
         built = os.path.join(folder, library_name())
         stripped = [] if more_flags else ["-s"]
         run([*compiler(), *more_flags, "-shared", *stripped, *objects, "-o", built])
-        library.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(shutil.copy(built, f"{library}.new"), library)
+        os.replace(built, library)
 
 
 def run(command: list[str]) -> None:

@@ -1,6 +1,7 @@
 """The library beside the package: built from the sources that are there, and careful with pointers."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,30 @@ from bestchannel.native import library
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_library_was_built_from_the_sources_beside_it():
+@pytest.fixture
+def builder():
     script = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     module = importlib.util.module_from_spec(script)
     script.loader.exec_module(module)
-    assert library.stamp() == module.stamp(), "the C sources have changed: run `make .venv/developer` again"
+    return module
+
+
+def test_the_library_was_built_from_the_sources_beside_it(builder):
+    assert library.stamp() == builder.stamp(), "the C sources have changed: run `make .venv/developer` again"
+
+
+def test_two_builders_at_one_time_write_to_files_of_their_own(builder, tmp_path, monkeypatch):
+    # else one moves to its place what the other has begun to write again: half a library, or a fault in what runs it
+    moved = []
+    monkeypatch.setattr(builder, "run", lambda command: Path(command[-1]).write_bytes(b"a library"))
+    monkeypatch.setattr(os, "replace", lambda new, place: moved.append((Path(new), place)))
+    for _ in range(2):
+        builder.build(tmp_path / "built" / "kernels.so", [])
+    (first, _), (second, place) = moved
+    assert first != second
+    assert place == tmp_path / "built" / "kernels.so"
+    assert tmp_path / "built" in first.parents  # on the same disk, so that a move is one step
+    assert not list(place.parent.iterdir())  # and nothing else stays
 
 
 @pytest.mark.parametrize(
