@@ -105,6 +105,15 @@ def test_e_values_of_ties_are_at_most_1_on_average_and_seldom_large_under_any_de
     assert limit((e > 1.0 / DELTA).sum(), draws) <= DELTA
 
 
+@pytest.mark.parametrize("of_a", [(1, 2), (1, 3), (2, 1)])
+def test_a_useless_channel_is_no_better_than_one_of_a_single_input_or_output(of_a):
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        b, a = (rng.integers(0, (2, 2), (400, 2)).T, rng.integers(0, of_a, (400, 2)).T)
+        drawn = PairShuffles.of(AnswerPairs(*b, *a, None), [(2, 2), of_a])
+        assert pair_evidence(drawn, NATS).log_value() < NATS
+
+
 def test_copies_of_trials_make_e_values_of_ties_too_large_unless_they_are_groups():
     """The twin, which shows that the test above can fail."""
     copied, grouped = (np.exp(np.fromiter(log_e_values(2, 0.9, 100, 1, 16, groups), float)) for groups in (False, True))

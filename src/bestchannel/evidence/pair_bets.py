@@ -83,7 +83,9 @@ class PairShuffles:
     def of(cls, pairs: AnswerPairs, alphabets: Sequence[tuple[int, int]], seed: int = 0) -> PairShuffles:
         """Shuffles of trials, or of whole groups of trials, each of which counts as one trial."""
         (n_b, m_b), (n_a, m_a) = alphabets
-        pairs = unlabelled_pairs(pairs, alphabets)
+        if min(n_a, m_a) == 1:  # the capacity of a is 0, whatever its rows are
+            n_a, m_a, pairs = 1, 1, pairs._replace(x_a=np.zeros_like(pairs.x_a), y_a=np.zeros_like(pairs.y_a))
+        pairs = unlabelled_pairs(pairs, ((n_b, m_b), (n_a, m_a)))
         rows, r = np.unique(pairs.x_b * n_a + pairs.x_a, return_inverse=True)
         cell = (r * m_b + pairs.y_b) * m_a + pairs.y_a
         shape = len(rows), m_b, m_a
@@ -424,7 +426,7 @@ def _divergence(share: Floats) -> float:
 
 
 def _known_loss(bets: PairBets) -> tuple[Floats, float]:
-    """Shares of the shuffles, and their loss, where a has one input or one output: its rows are known."""
+    """Shares of the shuffles, and their loss, where a has one letter: its row is known."""
     lost = bets.losses(bets.P, np.zeros(bets.W.shape))
     share = softmax(-lost)
     return share, float(share @ lost)
