@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bestchannel as bc
+from bestchannel.channels import random_channel
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.lower_bound.shots import least_shots
 from bestchannel.policies import ChannelLabels
@@ -32,6 +33,24 @@ def test_senses_are_shots_and_every_channel_of_a_request_answers_all_of_them():
         assert len(set(step.request.senses.values())) == 1
         assert step.request.total == sum(step.request.senses[step.request.paired])
     assert steps[-1].status.senses == sum(step.request.total for step in steps)
+
+
+def test_to_look_at_what_is_proved_by_now_changes_no_later_request():
+    def asked(look):
+        sensor, requests = (
+            bc.Simulator([random_channel(3, 3, rng=np.random.default_rng(i)) for i in (1, 2, 4)], rng=2),
+            [],
+        )
+        policy = bc.JointAdaptive(sensor.alphabets, delta=0.05, epsilon=0.05)
+        while (request := policy.ask()) is not None:
+            requests.append(request)
+            policy.tell(bc.Observation(request.number, sensor(request)))
+            seen.append(policy.nearly_best if look else None)
+        return requests
+
+    seen = []
+    assert asked(look=False) == asked(look=True)
+    assert any(seen)
 
 
 def test_a_limit_counts_shots():

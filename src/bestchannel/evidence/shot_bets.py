@@ -13,6 +13,7 @@ with each other. docs/theory/joint-trials.md, "Live shots", has the proof. In na
 from __future__ import annotations
 
 import math
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -146,12 +147,13 @@ class PairAccount(Account):
         return proved
 
     def proved_evidence(self, W: Floats, P: Floats, fixed_input: bool) -> float:
-        """What is lost at most, with the sign turned: proved, whatever the rival is."""
+        """What is lost at most, with the sign turned: proved, whatever the rival is. The account stays as it is."""
         if not self.terms:
             return self.paid - self.rounding
-        terms = self._all_terms()
-        lost = self._climbed(terms, W, P) + SPARE
-        return -max(lost, self._bounded(terms, lost)) - self.rounding
+        terms, aside = self._all_terms(), copy(self)
+        aside.worst = deepcopy(self.worst)
+        lost = aside._climbed(terms, W, P) + SPARE
+        return -max(lost, aside._bounded(terms, lost)) - self.rounding
 
     def _climbed(self, terms: kernels.Terms, W: Floats, P: Floats) -> float:
         if not self.worst_known:

@@ -72,12 +72,12 @@ def check_policy(make: Make) -> None:
 
 
 def check_ask_repeats_until_told(make: Make) -> None:
-    """`ask` returns the open request, numbered 1, 2, 3, …, until it is told, and None at the end."""
+    """`ask` returns the open request, numbered 1, 2, 3, …, until it is told, and None at the end; looking is free."""
     policy = _for(make, BINARY)
     for number, (request, observation) in enumerate(_answered(make), start=1):
         before = _state(policy)
         claim(policy.ask() == policy.ask() == request, f"ask() must repeat {request} until told; it gives {before[0]}")
-        claim(_state(policy) == before, f"asking must change nothing; {before} became {_state(policy)}")
+        claim(_state(policy) == before, f"asking and looking must change nothing; {before} became {_state(policy)}")
         claim(request.number == number, f"requests must be numbered from 1; number {number} is {request.number}")
         policy.tell(observation)
     claim(policy.ask() is None, f"a policy that recommends must ask nothing; it asks {policy.ask()}")
@@ -257,7 +257,8 @@ def _answered(make: Make, channels: Sequence[Channel] = BINARY) -> Exchange:
 
 
 def _state(policy: Policy) -> tuple[object, ...]:
-    return policy.ask(), policy.candidates, policy.recommendation, policy.rounds, len(policy.steps)
+    shown = policy.nearly_best, policy.supposed, str(policy.findings)
+    return policy.ask(), policy.candidates, policy.recommendation, policy.rounds, len(policy.steps), *shown
 
 
 def _claim_named(make: Make, channels: Sequence[Channel], best: int) -> None:
