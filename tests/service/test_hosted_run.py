@@ -50,6 +50,24 @@ def test_the_same_piece_twice_in_one_batch_counts_once(hosted):
     assert store.read(hosted.path).partial_answer(1).pieces.keys() == {"0.0@0"}
 
 
+def test_clients_that_leave_while_they_wait_do_not_end_the_run(hosted):
+    left = hosted.do(lambda run: [hosted.offer(1, [placed(0, 3, 7)]).cancel(), hosted.do(lambda run: None).cancel()])
+    assert left.result() == [True, True]
+    assert hosted.offer(1, [placed(0, 3, 7)]).result()[0].outcome == "kept"
+    assert hosted.status.state == "open"
+
+
+def test_call_that_was_left_is_not_answered_at_the_end(hosted):
+    def leave_and_end(run):
+        left = hosted.offer(1, [placed(0, 3, 7)])
+        hosted._tasks.put(None)
+        return left.cancel()
+
+    assert hosted.do(leave_and_end).result()
+    hosted._thread.join()
+    hosted.stop()
+
+
 def test_what_is_offered_after_the_end_is_turned_away(hosted):
     hosted.stop()
     with pytest.raises(NotWrittenError, match="try again"):

@@ -54,6 +54,11 @@ class Job:
 Task = Offered | Job | None  # what the thread is given; None ends it
 
 
+def waited_for(task: Offered | Job) -> bool:
+    """Whether somebody still waits for the task; from then on it cannot be cancelled, as by a client that leaves."""
+    return task.answer.set_running_or_notify_cancel()
+
+
 def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
     """Where a run stands now, as far as its log says."""
     request, outcome, settings = run.ask(), run.outcome(), run.settings
@@ -142,7 +147,7 @@ class HostedRun:
     def _turn_away(self) -> None:
         with suppress(Empty):
             while True:
-                if (task := self._tasks.get_nowait()) is not None:
+                if (task := self._tasks.get_nowait()) is not None and waited_for(task):
                     task.answer.set_exception(runs.NotWrittenError("the run was closed meanwhile; try again"))
 
     def _work(self) -> None:
@@ -162,6 +167,7 @@ class HostedRun:
             with suppress(Empty):
                 while len(batch) < MOST_AT_ONCE:
                     batch.append(self._tasks.get_nowait())
+            batch = [task for task in batch if task is None or waited_for(task)]
             offers = [task for task in batch if isinstance(task, Offered)]
             if offers:
                 self._keep(run, offers)
@@ -220,7 +226,8 @@ class HostedRun:
         self._changed()
         failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
         while (task := self._tasks.get()) is not None:
-            task.answer.set_exception(failure)
+            if waited_for(task):
+                task.answer.set_exception(failure)
 
 
 def outcome_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
