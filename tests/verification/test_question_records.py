@@ -17,6 +17,7 @@ from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
 from bestchannel.verification.rival_check import SensedRival, proved
+from bestchannel.verification.verdict import Replay
 from tests.verification.forged_records import QUESTION_FORGERIES, judged
 
 LINKS = {"a": bc.bsc(0.02), "b": bc.bsc(0.1), "c": bc.bsc(0.1001), "d": bc.bsc(0.4)}
@@ -34,7 +35,7 @@ def evidence_alone(said):
     record = read(said)
     with np.errstate(all="ignore"), reading():
         check_structure(record)
-        check_claims(record, lambda _: None, Adaptive)
+        check_claims(record, lambda _: None, Replay(Adaptive, said, lambda _: None))
 
 
 def wagers(said):

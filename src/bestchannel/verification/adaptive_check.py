@@ -1,18 +1,20 @@
 """Adaptive: from stakes and answers, whether the evidence against every rival reached its threshold.
 
 Only bets against a best channel can err, and by Ville's inequality each of its accounts errs with probability at
-most its share of δ: docs/theory/certificate.md.
+most its share of δ: docs/theory/certificate.md. What bets have brought is booked alike whatever is asked.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec import field as keyed
 
 from bestchannel.record import Number
 from bestchannel.verification import rival_check
@@ -27,7 +29,6 @@ from bestchannel.verification.record import (
     Step,
     Watch,
     as_struct,
-    number_of,
     require,
 )
 from bestchannel.verification.rival_check import Sensed, SensedRival
@@ -37,22 +38,32 @@ STATED = 0.01  # nats by which the evidence that a record states may exceed what
 LEAST = 1e-200  # no entry of V or Q may be smaller: numbers near 1e-308 lose their digits, and with them the proof
 ADDED = (0.5, 1.0, 2.0, 4.0, 8.0)  # senses of every input, of which a policy adds one number for estimates of rows
 AGREEMENT = 1e-6  # how closely, relatively, a multiplier must be the root that it is said to be
+NOTHING = np.zeros(0)  # where a bet is on one channel alone
 
 
 class Bet(Struct, frozen=True):
-    """What was staked against one rival in one request: on its own senses and on the leader's."""
+    """What was staked in one request on the senses of a channel that is said to be over another, and on the other's."""
 
     since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
     restarts: Annotated[int, Meta(le=2**53)]
     weight: Number  # s
-    tilts: Floats  # ω[x] of the rival
-    outputs: Floats  # Q[y] of the rival
-    auxiliary: Floats  # V[x, y]
-    multipliers: Floats  # ν[x]
+    tilts: Floats = NOTHING  # ω[x] of the channel that is under
+    outputs: Floats = NOTHING  # Q[y] of that channel
+    auxiliary: Floats = NOTHING  # V[x, y] of the channel that is over
+    multipliers: Floats = NOTHING  # ν[x] of that channel
+
+
+class Wager(Bet, frozen=True, kw_only=True):
+    """A bet for the claim that `over` is better than `under`; None stands for a level."""
+
+    over: str | None
+    under: str | None
+    restarts: Annotated[int, Meta(ge=0, le=300)] = keyed(name="starts")  # the share of any more is 0 in doubles
+    input: Floats = NOTHING  # P
 
 
 class Stakes(Struct, frozen=True):
-    """All that Adaptive stakes on the answer to a request."""
+    """All that Adaptive stakes on the answer to a request where the best is asked for."""
 
     leader: str
     input: Floats  # P
@@ -61,37 +72,140 @@ class Stakes(Struct, frozen=True):
 
 @dataclass
 class Account:
-    """One e-process against one rival: the bets with one leader (with ε) and one number of restarts."""
+    """One e-process: bets with one channel under, and one number of restarts."""
 
     since: int
-    sensed: list[Sensed] = field(default_factory=list)  # of the rival, request by request
+    sensed: list[Sensed] = field(default_factory=list)  # of the channel that is under, request by request
     paid: float = 0.0
     weight: float = 0.0  # S
-    weights: dict[int, float] = field(default_factory=dict)  # by leader
+    weights: dict[str | None, float] = field(default_factory=dict)  # by the channel that is over
+
+
+@dataclass
+class Bettor:
+    """All bets of one who bets, by restarts and by the channel that is under."""
+
+    level: float = 0.0  # nats, where no channel is over or under
+    margin: float = 0.0  # nats by which the channel that is under may be better and the claim hold
+    starts: dict[int, dict[str | None, Account]] = field(default_factory=dict)
+    latest: str | None = None  # the channel under, of the last bet
 
 
 @dataclass
 class Books:
-    """All that the steps up to some request have brought."""
+    """What the steps have brought so far."""
 
     record: Record
     replay: Any  # who proposes: `kind` is Adaptive, `policy` one that was told the answers, where it could be made
-    counts: list[Integers]
-    accounts: dict[tuple[int, int], Account] = field(default_factory=dict)  # by rival and restarts
-    latest: dict[int, int] = field(default_factory=dict)  # restarts of the last bet against each rival
+    counts: dict[str, Integers] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = {name: np.zeros(size, dtype=np.int64) for name, size in self.record.alphabets.items()}
+
+    def followed(self, watch: Watch) -> Iterator[Step]:
+        """The steps; each is learned from after whoever asked has booked it."""
+        for step in self.record.steps:
+            for channel, table in step.counts.items():
+                if sum(self.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
+                    raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
+            yield step
+            for channel, table in step.counts.items():
+                self.counts[channel] = self.counts[channel] + table
+            watch(step.request)
+
+    def settle(
+        self, bettor: Bettor, bet: Bet, over: str | None, under: str | None, inputs: Floats, step: Step, where: str
+    ) -> None:
+        """Book what a bet has brought that was made at the input distribution given."""
+        record, fixed = self.record, self.record.fixed_input
+        record.require_known([over, under], f"the stakes of request {step.request}")
+        wanted = f"the leader must be sensed and the rival be another channel; they are not {where}"
+        require(over != under and (over is None or over in step.counts), wanted)
+        require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
+        fewer = f"restarts must not become fewer; they do {where}"
+        require(bet.restarts >= max(bettor.starts, default=0), fewer)
+        wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
+        require(bet.since <= step.request, wanted)
+        account = bettor.starts.setdefault(bet.restarts, {}).setdefault(under, Account(bet.since))
+        wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
+        require(account.since == bet.since, wanted)
+        bettor.latest, account.weight = under, account.weight + bet.weight
+        account.weights[over] = account.weights.get(over, 0.0) + bet.weight
+        if over is None:
+            account.paid += bet.weight * bettor.level
+        else:
+            at_fixed = fixed is None or np.array_equal(fixed, inputs)
+            require(at_fixed, f"bets must be at the fixed input distribution; they are not {where}")
+            account.paid += paid_nats(bet, inputs, step.counts[over], where)
+            check_origin(bet, inputs, self.counts[over], step.senses[over], where)
+        if under is not None and under in step.counts and not record.worthless(under):
+            check_tilts(record, under, bet, where)
+            account.sensed.append((step.counts[under], bet.tilts, bet.outputs))
+
+    def lost(self, under: str, account: Account, needed: float | None = None, weight: float | None = None) -> float:
+        """Nats that bets on the senses of a channel have lost at most; no more than is needed, if that can be shown."""
+        if self.record.worthless(under):
+            return 0.0
+        shape, fixed = self.record.alphabets[under], self.record.fixed_input
+        bets = shape, account.sensed, account.weight if weight is None else weight
+        kind, policy = self.replay.kind, self.replay.policy
+        most = kind._loss_of(*bets, fixed) if needed is None else needed
+        number = list(self.record.alphabets).index(under)
+        own = () if policy is None else policy._covers(number, account.since, most)
+        covers = chain(own, kind._covers_of(*bets, fixed, most))
+        return -rival_check.proved(SensedRival.of(*bets), fixed, covers, -most)
+
+    def wealth(self, bettor: Bettor, needed: float) -> float:
+        """What all starts hold and what was kept, from below: as much as is needed, if that can be shown."""
+        if not bettor.starts:
+            return 1.0
+        last = max(bettor.starts)
+        held = (1.0 - FIRST_SHARE) ** (last + 1)
+        for start in range(last):
+            held += share(start) * self._won(bettor, bettor.starts.get(start, {}))
+        missing = (needed - held) / share(last)
+        return held + share(last) * self._won(bettor, bettor.starts[last], math.log(missing) if missing > 0.0 else 0.0)
+
+    def _won(self, bettor: Bettor, accounts: Mapping[str | None, Account], demanded: float | None = None) -> float:
+        """The factor by which bets have multiplied their stake, from below."""
+        nats = 0.0
+        for under, account in sorted(accounts.items(), key=lambda pair: pair[0] == bettor.latest):
+            if under is None:
+                nats += account.paid - account.weight * bettor.level
+                continue
+            last = demanded is not None and under == bettor.latest
+            nats += account.paid + bettor.margin * account.weight
+            nats -= self.lost(under, account, nats - demanded if last and demanded is not None else None)
+        return math.exp(min(nats, 600.0))
+
+
+def share(start: int) -> float:
+    """Of the unit, or of δ, for the bets after so many restarts."""
+    return FIRST_SHARE * (1.0 - FIRST_SHARE) ** start
+
+
+@dataclass
+class Rivals(Books):
+    """The bets against the rivals of leaders."""
+
+    bettors: dict[str, Bettor] = field(default_factory=dict)  # by rival
     leaders: int = 1  # with ε, those that were bet on, the present one included
     periods: int = 1  # with ε, all leaders so far
-    past: list[tuple[int, float, Account]] = field(default_factory=list)  # see `present`; with ε, of leaders before
+    past: list[tuple[str, float, Account]] = field(default_factory=list)  # see `present`; with ε, of leaders before
 
     def start_anew(self) -> None:
         """Forget all bets, as with ε for another leader; one that was not bet on has used nothing of δ."""
         self.past += self.present()
-        self.leaders, self.periods = self.leaders + bool(self.accounts), self.periods + 1
-        self.accounts, self.latest = {}, {}
+        self.leaders, self.periods = self.leaders + bool(self.bettors), self.periods + 1
+        self.bettors = {}
 
-    def present(self) -> list[tuple[int, float, Account]]:
+    def present(self) -> list[tuple[str, float, Account]]:
         """Rival, threshold in nats and account: of the present leader, or, without ε, of all."""
-        return [(key[0], self.threshold(key[1], self.leaders), account) for key, account in self.accounts.items()]
+        return [
+            (rival, self.threshold(start, self.leaders), accounts[rival])
+            for rival, bettor in self.bettors.items()
+            for start, accounts in bettor.starts.items()
+        ]
 
     def threshold(self, restarts: int, leaders: int) -> float:
         """log(1/(share δ)), the share 0.9·0.1^restarts, and with ε 1/(i(i+1)) of that for leader number i."""
@@ -100,15 +214,9 @@ class Books:
             share -= math.log(leaders * (leaders + 1))
         return -share - math.log(self.record.delta)
 
-    def proved(self, account: Account, rival: int, needed: float) -> float:
-        """Nats that the rival's part is at least: all that are needed, where the policy can show that."""
-        record = self.record
-        if record.worthless(rival):
-            return 0.0
-        bets = record.alphabets[rival], account.sensed, account.weight
-        found = self.replay.kind._covers_of(*bets, record.fixed_input, -needed)
-        own = self.replay.policy._covers(rival, account.since, -needed) if self.replay.policy is not None else ()
-        return rival_check.proved(SensedRival.of(*bets), record.fixed_input, chain(own, found), needed)
+    def shown(self, rival: str, account: Account, needed: float) -> bool:
+        """Whether the rival's own senses have lost so little that they bring what is needed."""
+        return -self.lost(rival, account, -needed) >= needed
 
 
 def check_adaptive(record: Record, watch: Watch, replay: Any) -> None:
@@ -119,65 +227,39 @@ def check_adaptive(record: Record, watch: Watch, replay: Any) -> None:
     if record.stated.question:
         from bestchannel.verification.claims_check import check_claims  # deferred: it builds on this module
 
-        check_claims(record, watch, replay.kind)
+        check_claims(record, watch, replay)
         return
-    books = Books(record, replay, [np.zeros(alphabet, dtype=np.int64) for alphabet in record.alphabets])
-    everyone = frozenset(range(len(record.names)))
+    books, everyone = Rivals(record, replay), frozenset(record.alphabets)
     candidates, leader = everyone, None
-    for step in record.steps:
-        for channel, table in step.counts.items():
-            if sum(books.counts[channel].ravel().tolist()) + sum(table.ravel().tolist()) > MOST:
-                raise NotValidError(f"request {step.request} has more senses of a channel than 64-bit counts hold")
+    for step in books.followed(watch):
         _settle(books, step, leader)
-        for channel, table in step.counts.items():
-            books.counts[channel] = books.counts[channel] + table
-        if record.epsilon > 0.0 and leader is not None and step.leader != leader:
+        if record.epsilon > 0.0 and leader is not None and step.status.leader != leader:
             books.start_anew()
             candidates = everyone
-        leader = step.leader
+        leader = step.status.leader
         wanted = f"the leader after request {step.request} must be a candidate; it is none"
         require(leader in step.candidates, wanted)
         for back in sorted(step.candidates - candidates):
-            name = record.names[back]
-            raise NotValidError(f"channel {name!r} was ruled out and is a candidate in request {step.request}")
+            raise NotValidError(f"channel {back!r} was ruled out and is a candidate in request {step.request}")
         for rival in sorted(candidates - step.candidates):
             _check_ruled_out(books, rival, step)
         candidates = step.candidates
-        watch(step.request)
     _check_nearly_best(books, leader)
 
 
-def _settle(books: Books, step: Step, before: int | None) -> None:
+def _settle(books: Rivals, step: Step, before: str | None) -> None:
     """Book what the bets of one request brought, on the leader before it."""
-    if step.stakes is None:
-        return
-    record, stakes, where = books.record, as_struct(step.stakes, Stakes), f"request {step.request}"
-    bets = {number_of(name, record.names, where): bet for name, bet in stakes.bets.items()}
-    leader = number_of(stakes.leader, record.names, where)
-    require(leader == before, f"the bets of {where} must be on the leader after the request before")
-    fixed = record.fixed_input is None or not bets or np.array_equal(record.fixed_input, stakes.input)
-    require(fixed, f"the bets of {where} must be at the fixed input distribution")
-    for rival, bet in bets.items():
-        where = f"in the bet against {record.names[rival]!r} in request {step.request}"
-        wanted = f"the leader must be sensed and the rival be another channel; they are not {where}"
-        require(rival != leader and leader in step.counts, wanted)
-        require(bet.restarts >= books.latest.get(rival, 0), f"restarts must not become fewer; they do {where}")
-        books.latest[rival] = bet.restarts
-        wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
-        require(bet.since <= step.request, wanted)
-        account = books.accounts.setdefault((rival, bet.restarts), Account(bet.since))
-        wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
-        require(account.since == bet.since, wanted)
-        account.paid += paid_nats(bet, stakes.input, step.counts[leader], where)
-        account.weight += bet.weight
-        account.weights[leader] = account.weights.get(leader, 0.0) + bet.weight
-        if rival in step.counts and not record.worthless(rival):
-            check_tilts(record, rival, bet, where)
-            account.sensed.append((step.counts[rival], bet.tilts, bet.outputs))
-        check_origin(bet, stakes.input, books.counts[leader], step.senses[leader], where)
+    if step.stakes is not None:
+        stakes = as_struct(step.stakes, Stakes)
+        wanted = f"the bets of request {step.request} must be on the leader after the request before"
+        require(stakes.leader == before, wanted)
+        for rival, bet in stakes.bets.items():
+            where = f"in the bet against {rival!r} in request {step.request}"
+            bettor = books.bettors.setdefault(rival, Bettor())
+            books.settle(bettor, bet, stakes.leader, rival, stakes.input, step, where)
 
 
-def check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
+def check_tilts(record: Record, rival: str, bet: Bet, where: str) -> None:
     """0 <= P_x ω_x < 1 for every P that can be optimal, and an output distribution without zeros."""
     tilts, outputs = bet.tilts.tolist(), bet.outputs.tolist()
     wanted = "a bet must have a tilt for every input of the rival and a probability for every output"
@@ -190,51 +272,50 @@ def check_tilts(record: Record, rival: int, bet: Bet, where: str) -> None:
     require(sound, f"the outputs of a bet must be a distribution without zeros; they are {outputs} {where}")
 
 
-def _check_ruled_out(books: Books, rival: int, step: Step) -> None:
+def _check_ruled_out(books: Rivals, rival: str, step: Step) -> None:
     """The evidence against a rival that is no candidate any more has reached log(1/(share δ)), and what is stated.
 
     The stated threshold is what δ demands; a policy may also have counted leaders that were not bet on.
     """
-    where = f"channel {books.record.names[rival]!r} was ruled out after request {step.request}"
-    if rival not in books.latest or rival not in step.evidence or rival not in step.thresholds:
+    where, bettor = f"channel {rival!r} was ruled out after request {step.request}", books.bettors.get(rival)
+    evidence, stated = step.status.evidence_nats.get(rival), step.status.threshold_nats.get(rival)
+    if bettor is None or evidence is None or stated is None:
         raise NotValidError(f"{where} without evidence against it")
-    restarts, stated = books.latest[rival], step.thresholds[rival]
+    restarts = max(bettor.starts)
     demanded = [books.threshold(restarts, number) for number in range(books.leaders, books.periods + 1)]
     wanted = f"{where} at {stated:.6g} nats, but {demanded[0]:.6g} nats are what delta demands"
     require(any(math.isclose(stated, nats, rel_tol=1e-9) for nats in demanded), wanted)
-    account = books.accounts[rival, restarts]
+    account = bettor.starts[restarts][rival]
     gained = account.paid + account.weight * books.record.epsilon * NATS
-    needed, said = demanded[0] - gained, step.evidence[rival] - STATED - gained
-    proved = books.proved(account, rival, needed)
-    require(proved >= needed, f"{where}, but the evidence against it does not reach {demanded[0]:.6g} nats")
-    wanted = f"{where} by evidence of {step.evidence[rival]:.6g} nats, but stakes and answers give less"
-    require(proved >= said or books.proved(account, rival, said) >= said, wanted)
+    needed, said = demanded[0] - gained, evidence - STATED - gained
+    if not books.shown(rival, account, max(needed, said)):
+        wanted = f"{where}, but the evidence against it does not reach {demanded[0]:.6g} nats"
+        require(books.shown(rival, account, needed), wanted)
+        raise NotValidError(f"{where} by evidence of {evidence:.6g} nats, but stakes and answers give less")
 
 
-def _check_nearly_best(books: Books, leader: int | None) -> None:
+def _check_nearly_best(books: Rivals, leader: str | None) -> None:
     """No rival that may be a best channel is better than the stated one by more than the stated bits.
 
     If a rival a is a best channel, its bets multiplied by exp(sum_b S_b (C_a - C_b)) are a supermartingale too, with
     S_b the weight of those on leader b: docs/theory/adaptive.md, "At any time".
     """
-    record = books.record
-    if record.nearly_best is None:
+    record, stated = books.record, books.record.stated
+    if stated.nearly_best is None:
         return
-    channel, bits = record.nearly_best
+    channel, bits = stated.nearly_best.channel, stated.nearly_best.within_bits
     proved_by_epsilon = not record.epsilon or (channel == leader and bits >= record.epsilon)
-    for rival, alphabet in enumerate(record.alphabets):
-        ruled_out = rival not in record.candidates and proved_by_epsilon
+    for rival, alphabet in record.alphabets.items():
+        ruled_out = rival not in stated.candidates and proved_by_epsilon
         if rival == channel or ruled_out or math.log2(min(alphabet)) <= bits:
             continue
-        for other, nats, account in [*books.past, *books.present()]:
-            needed = nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS
-            if other == rival and books.proved(account, rival, needed) >= needed:
-                break
-        else:
-            raise NotValidError(
-                f"nearly_best says that {record.names[channel]!r} is within {bits:g} bit of the best, but the evidence"
-                f" against {record.names[rival]!r} does not show that"
-            )
+        shown = any(
+            books.shown(rival, account, nats - account.paid - account.weights.get(channel, 0.0) * bits * NATS)
+            for other, nats, account in [*books.past, *books.present()]
+            if other == rival
+        )
+        wanted = f"nearly_best says that {channel!r} is within {bits:g} bit of the best, but the evidence against"
+        require(shown, f"{wanted} {rival!r} does not show that")
 
 
 def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:

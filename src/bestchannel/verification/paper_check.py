@@ -21,9 +21,9 @@ LEAST = 5e-324  # the smallest double: a level must not become 0
 MOST_STEPS, FASTEST = 20_000, 1e4  # of Blahut and Arimoto, and the largest power to which one is raised
 FLOOR = 1e-18  # no input becomes less probable than this, so that logarithms stay finite
 
-Channels = frozenset[int]
+Channels = frozenset[str]
 Bracket = tuple[float, float]
-Estimates = dict[int, Bracket]
+Estimates = dict[str, Bracket]  # in the order of the record
 Size = Callable[[int, int, bool], float]  # senses by the numbers of inputs and outputs, and whether P is fixed
 
 
@@ -36,7 +36,7 @@ class _Course:
 
     def __init__(self, record: Record, watch: Watch) -> None:
         self.record, self.left, self._watch = record, list(record.steps), watch
-        self.standing: Channels = frozenset(range(len(record.names)))
+        self.standing: Channels = frozenset(record.alphabets)
         self.kept: Channels | None = None  # those that the record has after the last step taken
 
     def estimates(self, candidates: Channels, size: Size) -> Estimates:
@@ -45,7 +45,7 @@ class _Course:
         Channels of value 0 by their alphabets are not sensed; where all are, there is no step.
         """
         sensed = {channel for channel in candidates if not self.record.worthless(channel)}
-        values: Estimates = dict.fromkeys(sorted(candidates), (0.0, 0.0))
+        values: Estimates = {channel: (0.0, 0.0) for channel in self.record.alphabets if channel in candidates}
         if not sensed:
             return values
         if not self.left:
@@ -125,13 +125,13 @@ def _best_chan_id(course: _Course) -> None:
         r += 1
         epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
         estimates = course.estimates(course.standing, _size(epsilon_r, delta_r, 0.0))
-        j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _best))
+        j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _best), key=list(estimates).index)
         _eliminate(course, estimates, j_r, epsilon_r, r)
     wanted = f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}"
     require(not record.stated.decided or record.stated.rounds == r, wanted)
 
 
-def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float, r: int) -> None:
+def _eliminate(course: _Course, estimates: Estimates, j_r: str, epsilon_r: float, r: int) -> None:
     """Those whose estimate is below that of j_r by more than ε_r go, and no other."""
     limit = [end - epsilon_r for end in estimates[j_r]]
     kept = course.kept or frozenset()
@@ -139,26 +139,24 @@ def _eliminate(course: _Course, estimates: Estimates, j_r: int, epsilon_r: float
         low, high = estimates[channel]
         if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
             stays = "stays" if channel in kept else "goes"
-            raise NotValidError(
-                f"channel {course.record.names[channel]!r} {stays} in round {r} of best-chan-id, against its estimate"
-            )
+            raise NotValidError(f"channel {channel!r} {stays} in round {r} of best-chan-id, against its estimate")
     course.standing = course.standing & kept
 
 
 def _best(_: _Course, estimates: Estimates, how_many: int) -> Channels:
     """Those with the largest estimates; of those equal up to `ACCURACY`, the first."""
-    ranked = sorted(estimates, key=lambda channel: (-round(estimates[channel][0] / ACCURACY), channel))
+    ranked = sorted(estimates, key=lambda channel: -round(estimates[channel][0] / ACCURACY))
     return frozenset(ranked[:how_many])
 
 
-def _check_senses(record: Record, step: Step, required: set[int], size: Size) -> None:
+def _check_senses(record: Record, step: Step, required: set[str], size: Size) -> None:
     """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
     wanted = f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
     require(step.senses.keys() == required, wanted)
     for channel, senses in step.senses.items():
         n_inputs, n_outputs = record.alphabets[channel]
         least = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
-        wanted = f"request {step.request} must sense each input of channel {record.names[channel]!r}"
+        wanted = f"request {step.request} must sense each input of channel {channel!r}"
         wanted = f"{wanted} at least {least:.6g} times; it asks for {list(senses)}"
         require(min(senses) == max(senses) >= least * (1.0 - SHORT), wanted)
 

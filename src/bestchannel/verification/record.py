@@ -1,4 +1,4 @@
-"""The record of an identification as its checks read it: channels by number, arrays for lists, and nothing believed.
+"""The record of an identification as its checks read it: arrays for lists, and nothing believed.
 
 `check_structure` is what must be so whatever the policy: nothing missing, nothing double, sums that add up.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec import UNSET, convert
 from numpy.typing import NDArray
 
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.record import LARGEST, Result, StepRecord, result_of
+from bestchannel.record import LARGEST, Result, StatusRecord, StepRecord, result_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,64 +47,78 @@ class Step:
     """One answered request, and what is said of the state after it."""
 
     request: int
-    senses: Mapping[int, tuple[int, ...]]
+    senses: Mapping[str, tuple[int, ...]]
     stakes: dict[str, Any] | None  # what they are, the policy's own check knows
-    counts: Mapping[int, Integers]
-    total: int  # senses so far
-    candidates: frozenset[int]
-    leader: int | None
-    evidence: Mapping[int, float]  # nats, as the policy saw it
-    thresholds: Mapping[int, float]  # nats
+    counts: Mapping[str, Integers]
+    status: StatusRecord
+
+    @property
+    def candidates(self) -> frozenset[str]:
+        """The channels that are not ruled out after it."""
+        return frozenset(self.status.candidates)
 
 
 @dataclass(frozen=True)
 class Record:
-    """The claim, and the steps that it rests on; channels are numbered as the record lists them."""
+    """The claim, and the steps that it rests on."""
 
     stated: Result
     policy: str
     delta: float
     epsilon: float  # bits
-    names: tuple[str, ...]
-    alphabets: tuple[tuple[int, int], ...]
-    best: int | None
-    candidates: frozenset[int]
-    nearly_best: tuple[int, float] | None  # the channel, and within how many bits of the best it is said to be
+    best: str | None
+    alphabets: dict[str, tuple[int, int]]  # of every channel, in the order of the record
     fixed_input: Floats | None  # P where I(P; ·) is compared; None where capacities are
     costs: tuple[Floats, ...] | None  # [channel][x] of a sense, where the policy was given any
     steps: tuple[Step, ...]
 
-    def worthless(self, channel: int) -> bool:
+    def worthless(self, channel: str) -> bool:
         """Whether the channel has a single input or output, and so the value 0."""
         return min(self.alphabets[channel]) == 1
+
+    def require_known(self, names: Iterable[str | None], where: str) -> None:
+        """Refuse names of channels that took no part; None is no name."""
+        for name in names:
+            require(name is None or name in self.alphabets, f"{where} names channel {name!r}, which took no part")
 
 
 def read(document: object) -> Record:
     """The record, or an `InputError` that says that the document is none."""
     stated = result_of(document)
-    channels, options, nearly = stated.audit.channels, stated.audit.options, stated.nearly_best
-    names = tuple(channel.name for channel in channels)
-    require(len(set(names)) == len(names), "two channels of the record have the same name")
+    channels, options = stated.audit.channels, stated.audit.options
+    alphabets = {channel.name: (len(channel.inputs), len(channel.outputs)) for channel in channels}
+    require(len(alphabets) == len(channels), "two channels of the record have the same name")
     for name, side, letters in [(c.name, side, getattr(c, side)) for c in channels for side in ("inputs", "outputs")]:
         wanted = f"no two {side} of channel {name!r} may be called the same; two of them are"
         require(len(set(letters)) == len(letters), wanted)
     P, costs = options.get("input_distribution"), options.get("cost")
-    within = None if nearly is None else (number_of(nearly.channel, names, "nearly_best"), nearly.within_bits)
     with reading():
-        return Record(
+        record = Record(
             stated=stated,
             policy=stated.policy,
             delta=stated.delta,
             epsilon=stated.epsilon,
-            names=names,
-            alphabets=tuple((len(channel.inputs), len(channel.outputs)) for channel in channels),
-            best=None if stated.best is None else number_of(stated.best, names, "best"),
-            candidates=frozenset(number_of(name, names, "candidates") for name in stated.candidates),
-            nearly_best=within,
+            best=stated.best,
+            alphabets=alphabets,
             fixed_input=None if P is None else floats(P),
             costs=None if costs is None else tuple(floats(list(of_inputs)) for of_inputs in costs),
-            steps=tuple(_step(step, names) for step in stated.audit.steps),
+            steps=tuple(map(_step, stated.audit.steps)),
         )
+    _require_known_names(record)
+    return record
+
+
+def _require_known_names(record: Record) -> None:
+    stated, nearly = record.stated, record.stated.nearly_best
+    record.require_known([stated.best], "best of the record")
+    record.require_known([nearly.channel] if nearly else (), "nearly_best of the record")
+    for part in ("candidates", "answers", "top", "out", "order", "nearly", "brackets"):
+        record.require_known(getattr(stated, part) or (), f"{part} of the record")
+    record.require_known(chain.from_iterable(stated.pairs or ()), "pairs of the record")
+    for step in record.steps:
+        said = step.status
+        named = step.senses, step.counts, said.candidates, said.evidence_nats, said.threshold_nats, [said.leader]
+        record.require_known(chain.from_iterable(named), f"request {step.request} of the record")
 
 
 @contextmanager
@@ -125,34 +140,15 @@ def as_struct(stakes: object, kind: type[Kind]) -> Kind:
         return convert(stakes, kind, dec_hook=lambda _, value: floats(value))
 
 
-def number_of(name: str, names: tuple[str, ...], where: str) -> int:
-    """The number of a channel by its name."""
-    require(name in names, f"{where} of the record names channel {name!r}, which took no part")
-    return names.index(name)
-
-
-def _step(step: StepRecord, names: tuple[str, ...]) -> Step:
-    where, status = f"request {step.request}", step.status
+def _step(step: StepRecord) -> Step:
+    where = f"request {step.request}"
     require(step.paired is UNSET, f"shots are not checked yet, only senses of one channel at a time; {where} has shots")
-
-    def by_number(values: Mapping[str, Any]) -> dict[int, Any]:
-        return {number_of(name, names, where): value for name, value in values.items() if value is not None}
-
-    return Step(
-        request=step.request,
-        senses=by_number(step.senses),
-        stakes=step.stakes,
-        counts=by_number({name: _table(rows, name, where) for name, rows in step.counts.items()}),
-        total=status.senses,
-        candidates=frozenset(number_of(name, names, where) for name in status.candidates),
-        leader=None if status.leader is None else number_of(status.leader, names, where),
-        evidence=by_number(status.evidence_nats),
-        thresholds=by_number(status.threshold_nats),
-    )
+    counts = {name: _table(rows, name, where) for name, rows in step.counts.items()}
+    return Step(step.request, step.senses, step.stakes, counts, step.status)
 
 
 def _table(rows: Any, name: str, where: str) -> Integers:
-    for entry in (entry for row in rows for entry in row):
+    for entry in chain.from_iterable(rows):
         if not 0 <= entry <= MOST:
             raise NotValidError(f"counts must be whole numbers >= 0; {where} has {entry!r} for channel {name!r}")
     return np.array(rows, dtype=np.int64)
@@ -170,19 +166,20 @@ def check_structure(record: Record) -> None:
     """Raise `NotValidError` at the first thing that does not add up."""
     require(0.0 < record.delta < 1.0, f"delta must lie between 0 and 1; the record has {record.delta:g}")
     require(record.epsilon >= 0.0, f"epsilon must not be negative; the record has {record.epsilon:g}")
-    for channel, (n_inputs, _) in enumerate(record.alphabets):
+    for channel, (n_inputs, _) in record.alphabets.items():
         P = None if record.worthless(channel) else record.fixed_input
         if P is not None and (P.shape != (n_inputs,) or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9):
-            of = f"must be one of the inputs of {record.names[channel]!r}"
-            raise NotValidError(f"the fixed input distribution {of}; it is {P.tolist()}")
+            raise NotValidError(
+                f"the fixed input distribution must be one of the inputs of {channel!r}; it is {P.tolist()}"
+            )
     senses = 0
     for place, step in enumerate(record.steps, start=1):
         wanted = f"requests must be numbered 1, 2, 3 …; number {place} of them has {step.request}"
         require(step.request == place, wanted)
         _check_counts(record, step)
         senses += sum(map(sum, step.senses.values()))
-        wanted = f"{senses} senses were made up to request {place}; the record says {step.total}"
-        require(step.total == senses, wanted)
+        wanted = f"{senses} senses were made up to request {place}; the record says {step.status.senses}"
+        require(step.status.senses == senses, wanted)
         require(bool(step.candidates) or bool(record.stated.question), f"no candidate is left after request {place}")
     stated = record.stated.senses
     require(stated == senses, f"the steps hold {senses} senses; the record says {stated}")
@@ -196,8 +193,8 @@ def _check_counts(record: Record, step: Step) -> None:
     wanted = f"request {step.request} must be answered for the channels that it asks for, and no other"
     require(step.counts.keys() == step.senses.keys(), wanted)
     for channel, table in step.counts.items():
-        where = f"channel {record.names[channel]!r} in request {step.request}"
-        size, asked = record.alphabets[channel], step.senses[channel]
+        where, asked = f"channel {channel!r} in request {step.request}", step.senses[channel]
+        size = record.alphabets[channel]
         require(table.shape == size and len(asked) == size[0], f"the counts of {where} must be a table of {size}")
         for x, (often, counts) in enumerate(zip(asked, map(sum, table.tolist()), strict=True)):
             wanted = f"input x={x} of {where} was sensed {often} times; its counts add up to {counts}"
@@ -211,9 +208,11 @@ def _check_cost(record: Record) -> None:
         wanted = "a record with costs says what its senses cost, and no other does; this one does not"
         require(costs is None and stated is None, wanted)
         return
-    fit = [cost.shape for cost in costs] == [(n,) for n, _ in record.alphabets] and all((c > 0.0).all() for c in costs)
+    shapes, positive = [cost.shape for cost in costs], all((cost > 0.0).all() for cost in costs)
+    fit = shapes == [(n,) for n, _ in record.alphabets.values()] and positive
     require(fit, "the record must have a positive cost for every input of every channel; it has not")
-    paid = sum(float(costs[c] @ senses) for step in record.steps for c, senses in step.senses.items())
+    of = dict(zip(record.alphabets, costs, strict=True))
+    paid = sum(float(of[channel] @ senses) for step in record.steps for channel, senses in step.senses.items())
     require(math.isclose(stated, paid, rel_tol=1e-9), f"the senses cost {paid:g}; the record says {stated:g}")
 
 
@@ -222,29 +221,30 @@ def _check_claim(record: Record) -> None:
 
     Of another question, its own check says when it is decided.
     """
-    if record.stated.question:
-        require(record.best is None and record.nearly_best is None, "the best channel was not asked for, and is named")
+    stated, best = record.stated, record.best
+    if stated.question:
+        require(best is None and stated.nearly_best is None, "the best channel was not asked for, and is named")
         return
-    everyone, said = frozenset(range(len(record.names))), record.stated.decided
+    left, everyone = frozenset(stated.candidates), frozenset(record.alphabets)
     last = record.steps[-1].candidates if record.steps else everyone
     wanted = "the candidates of the result must be those after the last request; they are others"
-    require(record.candidates == last or all(map(record.worthless, everyone)), wanted)
+    require(left == last or all(map(record.worthless, everyone)), wanted)
     wanted = "a decided record names a best channel, an undecided one names none; this one does neither"
-    require(said == (record.best is not None), wanted)
-    left = len(record.candidates)
-    wanted = f"decided means that one candidate is left; decided is {said}, and the candidates number {left}"
-    require(said == (left == 1 or all(map(record.worthless, record.candidates))), wanted)
-    if record.best is not None and record.best not in record.candidates:
-        raise NotValidError(f"the best channel must be a candidate; {record.names[record.best]!r} was ruled out")
+    require(stated.decided == (best is not None), wanted)
+    said = f"decided is {stated.decided}, and the candidates number {len(left)}"
+    alone = len(left) == 1 or all(map(record.worthless, left))
+    require(stated.decided == alone, f"decided means that one candidate is left; {said}")
+    require(best is None or best in left, f"the best channel must be a candidate; {best!r} was ruled out")
 
 
 def _check_nearly_best(record: Record) -> None:
     """It is said of a candidate, and by Adaptive alone."""
-    if record.nearly_best is None:
+    nearly, stated = record.stated.nearly_best, record.stated
+    if nearly is None:
         return
-    wanted = f"the policy {record.policy} proves nothing before its end; the record has nearly_best"
-    require(record.policy == "adaptive", wanted)
-    channel, bits = record.nearly_best
+    wanted = f"the policy {stated.policy} proves nothing before its end; the record has nearly_best"
+    require(stated.policy == "adaptive", wanted)
+    bits = nearly.within_bits
+    good = nearly.channel in stated.candidates and bits >= 0.0 and record.best in (None, nearly.channel)
     wanted = "nearly_best must be the best channel or a candidate, within bits >= 0"
-    good = channel in record.candidates and bits >= 0.0 and record.best in (None, channel)
-    require(good, f"{wanted}; it is {record.names[channel]!r} within {bits:g}")
+    require(good, f"{wanted}; it is {nearly.channel!r} within {bits:g}")

@@ -266,11 +266,15 @@ def _claim(record: Record) -> str:
     if record.stated.question:
         said = answered(record)
         return nothing if said is None else f"{said}, with an error probability of at most {record.delta!r}{condition}"
-    if record.best is None and record.nearly_best is None:
+    nearly = record.stated.nearly_best
+    if record.best is not None:
+        channel, bits = record.best, record.epsilon
+    elif nearly is not None:
+        channel, bits = nearly.channel, nearly.within_bits
+    else:
         return nothing
-    channel, bits = (record.best, record.epsilon) if record.best is not None else record.nearly_best  # type: ignore[misc]
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
     undecided = "undecided: " if record.best is None else ""
-    return f"{undecided}{record.names[channel]} {what} with an error probability of at most {record.delta!r}{condition}"
+    return f"{undecided}{channel} {what} with an error probability of at most {record.delta!r}{condition}"
