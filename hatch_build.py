@@ -89,8 +89,8 @@ def stamp() -> str:
 def build(library: Path, more_flags: list[str]) -> None:
     """Compile every file in every variant, and link them to one library.
 
-    It is linked in a folder of its own beside its place and moved there: whoever opens it meanwhile, or builds it too, meets
-    a whole one.
+    It is linked in a folder of its own beside its place and moved there: whoever opens it meanwhile, or builds it too,
+    meets a whole one.
     """
     x86 = (target() or platform.machine()).lower().startswith(("x86_64", "amd64"))
     variants = {"_baseline": [], **(WIDER if x86 else {})}
