@@ -213,6 +213,18 @@ def test_order_follows_from_transitivity_and_never_holds_both_ways():
     assert all((b, c) in order for b, a in order for d, c in order if a == d)
 
 
+def test_how_near_an_answer_is_has_no_delta_beside_that_of_the_order():
+    tables = {name: np.array([[n - wrong, wrong], [wrong, n - wrong]])
+              for name, n, wrong in (("a", 400, 40), ("b", 400, 44), ("c", 400, 44), ("d", 400, 90))}  # fmt: skip
+    found, sets = bc.estimate(tables, question=bc.Top(2)), RecordedSet.of(tables)
+    assert found.findings.nearly == ("a", "b")
+    ends = {pair: sets.ahead(*pair, 0.05) / math.log(2.0) for pair in (("a", "c"), ("b", "c"))}
+    assert found.findings.within_bits == pytest.approx(-min(ends.values()))
+    for b, a in (*ends, ("c", "b")):
+        alone = RecordedSet.of({b: tables[b], a: tables[a]}).ahead(b, a, 0.05)
+        assert sets.ahead(b, a, 0.05) < alone < 0.0  # which shares δ between two claims, not twelve
+
+
 def wrong_at_a_tie(rng, delta):
     """Whether the first of three equal channels is ruled out, and whether a pair is settled."""
     tables = {name: rng.multinomial(60, bsc(0.1).W) for name in "abc"}

@@ -30,6 +30,17 @@ def test_joint_trials_decide_what_their_counts_do_not():
     assert found["a"].lower <= bc.capacity(bsc(0.1)).lower <= found["a"].upper
 
 
+def test_how_near_an_answer_is_follows_from_the_bets_that_settle_pairs():
+    """Intervals are wrong with δ of their own, and say far less of channels that err together."""
+    trials = joint([0.1, 0.105])
+    found = bc.estimate(trials, question=bc.Top(1, 0.1))
+    assert found.findings.top == ("a",)
+    assert found["b"].upper - found["a"].lower > 0.1
+    ahead = JointSet(trials).ahead("a", "b", 0.05) / math.log(2.0)
+    assert found.findings.within_bits == pytest.approx(-ahead)
+    assert bc.estimate(trials, question=bc.Order()).findings.within_bits == pytest.approx(-ahead)
+
+
 def test_neither_names_nor_the_order_of_channels_matter():
     trials = joint([0.1, 0.14, 0.2])
     turned = JointTrials(trials.alphabets[::-1], trials.x[:, ::-1], trials.y[:, ::-1])

@@ -346,13 +346,17 @@ def test_epsilon_may_be_given_beside_the_question_but_not_twice():
         bc.lower_bound([bc.bsc(0.1), bc.bsc(0.2)], 0.1, question=Top(1, 0.05))
 
 
-def test_intervals_of_counts_prove_answers_within_epsilon():
+def test_pairs_and_leads_of_counts_prove_answers_within_epsilon():
     ends = {"a": (0.7, 0.8), "b": (0.5, 0.6), "c": (0.49, 0.58), "d": (0.1, 0.2)}
     pairs = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
-    found = Top(2).proved_by(ends, pairs)
+
+    def lead(b, a):
+        return ends[b][0] - ends[a][1]
+
+    found = Top(2).proved_by(ends, pairs, lead)
     assert (found.decided, found.top, found.out, found.nearly) == (False, ("a",), ("d",), ("a", "b"))
     assert found.within_bits == pytest.approx(0.08)
-    assert Top(2, 0.1).proved_by(ends, pairs).top == ("a", "b")
-    assert not Top(2, 0.05).proved_by(ends, pairs).decided
-    assert Order(0.1).proved_by(ends, pairs).order == ("a", "b", "c", "d")
-    assert Order(0.05).proved_by(ends, pairs).within_bits == pytest.approx(0.08)
+    assert Top(2, 0.1).proved_by(ends, pairs, lead).top == ("a", "b")
+    assert not Top(2, 0.05).proved_by(ends, pairs, lead).decided
+    assert Order(0.1).proved_by(ends, pairs, lead).order == ("a", "b", "c", "d")
+    assert Order(0.05).proved_by(ends, pairs, lead).within_bits == pytest.approx(0.08)

@@ -419,6 +419,13 @@ def estimate(
     if rank:
         part_done()
     ends = {channel.name: (channel.lower, channel.upper) for channel in channels}
+
+    ceilings = {channel.name: channel.ceiling for channel in channels}
+
+    def lead(b: str, a: str) -> float:
+        bits = ends[b][0] - ends[a][1] if compared is None else compared.ahead(b, a, delta) / NATS_PER_BIT
+        return max(bits, -ceilings[a])
+
     return Estimate(
         delta=delta,
         epsilon=epsilon,
@@ -433,7 +440,7 @@ def estimate(
         order=order,
         input_distribution=None if P is None else tuple(P.tolist()),
         question=asked,
-        findings=None if asked is None else asked.proved_by(ends, order.settled if order else ()),
+        findings=None if asked is None else asked.proved_by(ends, order.settled if order else (), lead),
         trials=None if trials is None else len(trials.y),
         groups=None if trials is None or trials.groups is None else len(np.unique(trials.groups)),
     )

@@ -139,18 +139,26 @@ class RecordedSet:
         1. Of channels with equal counts the one with the least evidence speaks for all.
         """
         nats = -math.log(delta)
-        pairs = [(one, other) for one, other in product(self.equals[b], self.equals[a]) if one != other]
+        pairs = [pair for pair in product(self.equals[b], self.equals[a]) if pair[0] != pair[1]]
         return min(self._claim(*pair, self._shares(*pair), nats).lower_end(nats) for pair in pairs)
 
     def order(self, delta: float) -> tuple[tuple[str, str], ...]:
         """The `settled_pairs`. A claim has the same e-value at every look, that of a plan for the first."""
-        k, alike = len(self.tables), np.zeros(self.effort.splits)
-        nats, evidence = math.log(max(k * (k - 1), 1)) - math.log(delta), {}
+        evidence, nats = {}, every_pair(len(self.tables), delta)
         for b, a in permutations({group[0] for group in self.equals.values()}, 2):
-            claims = [self._claim(*pair, alike, nats) for pair in product(self.equals[b], self.equals[a])]
-            least = min(claim.log_mean() for claim in claims)
+            least = min(claim.log_mean() for claim in self._claims(b, a, nats))
             evidence.update(dict.fromkeys(product(self.equals[b], self.equals[a]), least))
         return settled_pairs(evidence, list(self.tables), delta)
+
+    def ahead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a, of all pairs at once; where it is below 0, right whenever the `order` is."""
+        nats = every_pair(len(self.tables), delta)
+        return min(claim.lower_end(nats) for claim in self._claims(b, a, nats))
+
+    def _claims(self, b: str, a: str, nats: float) -> list[EValues]:
+        """The e-values of C_b - C_a <= c of all channels with such counts."""
+        alike, pairs = np.zeros(self.effort.splits), product(self.equals[b], self.equals[a])
+        return [self._claim(*pair, alike, nats) for pair in pairs if pair[0] != pair[1]]
 
     def _claim(self, b: str, a: str, shares: Floats, nats: float) -> EValues:
         """The e-values of C_b - C_a <= c; each split has a share, in logarithms, of what is claimed."""
@@ -236,6 +244,11 @@ class Comparison:
 Pairs = Set[tuple[str, str]]
 
 
+def every_pair(k: int, delta: float) -> float:
+    """The nats with which a claim about any of k(k - 1) pairs is made."""
+    return math.log(max(k * (k - 1), 1)) - math.log(delta)
+
+
 def settled_pairs(
     evidence: Mapping[tuple[str, str], float], names: Sequence[str], delta: float
 ) -> tuple[tuple[str, str], ...]:
@@ -245,7 +258,7 @@ def settled_pairs(
     the largest number of claims that can be false while those made before are right [Holm79, Sha86].
     """
     k, settled = len(names), set[tuple[str, str]]()
-    nats = math.log(max(k * (k - 1), 1)) - math.log(delta)
+    nats = every_pair(k, delta)
     while more := {pair for pair, log_e in evidence.items() if log_e > nats} - settled:
         settled = closed(settled | more)
         nats = math.log(max(most_false(settled, k), 1)) - math.log(delta)

@@ -6,7 +6,7 @@ docs/theory/joint-trials.md has the statements and proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
@@ -22,7 +22,7 @@ from bestchannel.evidence.pair_bets import (
     pair_evidence,
 )
 from bestchannel.evidence.recorded_channel import FEWEST
-from bestchannel.intervals.fixed_design import Ends, settled_pairs
+from bestchannel.intervals.fixed_design import Ends, every_pair, settled_pairs
 
 MOST_CELLS = 2**18
 """The most cells (x_b, x_a, y_b, y_a) that occur of a pair that is compared."""
@@ -34,6 +34,7 @@ class JointSet:
 
     trials: JointTrials
     seed: int = 0  # of the coins
+    _found: dict[tuple[str, str, float], PairEvidence] = field(default_factory=dict)
 
     def leads(self, leader: str, delta: float) -> dict[str, float]:
         """The lower end of the leader's capacity less that of every other channel.
@@ -48,10 +49,15 @@ class JointSet:
     def order(self, delta: float) -> tuple[tuple[str, str], ...]:
         """The pairs (b, a) with C_b > C_a, all of them right at once with probability at least 1 - δ."""
         names, estimates = self.trials.names, self._estimates()
-        nats = math.log(max(len(names) * (len(names) - 1), 1)) - math.log(delta)
+        nats = every_pair(len(names), delta)
         # an e-value that is not looked for is taken to be 0
         likely = [(b, a) for b, a in permutations(names, 2) if estimates[b] > estimates[a]]
         return settled_pairs({(b, a): self.evidence(b, a, nats).log_value() for b, a in likely}, names, delta)
+
+    def ahead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a, of all pairs at once; where it is below 0, right whenever the `order` is."""
+        nats = every_pair(len(self.trials.names), delta)
+        return self.evidence(b, a, nats).lower_end(nats)
 
     @property
     def shuffles(self) -> int:
@@ -73,8 +79,10 @@ class JointSet:
 
     def evidence(self, b: str, a: str, nats: float) -> PairEvidence:
         """The evidence that b is better than a, with weights that suit so many nats."""
-        alphabets = dict(zip(self.trials.names, (labels.alphabet for labels in self.trials.alphabets), strict=True))
-        return self._compared(self.trials.pair(b, a), alphabets[b], alphabets[a], nats)
+        if (b, a, nats) not in self._found:
+            alphabets = dict(zip(self.trials.names, (labels.alphabet for labels in self.trials.alphabets), strict=True))
+            self._found[b, a, nats] = self._compared(self.trials.pair(b, a), alphabets[b], alphabets[a], nats)
+        return self._found[b, a, nats]
 
     def _compared(self, pairs: AnswerPairs, of_b: tuple[int, int], of_a: tuple[int, int], nats: float) -> PairEvidence:
         """The evidence of trials of two channels of these alphabets."""

@@ -37,5 +37,10 @@ class SharedSet:
         ends = {name: self._ends(name, delta / len(self.tables)) for name in self.tables}
         return tuple((b, a) for b, a in permutations(ends, 2) if ends[b].lower > ends[a].upper)
 
+    def ahead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a, by the same ends."""
+        alpha = delta / len(self.tables)
+        return self._ends(b, alpha).lower - self._ends(a, alpha).upper
+
     def _ends(self, name: str, alpha: float) -> Ends:
         return proved_ends(self.tables[name], self.P, alpha, self.recorded, name)

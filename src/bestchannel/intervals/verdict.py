@@ -206,6 +206,9 @@ class Compared(Protocol):
     def order(self, delta: float) -> tuple[tuple[str, str], ...]:
         """The pairs (better, worse) that are all right at once with probability at least 1 - δ."""
 
+    def ahead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a; of all pairs, those below 0 and the order are right at once."""
+
 
 def proved_order(standings: Sequence[Standing], compared: Compared | None, delta: float) -> ProvedOrder:
     """From intervals that hold at once, or with more power from what compares channels with each other."""

@@ -242,7 +242,7 @@ def _findings(question: AnyQuestion, known: KnownChannels, names: list[Hashable]
         return None
     ends = {name: (C.lower, C.upper) for name, C in zip(names, known.capacities, strict=True)}
     pairs = [(b, a) for b in ends for a in ends if ends[b][0] > ends[a][1]]
-    return question.proved_by(ends, pairs)
+    return question.proved_by(ends, pairs, lambda b, a: ends[b][0] - ends[a][1])
 
 
 def _least_cost(

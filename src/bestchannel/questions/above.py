@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed
-from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
+from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 MOST_RATE = 1e18
 
@@ -86,7 +85,7 @@ class Above(Question, frozen=True, tag="above"):
         number_in(self.level, f"the level (of capacity, in {self.unit})", low=0.0, high=most, low_open=False)
         number_in(self.tolerance, f"the tolerance (in {self.unit})", low=0.0, high=most, low_open=False)
 
-    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+    def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         answers = {name: self._side(i, *ends) for i, (name, ends) in enumerate(intervals.items())}
         return Findings(all(answers.values()), answers=answers)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from bestchannel.promises import exact, listed, rounded_up
-from bestchannel.questions.question import Findings
+from bestchannel.questions.question import Ends, Findings, Lead, Pairs
 
 ACCURACY = "epsilon (the accuracy, in bits)"
-
-Ends = Mapping[Any, tuple[float, float]]
-Pairs = Collection[tuple[Any, Any]]
 
 
 def likeliest(intervals: Ends, pairs: Pairs) -> tuple[Any, ...]:
@@ -21,10 +18,10 @@ def likeliest(intervals: Ends, pairs: Pairs) -> tuple[Any, ...]:
     return tuple(sorted(intervals, key=lambda name: (-better[name], -sum(intervals[name]))))
 
 
-def furthest(intervals: Ends, pairs: Pairs, answer: Iterable[tuple[Any, Any]]) -> float:
+def furthest(lead: Lead, pairs: Pairs, answer: Iterable[tuple[Any, Any]]) -> float:
     """The most bits by which the first of a pair of the answer may be below the second."""
     settled = set(pairs)
-    far = (intervals[under][1] - intervals[over][0] for over, under in answer if (over, under) not in settled)
+    far = (-lead(over, under) for over, under in answer if (over, under) not in settled)
     return max([0.0, *far])
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.promises import confidence, criterion, exact, listed, rounded_up, several
 from bestchannel.questions.nearness import ACCURACY, furthest, likeliest, nearly, nearly_words, within_words
-from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
+from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 
 class Order(Question, frozen=True, tag="order"):
@@ -34,9 +33,9 @@ class Order(Question, frozen=True, tag="order"):
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.epsilon, ACCURACY, low=0.0, high=MOST_BITS, low_open=False)
 
-    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+    def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         k, order = len(intervals), likeliest(intervals, pairs)
-        within = furthest(intervals, pairs, combinations(order, 2))
+        within = furthest(lead, pairs, combinations(order, 2))
         if self.epsilon and within <= self.epsilon:
             return Findings(True, order=order, pairs=tuple(combinations(order, 2)))
         decided = len(pairs) == k * (k - 1) // 2

@@ -19,6 +19,11 @@ from bestchannel.promises import odds
 MOST_BITS = 1e6
 """No level or width may be larger."""
 
+Ends = Mapping[Any, tuple[float, float]]
+Pairs = Collection[tuple[Any, Any]]
+Lead = Callable[[Any, Any], float]
+"""The ends of every capacity, proved pairs, and proved lower ends of differences: see `Question.proved_by`."""
+
 
 @dataclass(frozen=True)
 class NearlyBest:
@@ -166,7 +171,7 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> bc.Top(3).refuse_unless_possible(5)
         """
 
-    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+    def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         """What recorded counts prove.
 
         Parameters
@@ -175,6 +180,8 @@ class Question(Struct, frozen=True, tag_field="kind"):
             The ends of every capacity in bits, which hold all at once.
         pairs
             Of channels, the first of which is proved to be better, all at once.
+        lead
+            Of two channels, the least bits that the first has more than the second, for all at once and with the pairs.
 
         Returns
         -------
@@ -184,7 +191,7 @@ class Question(Struct, frozen=True, tag_field="kind"):
         Examples
         --------
         >>> import bestchannel as bc
-        >>> bc.Above(0.5).proved_by({"a": (0.6, 0.7), "b": (0.4, 0.8)}, []).answers
+        >>> bc.Above(0.5).proved_by({"a": (0.6, 0.7), "b": (0.4, 0.8)}, [], lambda b, a: -0.2).answers
         {'a': 'above', 'b': None}
         """
         raise NotImplementedError

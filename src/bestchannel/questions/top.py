@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed, rounded_up, several
 from bestchannel.questions.nearness import ACCURACY, furthest, likeliest, nearly, nearly_words, within_words
-from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
+from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 
 class Top(Question, frozen=True, tag="top"):
@@ -41,12 +40,12 @@ class Top(Question, frozen=True, tag="top"):
         if not 1 <= self.m <= channels:
             raise InputError(f"the best m are asked for, with m from 1 to {channels}, the channels; m is {self.m}")
 
-    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+    def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         worse, better = (Counter(pair[side] for pair in pairs) for side in (0, 1))
         top = tuple(name for name in intervals if worse[name] >= len(intervals) - self.m)
         out = tuple(name for name in intervals if better[name] >= self.m)
         named = top if len(top) == self.m else likeliest(intervals, pairs)[: self.m]
-        within = furthest(intervals, pairs, product(named, (name for name in intervals if name not in named)))
+        within = furthest(lead, pairs, product(named, (name for name in intervals if name not in named)))
         if self.epsilon and within <= self.epsilon:
             top, out = named, tuple(name for name in intervals if name not in named)
         return Findings(len(top) == self.m, top=top, out=out, **nearly(named, within, intervals))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.promises import confidence, criterion, exact, listed
-from bestchannel.questions.question import MOST_BITS, Findings, Question, Standpoint
+from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 
 class Within(Question, frozen=True, tag="within"):
@@ -36,7 +35,7 @@ class Within(Question, frozen=True, tag="within"):
     def refuse_unless_possible(self, channels: int) -> None:
         number_in(self.width, "the width (of every interval, in bits)", low=0.0, high=MOST_BITS)
 
-    def proved_by(self, intervals: Mapping[Any, tuple[float, float]], pairs: Collection[tuple[Any, Any]]) -> Findings:
+    def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         narrow = (high - low <= self.width * (low if self.relative else 1.0) for low, high in intervals.values())
         return Findings(all(narrow), brackets=dict(intervals))
 
