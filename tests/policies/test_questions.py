@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from bestchannel.questions import question_of
 from bestchannel.runs.results import as_document, from_document
 
 LINKS = {"good": bc.bsc(0.05), "fair": bc.bsc(0.1), "poor": bc.bsc(0.2), "bad": bc.bsc(0.3)}
+ROCHESTER = Path(__file__).parents[2] / "data/ibm_readout/rochester.json"
 ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])
 MIXED = {"z": bc.z_channel(0.2), "three": random_channel(3, 3, rng=np.random.default_rng(5)), "bsc": bc.bsc(0.25)}
 
@@ -275,6 +277,19 @@ def test_parts_of_a_box_are_disjoint_hold_all_its_worlds_and_deny_their_claim(wh
     assert set(together) == worlds(whole)
 
 
+@pytest.mark.parametrize("inside", [set(), {4}, {0, 3}, {3, 4}])
+def test_the_claim_against_the_nearest_world_is_the_hardest_of_all_worlds(inside):
+    ranks, box = (3, 0, 4, 2, 1), BestSets(2, 5, frozenset(inside), frozenset({0} - inside))
+    claims = [
+        (min(place for place in range(5) if ranks[place] not in world), max(map(ranks.index, world)))
+        for world in sets(box)
+    ]
+    hardest = max(over for over, _ in claims), min(under for _, under in claims)
+    assert hardest in claims
+    expected = tuple(ranks[place] for place in hardest) if hardest[0] < hardest[1] else None
+    assert box.hardest_claim(ranks, None) == expected
+
+
 # Recorded counts.
 
 COUNTS = {"good": [[950, 50], [50, 950]], "fair": [[900, 100], [100, 900]], "bad": [[700, 300], [300, 700]]}
@@ -327,6 +342,22 @@ def test_ties_end_within_epsilon(question, named):
     assert "a" in getattr(result.findings, named)[:2]
     assert "0.08 bit" in result.guarantee
     assert "within 0.08 bit" in result.question.answer(result)
+
+
+def test_ties_among_the_named_and_among_the_others_cost_nothing():
+    """World {1, 2} is soon bet against by 0 > 1 or by 0 > 2, whichever seems clearer at first; 0 > 1 takes forever."""
+    tied = [bc.bsc(p) for p in (0.05, 0.0501, 0.15, 0.1501, 0.1502)]
+    runs = [asked(Top(2), dict(enumerate(tied)), seed=seed, max_senses=20_000) for seed in range(12)]
+    assert all(run.decided for run in runs)
+    assert max(run.senses for run in runs) < 4_000  # 300,000 for a claim that is kept though it becomes a tie
+
+
+def test_answers_that_may_change_take_no_number():
+    device = bc.counts.read_channels(ROCHESTER)
+    for seed in (1, 2, 3):  # of numbers 10, 15 and 8, were bets made on every answer
+        steps = asked(Top(5, 0.01), device, seed=seed).audit.steps
+        numbers = [step.stakes.answer[0] for step in steps if step.stakes and step.stakes.wagers]
+        assert max(numbers) <= 3
 
 
 def test_before_the_end_the_least_epsilon_that_is_proved_is_said_and_it_shrinks():

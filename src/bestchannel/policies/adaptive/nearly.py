@@ -8,16 +8,16 @@ other as estimates change; number i has the share 1/(i(i+1)) of δ (docs/theory/
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.policies.adaptive.claims import Bettor
+from bestchannel.policies.adaptive.claims import Bettor, Wager
 from bestchannel.policies.adaptive.sampling import SLACKS
 from bestchannel.policies.adaptive.view import View
-from bestchannel.policies.adaptive.worlds import Pair, Worlds, WorldsScript
+from bestchannel.policies.adaptive.worlds import Pair, Worlds, WorldsScript, is_clear
 from bestchannel.policies.policy import Script, Senses
 from bestchannel.policies.request import Supply
 from bestchannel.questions import Findings, Order, Supposed, Top
@@ -70,7 +70,7 @@ class NearlyScript(WorldsScript):
     def _follow(self, ranks: Sequence[int]) -> None:
         """Try another answer, about which nothing is proved yet; one that nobody has bet on has no number."""
         self.nearest = self.nearly()
-        self.number += any(world.bettor.since or world.bettor.starts for world in self.worlds)
+        self.number += self.begun
         self.answer = tuple(ranks)
         self.worlds = [
             Worlds(f"{self.number}.{i}", self.everything, Bettor(margin=self.margin, aim=self.margin), pair, 0)
@@ -112,6 +112,16 @@ class NearlyScript(WorldsScript):
             return None
         held = [world.bettor.proved(self.view_now, self.fixed_input) for world, _ in self.bet_on]
         return Supposed(min(held) / (self.number * (self.number + 1)), findings=self._found(True))
+
+    @property
+    def begun(self) -> bool:
+        """Whether anybody has bet on the present answer."""
+        return any(world.bettor.since or world.bettor.starts for world in self.worlds)
+
+    def _bets(self, view: View, asked: Senses) -> Iterator[Wager | None]:
+        """See `WorldsScript`; not on an answer that may well change, for the next one would have a smaller share."""
+        if self.begun or all(is_clear(pair, view, world.bettor.aim) for world, pair in self.bet_on):
+            yield from super()._bets(view, asked)
 
     def _next(self, view: View, left: Supply) -> Senses | None:
         """What to sense next, and the bets on it."""

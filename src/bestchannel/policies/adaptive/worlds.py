@@ -37,7 +37,7 @@ BATCH, LITTLE = 0.12, 0.01  # the part of its senses still needed that a request
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 4.0  # senses of a channel in a request, at least
 STEPS = 250  # of the search for the fewest senses
-UNCLEAR, CLEARER = 1.5, 3.0  # standard errors of a near-tie, and of a claim for which its worlds are divided
+EASIER = 1.5  # times as much as by the present claim that a sense must bring by another for that to be bet for
 CUTS = 2_000  # of a box, to see whether all of it is bet against
 
 Pair = tuple[int, int]
@@ -63,6 +63,14 @@ class Box(ABC):
     @abstractmethod
     def cut(self, other: Any) -> tuple[Any, Any]:
         """Both halves by something that another box, in which not all are, says and this one leaves open."""
+
+    @abstractmethod
+    def denies(self, claim: Pair) -> bool:
+        """Whether the claim is false in all of the worlds."""
+
+    @abstractmethod
+    def hardest_claim(self, ranks: Sequence[int], view: View) -> Pair | None:
+        """The claim against the world that differs least from what `ranks` have as the answer; None for that itself."""
 
     @abstractmethod
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Any]]:
@@ -108,6 +116,19 @@ class BestSets(Box):
         """See `Box`."""
         channel = frozenset({min((other.inside - self.inside) | (other.outside - self.outside))})
         return self.both(BestSets(self.m, self.k, channel)), self.both(BestSets(self.m, self.k, outside=channel))
+
+    def denies(self, claim: Pair) -> bool:
+        """See `Box`."""
+        over, under = claim
+        return over in self.outside and under in self.inside
+
+    def hardest_claim(self, ranks: Sequence[int], view: View) -> Pair | None:
+        """See `Box`."""
+        free = [channel for channel in ranks if channel not in self.inside | self.outside]
+        inside = self.inside.union(free[: self.m - len(self.inside)])
+        over = next(channel for channel in ranks if channel not in inside)
+        under = next(channel for channel in reversed(ranks) if channel in inside)
+        return (over, under) if ranks.index(over) < ranks.index(under) else None
 
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, BestSets]]:
         """The sets by the claim that is false in them: their best channel outside is better than their worst inside.
@@ -173,6 +194,16 @@ class Orders(Box):
         """See `Box`."""
         first, second = min(other.pairs - self.pairs)
         return Orders.of(_with(self.before, first, second)), Orders.of(_with(self.before, second, first))
+
+    def denies(self, claim: Pair) -> bool:
+        """See `Box`."""
+        over, under = claim
+        return (under, over) in self.pairs
+
+    def hardest_claim(self, ranks: Sequence[int], view: View) -> Pair | None:
+        """See `Box`."""
+        inverted = [pair for pair in combinations(ranks, 2) if pair[::-1] in self.pairs]
+        return max(inverted, key=lambda pair: _ease(pair, view), default=None)
 
     def parts(self, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Orders]]:
         """The orders by the claim that is false in them: of all pairs in `ranks` that they invert, the clearest."""
@@ -283,20 +314,22 @@ class WorldsScript(QuestionScript):
         return [(world, world.versus) for world in self.worlds if world.versus and not world.ruled_out]
 
     def _split(self, ranks: Sequence[int], view: View) -> None:
-        """Divide the worlds whose claim looks false by now: their parts are bet against from what the whole has.
+        """Bet for another claim where the present one looks false, or is far harder than the hardest that is needed.
 
-        So are those of a near-tie that have clearer claims against them.
+        That is the claim against the world that differs least from the answer. A box of which some worlds do not deny
+        it is divided, and its parts are bet against from what the whole has.
         """
-        divided = list[Worlds]()
+        divided, now = list[Worlds](), self.next_request
         for world in self.worlds:
-            clear = _clearness(world.versus, view) if world.versus else 0.0
-            if world.ruled_out or clear > UNCLEAR:
+            claim = world.box.hardest_claim(ranks, view)
+            if world.ruled_out or (claim and world.versus and _ease(claim, view) <= EASIER * _ease(world.versus, view)):
                 divided.append(world)
                 continue
-            parts, now = list(self._claims(world.box, ranks, view, all_of_them=True)), self.next_request
-            clearest = max((_clearness(pair, view) for pair, _ in parts if pair), default=0.0)
-            if len(parts) == 1 or (clear > 0.0 and clearest < CLEARER):
-                world.versus = world.versus if clear > 0.0 else parts[0][0]
+            parts: list[tuple[Pair | None, Box]] = [(claim, world.box)]
+            if not claim or not world.box.denies(claim) or self.worthless.issuperset(claim):
+                parts = list(self._claims(world.box, ranks, view, all_of_them=True))
+            if len(parts) == 1:
+                world.versus = parts[0][0]
                 divided.append(world)
                 continue
             for i, (pair, box) in enumerate(parts):
@@ -379,7 +412,7 @@ class WorldsScript(QuestionScript):
         against = [(pair, world.bettor) for world, pair in self.bet_on] + [(pair, Bettor()) for pair, _ in waiting]
         asked = left.cut(self._senses(against, view))
         for i, (pair, box) in enumerate(waiting):
-            if _clearness(pair, view) >= math.sqrt(2.0 * BETTING_FROM):
+            if is_clear(pair, view):
                 self.worlds.append(Worlds(f"{now}.{i}", box, Bettor(), pair, now))
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
         self.stake(self._bets(view, asked), boxes=born)
@@ -400,7 +433,7 @@ class WorldsScript(QuestionScript):
         for world, pair in self.bet_on:
             bettor = world.bettor
             gap, error = _gap(*pair, view, bettor.aim)
-            if not bettor.since and gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM:
+            if not bettor.since and is_clear(pair, view, bettor.aim):
                 bettor.since = self.next_request
             if bettor.since and gap > 0.0 and all(self._sensed(channel, asked) for channel in pair):
                 ahead = prudent(gap, error)
@@ -428,12 +461,25 @@ def _gap(over: int, under: int, view: View, margin: float = 0.0) -> tuple[float,
     return float(view.values[over] - view.values[under]) + margin, error
 
 
+def is_clear(pair: Pair, view: View, margin: float = 0.0) -> bool:
+    """Whether a claim seems to hold by so much that it is bet on."""
+    gap, error = _gap(*pair, view, margin)
+    return gap > 0.0 and 0.5 * (gap / error) ** 2 >= BETTING_FROM
+
+
 def _clearness(pair: Pair, view: View | None) -> float:
     """How many standard errors two channels are apart; 0 before the first look."""
     if view is None:
         return 0.0
     gap, error = _gap(*pair, view)
     return gap / error
+
+
+def _ease(pair: Pair, view: View) -> float:
+    """The nats that a sense brings to the evidence for a claim, with the senses shared out as they serve it best."""
+    over, under = pair
+    deviation = math.sqrt(float(view.leader_variances[over])) + math.sqrt(float(view.rival_variances[under]))
+    return 0.5 * (prudent(*_gap(over, under, view)) / (deviation + 1e-9)) ** 2
 
 
 def fewest_senses(pairs: Sequence[Pair], gaps: Floats, needed: Floats, view: View) -> tuple[Floats, Floats]:
