@@ -11,11 +11,11 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import (
@@ -27,6 +27,7 @@ from bestchannel.errors import (
     MissingFileError,
 )
 
+T = TypeVar("T")
 STDIN = Path("-")  # standard input, wherever a file is read
 MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
 MOST_FIELDS = 2**23  # the most fields of a text that is read at once; each takes some sixty bytes
@@ -83,7 +84,7 @@ def name_of(path: Path) -> str:
     return "stdin" if path == STDIN else path.stem
 
 
-class OpenFile:
+class OpenFile(AbstractContextManager["OpenFile"]):
     """A file that is open for reading, once: what a pipe has given it does not give again.
 
     `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
@@ -91,6 +92,7 @@ class OpenFile:
     """
 
     def __init__(self, path: Path, file: BufferedReader, size: int | None) -> None:
+        self._open = ExitStack()
         self.name, self.ending = name_of(path), path.suffix.lower()
         self.size, self.done, self.most = size, 0, MOST_STREAMED
         self._path = None if path == STDIN or size is None else path
@@ -135,32 +137,40 @@ class OpenFile:
             raise InputError("the file is empty")
         return content
 
+    @classmethod
+    def of_text(cls, name: str, text: bytes) -> OpenFile:
+        """A text as the file of this name that has it."""
+        source = cls(Path("text.csv"), io.BufferedReader(cast(Any, io.BytesIO(text))), len(text))
+        source.name = name
+        return source
+
     def parsed(self, parse: Callable[[bytes], Any]) -> Any:
         """What `parse` makes of the content; a second question does not parse again."""
-        return self.once(lambda source: parse(source.content()))
-
-    def once(self, read: Callable[[OpenFile], Any]) -> Any:
-        """What `read` makes of the file, which is asked once."""
         if self._parsed is None:
-            self._parsed = read(self)
+            self._parsed = parse(self.content())
         return self._parsed
 
-    @contextmanager
-    def on_disk(self) -> Iterator[str]:
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def until_closed(self, context: AbstractContextManager[T]) -> T:
+        """What is needed until the file is closed."""
+        return self._open.enter_context(context)
+
+    def on_disk(self) -> str:
         """The path of the file for another process; where a pipe or a packed file gives it, that of a copy."""
         if not self.head(64).strip():
             raise InputError("the file is empty")
         if self._path is not None:
-            yield os.path.abspath(self._path)
-            return
-        with tempfile.TemporaryDirectory(prefix="bestchannel-") as folder:
-            copy, room = os.path.join(folder, "copy"), memoryview(bytearray(_PIECE))
-            with open(copy, "xb") as file:
-                while n := self.fill(room):
-                    if self.size is None and self.done > MOST_BYTES:
-                        raise InputError(_too_large("there are more"))
-                    file.write(room[:n])
-            yield copy
+            return os.path.abspath(self._path)
+        folder = self.until_closed(tempfile.TemporaryDirectory(prefix="bestchannel-"))
+        copy, room = os.path.join(folder, "copy"), memoryview(bytearray(_PIECE))
+        with open(copy, "xb") as file:
+            while n := self.fill(room):
+                if self.size is None and self.done > MOST_BYTES:
+                    raise InputError(_too_large("there are more"))
+                file.write(room[:n])
+        return copy
 
     def _read(self, size: int) -> bytes:
         with _os_errors("file", "read"):
@@ -178,10 +188,12 @@ def opened(path: Path) -> Iterator[OpenFile]:
         status = os.fstat(file.fileno())
         size = status.st_size if stat.S_ISREG(status.st_mode) else None
         packing = path.suffix.lower() or _ending(file.peek(_HEAD))
-        if packing in PACKED:
-            yield _unpacked(path, file, size, packing)
-        else:
-            yield _told(OpenFile(path, file, size))
+        packed = packing in PACKED
+        with _unpacked(path, file, packing) if packed else OpenFile(path, file, size) as source:
+            source.ending = source.ending or _ending(source.head(_HEAD))
+            if packed and size is not None:  # what a file of this size may unpack to
+                source.most = (MOST_BYTES if source.ending in _SLOW else MOST_UNPACKED) + _RATIO * size
+            yield source
 
 
 def _raw(path: Path) -> BufferedReader:
@@ -193,11 +205,6 @@ def _raw(path: Path) -> BufferedReader:
         return path.open("rb")
 
 
-def _told(source: OpenFile) -> OpenFile:
-    source.ending = source.ending or _ending(source.head(_HEAD))
-    return source
-
-
 def _ending(head: bytes) -> str:
     """What the first bytes tell; `.txt` where they are none of those above."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
@@ -205,13 +212,10 @@ def _ending(head: bytes) -> str:
     return ".xlsx" if ending == ".npz" and start[30:].startswith(_SHEET) else ending
 
 
-def _unpacked(path: Path, file: BufferedReader, size: int | None, packing: str) -> OpenFile:
-    """What is inside, up to what a file of this size may unpack to."""
+def _unpacked(path: Path, file: BufferedReader, packing: str) -> OpenFile:
+    """What is inside a packed file."""
     content = io.BufferedReader(cast(Any, _Unpacked(_stream(file, packing), packing)), 2**16)
-    source = _told(OpenFile(path.with_suffix("") if path.suffix else path, content, None))
-    if size is not None:
-        source.most = (MOST_BYTES if source.ending in _SLOW else MOST_UNPACKED) + _RATIO * size
-    return source
+    return OpenFile(path.with_suffix("") if path.suffix else path, content, None)
 
 
 def _stream(file: BufferedReader, packing: str) -> Any:

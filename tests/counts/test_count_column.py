@@ -219,8 +219,16 @@ def test_counts_that_lack_the_names_of_channels_are_asked_about(tmp_path):
 def test_log_sorted_by_link_is_not_one_channel_because_its_first_rows_are(tmp_path, kind, monkeypatch):
     cells = {side: column * 5 for side, column in CELLS.items()}
     path = written(tmp_path, kind, "link", cells, ["near"] * 19 + ["far"])
-    for module in ("text_log", "json_format", "table_files", "long_table"):
+    for module in ("text_log", "json_format", "table_files", "table"):
         monkeypatch.setattr(f"bestchannel.counts.{module}.SHOWN", 15)
     with pytest.raises(InputError, match="'link' may name channels"):
         read_counts(path)
     assert list(read_counts(path, columns={"channel": "link"})) == ["near", "far"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz"])
+def test_two_roles_of_one_column_are_refused(tmp_path, kind):
+    """A text ended in a traceback, and other formats read the column twice."""
+    path = written(tmp_path, kind, "count", CELLS, [1] * len(CELLS["x"]))
+    with pytest.raises(InputError, match='channel and x must be different columns; both are "x"'):
+        read_counts(path, columns={"channel": "x"})

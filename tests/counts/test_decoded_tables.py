@@ -21,6 +21,7 @@ import pytest
 from bestchannel.counts import read_channels, read_counts, table_decoder, table_files
 from bestchannel.counts.columns import SHOWN
 from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.labelled_counts import Hints
 from bestchannel.disk import opened
 from bestchannel.errors import InputError
 
@@ -167,20 +168,21 @@ def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_p
     table = pa.table({**content, "dictionary": dictionary, "lists": lists})
     path = tmp_path / f"table.{kind.lower()}"
     pq.write_table(table, path) if kind == "Parquet" else pyarrow.feather.write_feather(table, path)
-    with opened(path) as source, table_files._decoded(source) as decoded:
-        shown = dict(zip(decoded.names, map(decoded.cells, range(len(decoded.names))), strict=True))
+    with opened(path) as source:
+        decoded = table_files.read_table(source, Hints(), "count", None)
+        shown = dict(zip(decoded.header, map(decoded.cells, range(len(decoded.header))), strict=True))
         assert shown == {title: cells for title, (_, cells) in CELLS.items()} | {
             "dictionary": ["u", "v" * 200, "u"],
             "lists": [],
         }
-        (rows,) = decoded.rows({"x": decoded.names.index("dictionary")}, "count")
-        assert rows.labels["x"].codes.tolist() == [0, 1, 0]
+        (part,) = decoded.parts({"x": decoded.header.index("dictionary")}, False)
+        assert part.columns["x"].codes.tolist() == [0, 1, 0]
 
 
 def test_decoder_shows_so_many_cells_and_no_more(tmp_path):
     pq.write_table(pa.table({"x": range(SHOWN + 5)}), tmp_path / "x.parquet")
-    with opened(tmp_path / "x.parquet") as source, table_files._decoded(source) as decoded:
-        assert decoded.cells(0) == list(range(SHOWN))
+    with opened(tmp_path / "x.parquet") as source:
+        assert table_files.read_table(source, Hints(), "count", None).cells(0) == list(range(SHOWN))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather"])

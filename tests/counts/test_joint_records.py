@@ -31,7 +31,7 @@ def test_no_table_of_joint_trials_is_read_wrong_and_sound_ones_are_read():
 
 
 def test_reader_for_which_a_second_answer_replaces_the_first_is_found_out(monkeypatch):
-    monkeypatch.setattr(joint_records, "_refuse_twice", lambda *_: None)
+    monkeypatch.setattr(joint_records._Records, "refuse_twice", lambda *_: None)
     assert campaign(TABLES, "suite")[1]
 
 

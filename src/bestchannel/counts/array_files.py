@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts.joint_records import Choose, Table, table_of_vectors
-from bestchannel.counts.labelled_counts import MOST_CELLS, Combinations, Hints, RowBlock
-from bestchannel.counts.long_table import log_of_vectors
+from bestchannel.counts.labelled_counts import MOST_CELLS, Hints
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, matrices_in, refuse_trials
+from bestchannel.counts.table import Table, log_of_vectors, table_of_vectors
 from bestchannel.disk import MOST_BYTES, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
@@ -72,20 +71,15 @@ class _Room:
             raise InputError(f"cell arrays and structs must have at most {_MOST_MEMBERS:,} members; these have more")
 
 
-def read_log(
-    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
-) -> Iterator[RowBlock] | None:
-    """The rows of vectors x, y and perhaps channel and count, or None if the file has no such."""
-    parse = _variables if source.ending == ".mat" else _arrays
-    return log_of_vectors(source.parsed(parse), seen, source.name, hints.columns)
+def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+    """The table of vectors, x, y and perhaps channel and count of a log; None if the file has no such."""
+    if use == "p":
+        return None
+    arrays = source.parsed(_variables if source.ending == ".mat" else _arrays)
+    return log_of_vectors(arrays, hints.columns) if use == "count" else table_of_vectors(arrays)
 
 
-def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
-    """The vectors that are chosen, all of one length."""
-    return table_of_vectors(source.parsed(_variables if source.ending == ".mat" else _arrays), choose)
-
-
-def read_archive(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+def read_archive(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """The channels of an archive by name, or a stack `channels` of them; `name.inputs`, `name.outputs` are labels."""
     arrays = source.parsed(_arrays)
     if arrays.keys() == {"arr_0"}:  # what numpy.savez(array) calls an array without a name
@@ -101,7 +95,7 @@ def read_archive(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
     return found
 
 
-def read_array(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+def read_array(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
     with _numpy_errors("a plain array of NumPy"):
         array = _array(io.BytesIO(source.content()), _Room())
@@ -197,7 +191,7 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return buffer.getvalue()
 
 
-def read_variables(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
+def read_variables(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """One channel per matrix, by the name of the variable.
 
     A stack A(x, y, k) holds the channels A(1), A(2), ..., and so does A(k, x, y) under channel_axis="first"; a cell

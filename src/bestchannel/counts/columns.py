@@ -54,6 +54,7 @@ _LONGEST_SAID = 80  # letters of a title that are said
 _MOST_WITHOUT = 0.9
 """Where a larger share of the rows has no label, the one label of the others is a remark, and names no channel."""
 
+_ALONE = frozenset(["channel", "x", "y", "y2", "count", "p"])  # roles of which a column has but one
 _FEW = 4  # counts of more cells than these do not rise from row to row by chance
 
 
@@ -140,7 +141,7 @@ def log_columns(
     `are_all` says that there are no rows but those of `cells`.
     """
     found = named_columns(header, columns)
-    assert isinstance(columns, Mapping | None)  # others are refused there
+    columns = columns if isinstance(columns, Mapping) else None  # others are the header
     if "channel" in found:
         _refuse_shared_trials(header, found["channel"], cells, columns)
     if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
@@ -211,12 +212,12 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
 
     A column is called as its role, or as `columns` renames it, "" where there is none; capitals do not matter.
     """
-    if not isinstance(columns, Mapping | None):
+    if not isinstance(columns, Mapping | None) and list(columns) != list(header):
         raise InputError(
             f"columns as {', '.join(columns)} name the columns of text without a header; here they have names, and"
             f" columns says which is which: {way_out(header)}"
         )
-    renamed = columns or {}
+    renamed = columns if isinstance(columns, Mapping) else {}
     for role in renamed:
         if role not in roles:
             raise InputError(f"columns may rename {', '.join(roles)}; it renames {role!r}")
@@ -231,7 +232,11 @@ def find_columns(header: Sequence[str], roles: Sequence[str], columns: Columns) 
             raise InputError(f'the column "{called}" must occur once; it occurs {len(matches)} times')
         if role in renamed and not matches:
             raise InputError(f'{role} must be the column "{called}"; the columns are {", ".join(header[:20])}')
-        found.update((role, i) for i in matches)
+        for i in matches:
+            other = next((other for other, k in found.items() if k == i), None)
+            if other in _ALONE and role in _ALONE:
+                raise InputError(f'{other} and {role} must be different columns; both are "{header[i].strip()}"')
+            found[role] = i
     return found
 
 

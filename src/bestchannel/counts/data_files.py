@@ -16,7 +16,7 @@ import numpy as np
 from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts import array_files, json_format, matrix_text, table_files, text_log
-from bestchannel.counts.joint_records import Choose, Table, joint_trials_of, layout_of
+from bestchannel.counts.joint_records import COUNTS, joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
@@ -29,6 +29,7 @@ from bestchannel.counts.labelled_counts import (
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
+from bestchannel.counts.table import Table
 from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
 from bestchannel.disk import PACKED, OpenFile, errors_naming, name_of, opened, write_bytes
 from bestchannel.errors import InputError
@@ -39,36 +40,46 @@ from bestchannel.process import Progress
 class Format:
     """What files of one format can hold, and how it is read and written; None where they cannot.
 
-    `log` gives the rows of a log, or None for a file of `matrices`; `long` reads channels where these may be rows
-    channel, x, y, p; `columns` are those that are chosen, of any rows; `render` is what such a file holds.
+    `table` gives the rows below names of columns, for "count", "p" or "joint", or None for a file of `matrices`, whose
+    numbers are counts or are not; `log` the rows of long logs by blocks, where these are no table first. `texts` are
+    those that a file is made of; `render` is what such a file holds.
     """
 
-    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None
-    matrices: Callable[[OpenFile, Hints], list[NamedMatrix]]
-    long: Callable[[OpenFile, Hints], list[NamedMatrix]] | None = None
-    columns: Callable[[OpenFile, Hints, Choose], Table] | None = None
+    table: Callable[[OpenFile, Hints, str, Progress | None], Table | None] | None
+    matrices: Callable[[OpenFile, Hints, bool], list[NamedMatrix]] | None
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
+    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
+    texts: Callable[[OpenFile, Hints], list[OpenFile]] | None = None
+
+    def table_of(self, source: OpenFile, hints: Hints, use: str, progress: Progress | None = None) -> Table | None:
+        """The table in the file; where it has none, nobody can say what columns are called."""
+        table = self.table and self.table(source, hints, use, progress)
+        if table is None and hints.columns is not None:
+            raise InputError(
+                f"columns belongs to rows with names above them; none are read from this {source.ending} file"
+            )
+        return table
+
+    def matrices_of(self, source: OpenFile, hints: Hints, *, counts: bool) -> list[NamedMatrix]:
+        """The matrices in the file."""
+        assert self.matrices is not None  # where a file is always a table
+        return self.matrices(source, hints, counts)
 
 
-_TEXT = Format(text_log.read_log, matrix_text.read_matrices, matrix_text.read_long, text_log.read_columns)
-_JSON = Format(json_format.read_log, json_format.read_matrices, json_format.read_long, json_format.read_columns)
-_ARROW = Format(table_files.read_log, table_files.read_long, table_files.read_long, table_files.read_columns)
+_TEXT = Format(matrix_text.read_table, matrix_text.read_matrices, log=text_log.read_log)
+_JSON = Format(json_format.read_table, json_format.read_matrices)
+_ARROW = Format(table_files.read_table, None)
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
     **dict.fromkeys((".tsv", ".txt", ".dat", ".log"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
-    ".npz": Format(array_files.read_log, array_files.read_archive, None, array_files.read_columns, array_files.render),
+    ".npz": Format(array_files.read_table, array_files.read_archive, array_files.render),
     ".npy": Format(None, array_files.read_array),
-    ".mat": Format(array_files.read_log, array_files.read_variables, None, array_files.read_columns),
+    ".mat": Format(array_files.read_table, array_files.read_variables),
     ".json": replace(_JSON, render=json_format.render),
     **dict.fromkeys(json_format.LINES, _JSON),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
-    ".xlsx": Format(
-        table_files.read_log_of_sheet,
-        partial(table_files.read_sheets, read=matrix_text.read_matrices),
-        partial(table_files.read_sheets, read=matrix_text.read_long),
-        table_files.read_columns_of_sheet,
-    ),
+    ".xlsx": replace(_TEXT, texts=table_files.sheets),
 }
 """Every format by the ending of its files."""
 
@@ -123,11 +134,12 @@ def read_channels(
     found: list[Channel] = []
     with _naming(files[0], len(files) == 1):
         for file in files:
-            with _naming(file, len(files) > 1), _opened(file, hints) as (source, format, told):
-                if format.long is None and columns is not None:
-                    raise InputError(_no_columns(source))
-                matrices = (format.long or format.matrices)(source, told)
-                found += [matrix.upright(transpose).channel(normalize=normalize) for matrix in matrices]
+            with _naming(file, len(files) > 1), _opened(file, hints) as (sources, format, told):
+                for source in sources:
+                    table = format.table_of(source, told, "p")
+                    of_rows = table and table.matrices(source.name, told)
+                    matrices = of_rows or format.matrices_of(source, told, counts=False)
+                    found += [matrix.upright(transpose).channel(normalize=normalize) for matrix in matrices]
         return by_name(found)
 
 
@@ -329,11 +341,15 @@ def read_joint_trials(
     with _naming(files[0], len(files) == 1):
         if len(files) > 1:
             raise InputError(f"trials that all channels answer must be in one file; {len(files)} are given")
-        with _opened(files[0], Hints(columns)) as (source, format, hints):
-            if format.columns is None:
-                raise InputError(_no_columns(source))
-            table = format.columns(source, hints, lambda header: layout_of(header, columns, groups).used)
-        return joint_trials_of(table, columns, groups, outputs)
+        with _opened(files[0], Hints(columns)) as (sources, format, hints):
+            if len(sources) > 1:
+                raise InputError(
+                    f"trials must be on one sheet; {len(sources)} have content; {_meant(files[0], sources[0])}"
+                )
+            table = format.table_of(sources[0], hints, "joint")
+            if table is None:
+                raise InputError(COUNTS)
+            return joint_trials_of(table, columns, groups, outputs)
 
 
 def _trials(
@@ -390,20 +406,39 @@ class _Contents:
         if file.is_dir():
             yield from table_files.read_parts(file, self._hints, self._seen, progress)
             return
-        with _opened(file, self._hints) as (source, format, hints):
-            if format.log is None and hints.columns is not None:
-                raise InputError(_no_columns(source))
-            log = format.log and format.log(source, hints, self._seen, progress)
-            if log is not None:
-                self.has_log = True
-                yield from log
-                return
-            found = format.matrices(source, hints)
-            if no_matrices:
+        with _opened(file, self._hints) as (sources, format, hints):
+            found = []
+            for source in sources:
+                log = self._log(source, format, hints, progress)
+                if log is None:
+                    found += format.matrices_of(source, hints, counts=True)
+                elif len(sources) > 1:
+                    raise InputError(
+                        f'rows must be on one sheet; {len(sources)} have content, and "{source.name}" has rows;'
+                        f" {_meant(file, source)}, or save each sheet as a .csv file, and give all of these"
+                    )
+                else:
+                    self.has_log = True
+                    yield from log
+            if found and no_matrices:
                 with np.errstate(invalid="ignore"):  # infinite ones are not whole either
                     whole = [not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found]
                 raise InputError(no_matrices if all(whole) else NOT_TRIALS)
             self.matrices += found
+
+    def _log(
+        self, source: OpenFile, format: Format, hints: Hints, progress: Progress | None
+    ) -> Iterator[RowBlock] | None:
+        """The rows of a log; None where the file holds matrices."""
+        if format.log:
+            return format.log(source, hints, self._seen, progress)
+        table = format.table_of(source, hints, "count", progress)
+        return None if table is None else table.log(self._seen, source.name, hints.columns)
+
+
+def _meant(file: Path, sheet: OpenFile) -> str:
+    """How one sheet of a workbook is said."""
+    return f"name the one that is meant after the file, as {file.stem}.xlsx#{sheet.name}"
 
 
 def files_of(path: Paths) -> list[Path]:
@@ -434,16 +469,18 @@ def _to_be_cut(bins: Bins) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, hints: Hints) -> Iterator[tuple[OpenFile, Format, Hints]]:
-    """The file, its format, and the hints, with the sheet that its name may say."""
+def _opened(path: Path, hints: Hints) -> Iterator[tuple[list[OpenFile], Format, Hints]]:
+    """The file, or the texts that it is made of, its format, and the hints, with the sheet that its name may say."""
     named = None if path.exists() else _SHEET.fullmatch(str(path))
     if named:
         path, hints = Path(named[1]), replace(hints, sheet=named[2])
     with opened(path) as source:
         format = _format_of(source.ending)
-        is_text = format.log is text_log.read_log
-        printed = is_text and _PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)).lstrip())
-        yield source, FORMATS[".json"] if printed else format, hints
+        if format.texts:
+            yield format.texts(source, hints), format, hints
+            return
+        printed = format.log and _PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)).lstrip())
+        yield [source], FORMATS[".json"] if printed else format, hints
 
 
 def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
@@ -460,7 +497,3 @@ def _format_of(ending: str) -> Format:
             f"{endings}; it is {ending!r}; save it as one of these, or give what it holds to bestchannel.estimate"
         )
     return FORMATS[ending]
-
-
-def _no_columns(source: OpenFile) -> str:
-    return f"columns belongs to rows with names above them; this is a {source.ending} file"

@@ -6,7 +6,7 @@ asked for by name and turned into arrays; a labelled array has named dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
-from bestchannel.counts.columns import SHOWN, log_columns
-from bestchannel.counts.joint_records import joint_trials_of, layout_of, table_of_vectors
+from bestchannel.counts.joint_records import joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     Columns,
@@ -29,10 +28,9 @@ from bestchannel.counts.labelled_counts import (
     declared_outputs,
     label_of,
 )
-from bestchannel.counts.long_table import block_of_arrays, log_of_vectors
 from bestchannel.counts.matrix_text import (
     MOST_INPUTS,
-    Table,
+    Lines,
     are_rows,
     as_number,
     bare_matrix,
@@ -40,6 +38,7 @@ from bestchannel.counts.matrix_text import (
     refuse_rows_beside,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts.table import Table, log_of_vectors, table_of, table_of_vectors
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
@@ -97,13 +96,17 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
             " be given as {sent: {received: n}}"
         )
     if counts and all(map(_is_column, counts.values())):
-        seen = Combinations(declared)
-        log = log_of_vectors({str(key): _vector(value) for key, value in counts.items()}, seen, UNNAMED, hints.columns)
-        if log is not None:
-            received = hints.columns.get("y", "y") if isinstance(hints.columns, Mapping) else "y"
-            seen.expect(_categories(counts.get(received)))
-            return counted_in_order(seen, log)
+        arrays, declared_by_type = _columns_of(counts)
+        table = log_of_vectors(arrays, hints.columns, declared_by_type)
+        if table is not None:
+            return _counted(table, declared, hints)
     return [_of_value(name, value, declared, hints) for name, value in counts.items()]
+
+
+def _counted(table: Table, declared: Labels, hints: Hints, name: str = UNNAMED) -> list[LabelledCounts]:
+    """The counts of the channels whose log the table is."""
+    seen = Combinations(declared)
+    return counted_in_order(seen, table.log(seen, name, hints.columns))
 
 
 def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
@@ -171,8 +174,7 @@ def joint_trials(
     if groups is not None and not isinstance(groups, str):
         title = next(name for name in ("group", "the group of each row") if name not in arrays)
         arrays, groups = {**arrays, title: _vector(groups)}, title
-    table = table_of_vectors(arrays, lambda header: layout_of(header, columns, groups).used, declared)
-    return joint_trials_of(table, columns, groups, outputs)
+    return joint_trials_of(table_of_vectors(arrays, declared), columns, groups, outputs)
 
 
 _Columns = tuple[dict[str, NDArray[Any]], dict[str, list[str]]]  # by title, and the labels that a type declares
@@ -188,7 +190,8 @@ def _columns_of(content: Any) -> _Columns:
         declared = {title: _categories(frame[name]) for title, name in titles.items()}
         return {title: _array(frame, name) for title, name in titles.items()}, declared
     if isinstance(content, Mapping) and content and all(map(_is_column, content.values())):
-        return {str(name): _vector(values) for name, values in content.items()}, {}
+        every = {str(name): values for name, values in content.items()}
+        return {n: _vector(v) for n, v in every.items()}, {n: _categories(v) for n, v in every.items()}
     raise InputError(
         "trials that all channels answer must be a frame, columns by name, or what was sent and then the answers, as"
         f" estimate(y_true, {{name: y_pred}}); it is a {type(content).__name__}; a file is read by"
@@ -243,13 +246,13 @@ def _of_value(name: object, value: Any, declared: Labels, hints: Hints) -> Label
 
 def _of_pair(name: str, pair: Any, declared: Labels, hints: Hints) -> LabelledCounts:
     """The senses x[i], y[i] of a channel; refused where these may be the two rows of a matrix."""
-    seen, (x, y) = Combinations(declared), map(_vector, pair)
+    x, y = map(_vector, pair)
     if not len(x) + len(y):
         raise InputError(f'channel "{name}" must be senses; there is none')
     if hints.form is None:
         named_matrix.refuse_pair_in_doubt(name, x, y)
-    seen.expect(_categories(pair[1]))
-    (content,) = counted_in_order(seen, log_of_vectors({"x": x, "y": y}, seen, name, None) or iter(()))
+    table = table_of_vectors({"x": x, "y": y}, {"y": _categories(pair[1])})
+    (content,) = _counted(table, declared, Hints(), name)
     return content
 
 
@@ -283,12 +286,12 @@ def _as_frame(frame: Any) -> Any:
     return frame.reset_index(name="count") if _is_series(frame) else frame
 
 
-def log_of_frame(frame: Any, seen: Combinations, columns: Columns = None) -> RowBlock:
-    """The rows of a frame with the columns x, y and perhaps channel."""
-    block = _rows(_with_index(_as_frame(frame)), seen, columns)
-    if block.counts is not None:
-        raise InputError(NO_ORDER)
-    return block
+def log_of_frame(frame: Any, seen: Combinations) -> Iterator[RowBlock]:
+    """The rows of a frame with the columns x, y and perhaps channel, each one sense."""
+    for block in _rows(_with_index(_as_frame(frame))).log(seen, UNNAMED, None):
+        if block.counts is not None:
+            raise InputError(NO_ORDER)
+        yield block
 
 
 def _levels(frame: Any, side: str) -> int:
@@ -329,8 +332,7 @@ def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts
     table = _with_index(frame)
     if not is_rows and (hints.form == "matrix" or not _is_log(frame, table)):
         return [_matrix(UNNAMED, frame, hints).counts(declared)]
-    seen = Combinations(declared)
-    return counted_in_order(seen, iter([_rows(table, seen, hints.columns)]))
+    return _counted(_rows(table), declared, hints)
 
 
 def _with_index(frame: Any) -> Any:
@@ -360,16 +362,19 @@ def _texts(table: Any, most: int) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _rows(table: Any, seen: Combinations, columns: Columns) -> RowBlock:
-    """The columns called channel, x, y and perhaps count, or as `columns` renames them; capitals do not matter."""
-    names = _names(table)
-    cells = lambda i: _array(table, names[i])[:SHOWN].tolist()  # noqa: E731
-    found = log_columns(list(map(_title, names)), columns, seen, cells, are_all=len(table) <= SHOWN)
-    arrays = {role: _array(table, names[i]) for role, i in found.items()}
-    if not len(arrays["x"]):
+def _rows(frame: Any) -> Table:
+    """The frame as a table of rows."""
+    names = _names(frame)
+    if not len(frame):
         raise InputError("the frame must have rows; it has none")
-    seen.expect(_categories(table[names[found["y"]]]))
-    return block_of_arrays(arrays, seen, UNNAMED, lambda row: f"row {row} of the frame")
+    return table_of(
+        list(map(_title, names)),
+        lambda i: _array(frame, names[i]),
+        len(frame),
+        lambda i: _categories(frame[names[i]]),
+        first=0,
+        of=" of the frame",
+    )
 
 
 def _categories(column: Any) -> list[str]:
@@ -401,7 +406,7 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
         named_matrix.refuse_trials(rows, hints)
         return NamedMatrix(name, rows)
     texts = [titles, *_texts(frame, len(frame))]
-    return bare_matrix(Table(texts, range(len(texts))), name, hints, counts=True, titled=True)
+    return bare_matrix(Lines(texts, range(len(texts))), name, hints, counts=True, titled=True)
 
 
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:

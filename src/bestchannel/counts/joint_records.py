@@ -8,10 +8,9 @@ stands for the names of channels: {"x": "truth", "y": "*"}.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,64 +28,15 @@ from bestchannel.counts.labelled_counts import (
     refuse_labels,
     refuse_text,
 )
-from bestchannel.counts.long_table import Column, Place, column, constant, numbered, place_from
+from bestchannel.counts.table import Column, Part, Place, Table, column, constant, numbered
 from bestchannel.errors import InputError
 from bestchannel.promises import several
-
-Choose = Callable[[Sequence[str]], Collection[int]]
-"""Which columns are to be read, by what they are called."""
 
 COUNTS = (
     "these are counts, and a joint design compares the answers of each trial; give the trials, as trial,x,y_A,y_B,…, or"
     ' write --design shared (design="shared") for counts of trials that all channels answered'
 )
 _TRIAL = ("item", "id", "index", "image", "sample", "shot", "epoch", "question", "row")  # what else numbers trials
-
-
-class Cells(NamedTuple):
-    """One label per row, labels[codes[i]], -1 where there is none."""
-
-    labels: Sequence[str]
-    codes: Integers
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The columns that were chosen, by their place in the header; row i is called `place(i)` in a refusal.
-
-    `declared` are the labels that the type of a column names, as that of a Categorical does.
-    """
-
-    header: Sequence[str]
-    columns: Mapping[int, NDArray[Any]]
-    n_rows: int
-    place: Place
-    declared: Mapping[int, Sequence[str]] = field(default_factory=dict)
-
-    def cells(self, i: int, labels: Collection[str] = ()) -> Cells:
-        """A column; what is blank, or stands for a missing value and is none of `labels`, is missing."""
-        values, title = self.columns[i], self.header[i].strip()
-        if values.shape != (self.n_rows,):
-            raise InputError(f"the column {title!r} must have one value per row; its shape is {values.shape}")
-        there = np.fromiter((not _is_gap(value, labels) for value in values.tolist()), bool, len(values))
-        rows, codes = np.flatnonzero(there), np.full(len(values), MISSING)
-        if not len(rows):
-            return Cells((), codes)
-        found = column(values[there], title, lambda row: self.place(int(rows[row])))
-        codes[there] = found.codes
-        return Cells(found.labels, codes)
-
-
-def table_of_vectors(
-    arrays: Mapping[str, NDArray[Any]], choose: Choose, declared: Mapping[str, Sequence[str]] | None = None
-) -> Table:
-    """The vectors that are chosen; a matrix with one row or one column is one too."""
-    header = list(arrays)
-    chosen = {i: arrays[header[i]] for i in choose(header)}
-    flat = {i: array.ravel() if array.ndim == 2 and 1 in array.shape else array for i, array in chosen.items()}
-    n_rows = max((len(array) for array in flat.values() if array.ndim), default=0)
-    known = {i: (declared or {}).get(header[i], ()) for i in flat}
-    return Table(header, flat, n_rows, partial(place_from, 0), known)
 
 
 def _is_gap(value: object, labels: Collection[str]) -> bool:
@@ -192,129 +142,139 @@ def _not_these(header: Sequence[str], why: str, meant: Mapping[str, str]) -> str
     )
 
 
-class _Part(NamedTuple):
+class _Answers(NamedTuple):
     """The rows of one channel, with its inputs and answers."""
 
     name: str
     rows: Integers
-    x: Cells
-    y: Cells
+    x: Column
+    y: Column
 
 
 def joint_trials_of(
     table: Table, columns: Columns = None, groups: str | None = None, outputs: Sequence[str] | None = None
 ) -> JointTrials:
-    """The trials of a table with the columns of its layout; `outputs` are those that every channel can give."""
+    """The trials that the rows of a table are; an answer that did not come is missing."""
     layout = layout_of(table.header, columns, groups)
-    if not table.n_rows:
-        raise InputError("there must be trials; there is none")
-    trial_of = _trials(table, layout)
+    records = _Records(table.header, layout, table.whole({str(i): i for i in layout.used}, gaps=True))
+    trial_of, seen = records.trials(), Combinations(outputs)
     n_trials = int(trial_of.max()) + 1
-    seen = Combinations(outputs)
-    parts = list(_parts(table, layout, seen.declared or ()))
+    every = list(records.answers(seen.declared or ()))
     for _, answer in layout.sides.values():
-        seen.expect(table.declared.get(answer, ()))
-    for part in parts:
-        _refuse_twice(part, trial_of, table, layout)
-    found = [_answers(part, seen, table.place) for part in parts]
+        seen.expect(records.rows.declared.get(str(answer), ()))
+    for one in every:
+        records.refuse_twice(one, trial_of)
+    found = [records.numbered(one, seen) for one in every]
     seen.refuse_measured(np.bincount(np.concatenate([numbers for _, numbers in found]), minlength=len(seen)))
     _, x, y = seen.positions()
-    X, Y = (np.full((n_trials, len(parts)), MISSING) for _ in range(2))
+    X, Y = (np.full((n_trials, len(every)), MISSING) for _ in range(2))
     alphabets = []
-    for j, (part, labels, (answered, numbers)) in enumerate(zip(parts, seen.labels(), found, strict=True)):
-        known, moved = _with_unanswered(part, labels, answered)
-        t = trial_of[part.rows[answered]]
+    for j, (one, labels, (answered, numbers)) in enumerate(zip(every, seen.labels(), found, strict=True)):
+        known, moved = _with_unanswered(one, labels, answered)
+        t = trial_of[one.rows[answered]]
         X[t, j], Y[t, j] = moved[x[numbers]], y[numbers]
         alphabets.append(known)
         refuse_text(known.key, known.inputs, known.outputs)
-    group_of = None if layout.group is None else _groups(table, layout.group, trial_of, n_trials)
+    group_of = None if layout.group is None else records.groups(layout.group, trial_of, n_trials)
     return JointTrials(tuple(alphabets), X, Y, seen.inferred_outputs, group_of)
 
 
-def _trials(table: Table, layout: Layout) -> Integers:
-    """The number of each row's trial, in order of first appearance; without a column for it, each row is one."""
-    if layout.trial is None:
-        return np.arange(table.n_rows)
-    _, first, code = np.unique(_present(table, layout.trial), return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[code]
+@dataclass(frozen=True, eq=False)
+class _Records:
+    """All rows of the columns that are used, which `rows` has by their place in the header."""
+
+    header: Sequence[str]
+    layout: Layout
+    rows: Part
+
+    def cells(self, i: int, labels: Collection[str] = ()) -> Column:
+        """A column; what is blank, or stands for a missing value and is none of `labels`, is missing."""
+        values = self.rows.columns[str(i)]
+        there = np.fromiter((not _is_gap(value, labels) for value in values.tolist()), bool, len(values))
+        rows, codes = np.flatnonzero(there), np.full(len(values), MISSING)
+        if not len(rows):
+            return Column((), codes)
+        found = column(values[there], self.header[i].strip(), lambda row: self.rows.place(int(rows[row])))
+        codes[there] = found.codes
+        return Column(found.labels, codes)
+
+    def present(self, i: int) -> Column:
+        """A column in which nothing is missing."""
+        found = self.cells(i)
+        if np.any(found.codes == MISSING):
+            place = self.rows.place(int(np.argmin(found.codes)))
+            raise InputError(f"{place}, {self.header[i].strip()} must be a label; it is blank")
+        return found
+
+    def trials(self) -> Integers:
+        """The number of each row's trial, in order of first appearance; without a column for it, each row is one."""
+        if self.layout.trial is None:
+            return np.arange(self.rows.n_rows)
+        codes = self.present(self.layout.trial).codes
+        _, first, code = np.unique(codes, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[code]
+
+    def answers(self, outputs: Collection[str]) -> Iterator[_Answers]:
+        """What each channel has; an answer is not missing that is one of the declared `outputs`."""
+        pairs = self.layout.sides
+        sides = {i: self.cells(i) for i in {x for x, _ in pairs.values()}}
+        sides |= {i: self.cells(i, outputs) for _, i in pairs.values()}
+        if self.layout.channel is None:
+            for name, (x, y) in pairs.items():
+                yield _Answers(name, np.arange(self.rows.n_rows), sides[x], sides[y])
+            return
+        names, codes = self.present(self.layout.channel)
+        ((x, y),) = pairs.values()
+        refuse_labels(names, "channel")
+        for code in dict.fromkeys(codes.tolist()):
+            yield _Answers(names[code].strip(), np.flatnonzero(codes == code), sides[x], sides[y])
+
+    def refuse_twice(self, one: _Answers, trial_of: Integers) -> None:
+        """Refuse a trial that has two rows of one channel."""
+        order = np.argsort(trial_of[one.rows], kind="stable")
+        again = np.flatnonzero(np.diff(trial_of[one.rows][order]) == 0)
+        if not len(again) or self.layout.trial is None:
+            return
+        rows = [int(row) for row in one.rows[order[again[0] : again[0] + 2]]]
+        trial, (first, second) = self.cells(self.layout.trial), map(self.rows.place, rows)
+        where = f"trial {trial.labels[trial.codes[rows[0]]]} must have"
+        if self.layout.channel is None:
+            raise InputError(f"{where} one row; it has {first} and {second}")
+        what = "answer" if one.x.codes[rows[0]] == one.x.codes[rows[1]] else "input"
+        raise InputError(f'{where} one {what} of channel "{one.name}"; it has one in {first} and another in {second}')
+
+    def numbered(self, one: _Answers, seen: Combinations) -> tuple[NDArray[np.bool_], Integers]:
+        """Which rows of a channel have an answer, and the number of each one's combination."""
+        answered = one.y.codes[one.rows] != MISSING
+        rows = one.rows[answered]
+        place: Place = lambda i: f'{self.rows.place(int(rows[i]))}, channel "{one.name}"'  # noqa: E731
+        if not len(rows):
+            raise InputError(f'channel "{one.name}" must have answers; it has none')
+        if np.any(one.x.codes[rows] == MISSING):
+            unknown = place(int(np.argmin(one.x.codes[rows])))
+            raise InputError(f"{unknown} has an answer and no input; give its input, or neither")
+        x, y = (Column(side.labels, side.codes[rows]) for side in (one.x, one.y))
+        return answered, numbered(seen, {"channel": constant(one.name, len(rows)), "x": x, "y": y}, place)
+
+    def groups(self, column: int, trial_of: Integers, n_trials: int) -> Integers:
+        """The number of each trial's group."""
+        codes, groups = self.present(column).codes, np.full(n_trials, MISSING)
+        groups[trial_of] = codes
+        if np.any(groups[trial_of] != codes):
+            place = self.rows.place(int(np.argmax(groups[trial_of] != codes)))
+            raise InputError(f"{place} must be of the group of its trial; other rows of the trial are of another")
+        return groups
 
 
-def _present(table: Table, i: int) -> Integers:
-    """The codes of a column in which nothing is missing."""
-    codes = table.cells(i).codes
-    if np.any(codes == MISSING):
-        raise InputError(
-            f"{table.place(int(np.argmin(codes)))}, {table.header[i].strip()} must be a label; it is blank"
-        )
-    return codes
-
-
-def _parts(table: Table, layout: Layout, outputs: Collection[str]) -> Iterator[_Part]:
-    """What each channel has; an answer is not missing that is one of the declared `outputs`."""
-    sides = {i: table.cells(i) for i in {x for x, _ in layout.sides.values()}}
-    sides |= {i: table.cells(i, outputs) for _, i in layout.sides.values()}
-    if layout.channel is None:
-        for name, (x, y) in layout.sides.items():
-            yield _Part(name, np.arange(table.n_rows), sides[x], sides[y])
-        return
-    codes, ((x, y),) = _present(table, layout.channel), layout.sides.values()
-    names = table.cells(layout.channel).labels
-    refuse_labels(names, "channel")
-    for code in dict.fromkeys(codes.tolist()):
-        yield _Part(names[code].strip(), np.flatnonzero(codes == code), sides[x], sides[y])
-
-
-def _refuse_twice(part: _Part, trial_of: Integers, table: Table, layout: Layout) -> None:
-    """Refuse a trial that has two rows of one channel."""
-    order = np.argsort(trial_of[part.rows], kind="stable")
-    again = np.flatnonzero(np.diff(trial_of[part.rows][order]) == 0)
-    if not len(again) or layout.trial is None:
-        return
-    first, second = (int(part.rows[order[again[0] + i]]) for i in (0, 1))
-    trial = table.cells(layout.trial)
-    where = f"trial {trial.labels[trial.codes[first]]} must have"
-    if layout.channel is None:
-        raise InputError(f"{where} one row; it has {table.place(first)} and {table.place(second)}")
-    what = "answer" if part.x.codes[first] == part.x.codes[second] else "input"
-    raise InputError(
-        f'{where} one {what} of channel "{part.name}"; it has one in {table.place(first)} and another in'
-        f" {table.place(second)}"
-    )
-
-
-def _answers(part: _Part, seen: Combinations, place: Place) -> tuple[NDArray[np.bool_], Integers]:
-    """Which rows of a channel have an answer, and the number of each one's combination."""
-    answered = part.y.codes[part.rows] != MISSING
-    rows = part.rows[answered]
-    if not len(rows):
-        raise InputError(f'channel "{part.name}" must have answers; it has none')
-    if np.any(part.x.codes[rows] == MISSING):
-        row = int(rows[np.argmin(part.x.codes[rows])])
-        raise InputError(f'{place(row)}, channel "{part.name}" has an answer and no input; give its input, or neither')
-    sides = {"x": Column(part.x.labels, part.x.codes[rows]), "y": Column(part.y.labels, part.y.codes[rows])}
-    named = {"channel": constant(part.name, len(rows)), **sides}
-    return answered, numbered(seen, named, lambda i: f'{place(int(rows[i]))}, channel "{part.name}"')
-
-
-def _with_unanswered(part: _Part, labels: ChannelLabels, answered: NDArray[np.bool_]) -> tuple[ChannelLabels, Integers]:
+def _with_unanswered(
+    one: _Answers, labels: ChannelLabels, answered: NDArray[np.bool_]
+) -> tuple[ChannelLabels, Integers]:
     """The labels with the inputs that were sent and never answered, and which number each input has then."""
-    codes = set(part.x.codes[part.rows[~answered]].tolist()) - {MISSING}
-    letters = alphabet([*labels.inputs, *(part.x.labels[code].strip() for code in sorted(codes))])
-    refuse_labels(letters, f'x of channel "{part.name}"')
+    codes = set(one.x.codes[one.rows[~answered]].tolist()) - {MISSING}
+    letters = alphabet([*labels.inputs, *(one.x.labels[code].strip() for code in sorted(codes))])
+    refuse_labels(letters, f'x of channel "{one.name}"')
     moved = np.array([letters.index(label) for label in labels.inputs])
     return ChannelLabels(labels.key, tuple(letters), labels.outputs), moved
-
-
-def _groups(table: Table, column: int, trial_of: Integers, n_trials: int) -> Integers:
-    """The number of each trial's group."""
-    codes, groups = _present(table, column), np.full(n_trials, MISSING)
-    groups[trial_of] = codes
-    if np.any(groups[trial_of] != codes):
-        row = int(np.argmax(groups[trial_of] != codes))
-        raise InputError(
-            f"{table.place(row)} must be of the group of its trial; other rows of the trial are of another"
-        )
-    return groups
 
 
 def missing_in_words(trials: JointTrials) -> Iterator[str]:

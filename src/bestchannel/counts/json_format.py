@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
 from bestchannel.counts import named_matrix
-from bestchannel.counts.columns import SHOWN, log_columns, named_columns, probability_columns
-from bestchannel.counts.joint_records import COUNTS, Choose, Table
-from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock
-from bestchannel.counts.long_table import Place, block_of_arrays, column, place_from, refuse_not_finite
-from bestchannel.counts.long_table import matrices as long_matrices
+from bestchannel.counts.columns import SHOWN, named_columns
+from bestchannel.counts.labelled_counts import Hints
 from bestchannel.counts.matrix_text import without_comments
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
+from bestchannel.counts.table import Part, Place, Table, place_from
 from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
@@ -42,56 +40,44 @@ _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 Record = Mapping[str, Any]
 
 
-def read_log(
-    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
-) -> Iterator[RowBlock] | None:
-    """The rows of records; None for any other document."""
-    records = _records(source, hints, progress)
-    return None if records is None else _log_of_records(records, seen, source.name, hints)
-
-
-def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
-    """The keys that are chosen, of records."""
-    records = list(_records(source, hints, None) or ())
-    if not records:
-        raise InputError(COUNTS)
-    header = _keys(records)
-    chosen = {
-        i: np.fromiter((record.get(header[i]) for record in records), object, len(records)) for i in choose(header)
-    }
-    return Table(header, chosen, len(records), partial(place_from, 0))
-
-
-def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The channels of a JSON file: matrices by name, or records channel, x, y, p."""
-    records = _records(source, hints, None)
+def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+    """The table of records, whose keys are its columns; None for any other document."""
+    records = _records(source, progress)
     if records is None:
-        return _matrices(source.parsed(_document), source.name, hints, counts=False)
-    every, place = list(records), partial(place_from, 0)
-    header = _keys(every)
-    names = {role: header[i] for role, i in probability_columns(header, hints.columns).items()}
-    found = _arrays(every, names, place)
-    values = found.pop("p").astype(np.float64)
-    refuse_not_finite(values, lambda i: f"{place(i)}, p")
-    sides = {role: column(array, role, place) for role, array in found.items()}
-    return long_matrices(sides, values, source.name, place, transpose=hints.transpose)
+        return None
+    first = list(islice(records, ROWS if use == "count" else None))
+    if not first:
+        raise InputError("there must be records; there is none")
+    header = list(dict.fromkeys(key for record in first for key in record))
+
+    def cells(i: int) -> list[Any]:
+        return [record.get(header[i]) for record in first[:SHOWN]]
+
+    def parts(columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
+        done = 0
+        for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
+            for key in dict.fromkeys(key for record in some for key in record if key not in header):
+                if (
+                    named_columns([*header, key], hints.columns).keys() != columns.keys()
+                ):  # the first were read without it
+                    raise InputError(
+                        f"all records must have the same keys; none of the first {ROWS:,} has {reprlib.repr(key)}"
+                    )
+            place = partial(place_from, done)
+            names = {role: header[i] for role, i in columns.items()}
+            yield Part({role: _values(some, role, name, place) for role, name in names.items()}, len(some), place)
+            done += len(some)
+
+    return Table(header, cells, len(first) <= SHOWN, parts)
 
 
-def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The counts of a JSON file that has no records."""
-    return _matrices(source.parsed(_document), source.name, hints, counts=True)
-
-
-def _records(source: OpenFile, hints: Hints, progress: Progress | None) -> Iterator[Record] | None:
+def _records(source: OpenFile, progress: Progress | None) -> Iterator[Record] | None:
     """The records of a list of objects, or of one object per line; None for any other document."""
     if source.ending in LINES:
         return _lines(source, progress)
     document = source.parsed(_document)
-    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
-        return iter(document)
-    if hints.columns is not None:
-        raise InputError("columns belongs to rows with names above them, as records; the file holds none")
-    return None
+    is_list = isinstance(document, list) and document and all(isinstance(row, dict) for row in document)
+    return iter(document) if is_list else None
 
 
 def _document(data: bytes) -> Any:
@@ -135,47 +121,18 @@ def _printed(text: str, error: InputError) -> Any:
     return open_lists[0][0]
 
 
-def _log_of_records(records: Iterator[Record], seen: Combinations, name: str, hints: Hints) -> Iterator[RowBlock]:
-    """The rows of records with the keys x and y, and perhaps channel and count."""
-    first, done = list(islice(records, ROWS)), 0
-    header = _keys(first)
-    cells = lambda i: [record.get(header[i]) for record in first[:SHOWN]]  # noqa: E731
-    found = log_columns(header, hints.columns, seen, cells, are_all=len(first) <= SHOWN)
-    names = {role: header[i] for role, i in found.items()}
-    for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
-        for key in dict.fromkeys(key for record in some for key in record if key not in header):
-            if named_columns([*header, key], hints.columns).keys() != names.keys():  # the first were read without it
-                raise InputError(
-                    f"all records must have the same keys; none of the first {ROWS:,} has {reprlib.repr(key)}"
-                )
-        place = partial(place_from, done)
-        yield block_of_arrays(_arrays(some, names, place), seen, name, place)
-        done += len(some)
-
-
-def _keys(records: Sequence[Record]) -> list[str]:
-    """The keys of all records, in order of first appearance."""
-    if not records:
-        raise InputError("there must be records; there is none")
-    return list(dict.fromkeys(key for record in records for key in record))
-
-
-def _arrays(records: Sequence[Record], names: Mapping[str, str], place: Place) -> dict[str, NDArray[Any]]:
-    """The values of each role, numbers as numbers."""
-    found: dict[str, NDArray[Any]] = {}
-    for role, name in names.items():
-        values: list[Any] = [record.get(name) for record in records]
-        if role not in ("count", "p"):
-            found[role] = np.fromiter(values, object, len(values))
-            continue
-        for i, value in enumerate(values):
-            if type(value) not in (int, float):
-                raise InputError(f"{place(i)}, {name} must be a number; it is {reprlib.repr(value)}")
-            if abs(value) >= 2**63:
-                raise InputError(f"{place(i)}, {role} must be at most 2^53; it is {reprlib.repr(value)}")
-        whole = role == "count" and all(value % 1 == 0 for value in values)  # as integers none is rounded
-        found[role] = np.array(list(map(int, values)), np.int64) if whole else np.array(values, np.float64)
-    return found
+def _values(records: Sequence[Record], role: str, name: str, place: Place) -> NDArray[Any]:
+    """The values of a key, numbers as numbers where these are counts or probabilities."""
+    values: list[Any] = [record.get(name) for record in records]
+    if role not in ("count", "p"):
+        return np.fromiter(values, object, len(values))
+    for i, value in enumerate(values):
+        if type(value) not in (int, float):
+            raise InputError(f"{place(i)}, {name} must be a number; it is {reprlib.repr(value)}")
+        if abs(value) >= 2**63:
+            raise InputError(f"{place(i)}, {role} must be at most 2^53; it is {reprlib.repr(value)}")
+    whole = role == "count" and all(value % 1 == 0 for value in values)  # as integers none is rounded
+    return np.array(list(map(int, values)), np.int64) if whole else np.array(values, np.float64)
 
 
 def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
@@ -210,8 +167,9 @@ def _split(source: OpenFile, progress: Progress | None) -> Iterator[bytes]:
     yield rest
 
 
-def _matrices(document: Any, name: str, hints: Hints, *, counts: bool) -> list[NamedMatrix]:
+def read_matrices(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """The matrices of a document: by name, nested dictionaries, a list of lists, or a calibration of mthree."""
+    document, name = source.parsed(_document), source.name
     if isinstance(document, list) and document:
         if None in document:  # as mthree saved calibrations once
             return named_matrix.mthree_matrices(document, None, counts=counts)

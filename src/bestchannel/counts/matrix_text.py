@@ -11,7 +11,7 @@ import io
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts import long_table
 from bestchannel.counts.columns import (
+    SHOWN,
     is_count_word,
     named_columns,
     option,
-    probability_columns,
     proposal,
     refuse_joint,
     role_of,
@@ -34,10 +33,11 @@ from bestchannel.counts.columns import (
     way_out,
 )
 from bestchannel.counts.labelled_counts import Hints, measured
-from bestchannel.counts.long_table import Place, refuse_not_finite
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
+from bestchannel.counts.table import Part, Place, Table, refuse_not_finite
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
+from bestchannel.process import Progress
 
 MOST_INPUTS = 64
 """A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
@@ -122,7 +122,7 @@ def either(grouped: str) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class Lines:
     """Rows of fields, blank rows left out; row i starts on line `lines[i]`, counted from 1.
 
     `gap` is the first blank line with a row before and after it, if there is one.
@@ -162,6 +162,16 @@ class Table:
         """Whether one of the cells holds a number that is not whole."""
         return any(number is not None and not number.is_integer() for number in map(self.number, cells))
 
+    def refuse_grouped(self) -> None:
+        """Refuse a number as 1,000 or 1.000, unless another shows that the sign is a decimal one, as in 0,25."""
+        signed = [cell for row in self.rows for cell in row if _SIGNED.fullmatch(cell)]
+        shown = {sign for cell in signed if not GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
+        for cell in signed:
+            if GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
+                raise InputError(
+                    f"numbers must be written without a sign between thousands; {cell.strip()} may be {either(cell)}"
+                )
+
     def refuse_ragged(self, width: int, first: int) -> None:
         """Refuse the first row from number `first` on that has not `width` fields."""
         for line, row in zip(self.lines[first:], self.rows[first:], strict=True):
@@ -172,11 +182,10 @@ class Table:
                 )
 
 
-def read_table(data: bytes) -> Table:
-    """Text delimited by commas, semicolons, tabs or spaces, as a table of at least one row.
+def lines_of(data: bytes) -> Lines:
+    """Text delimited by commas, semicolons, tabs or spaces, of at least one row.
 
-    With semicolons, numbers may have a decimal comma. A number as 1,000 or 1.000 is refused, unless another shows that
-    the sign is a decimal one, as in 0,25.
+    With semicolons, numbers may have a decimal comma.
     """
     text = without_comments(decoded(data))
     delimiter = delimiter_of(text)
@@ -187,40 +196,40 @@ def read_table(data: bytes) -> Table:
     if not kept:
         raise InputError("the file holds no lines but blank ones")
     rows, lines = [row for row, _ in kept], [line for _, line in kept]
-    signed = [cell for row in rows for cell in row if _SIGNED.fullmatch(cell)]
-    shown = {sign for cell in signed if not GROUPED.fullmatch(cell) for sign in ".," if sign in cell}
-    for cell in signed:
-        if GROUPED.fullmatch(cell) and shown.isdisjoint(cell):
-            raise InputError(
-                f"numbers must be written without a sign between thousands; {cell.strip()} may be {either(cell)}"
-            )
     gap = next((line for _, line, filled in every if not filled and lines[0] < line < lines[-1]), None)
-    return Table(rows, lines, delimiter == ";", gap)
+    return Lines(rows, lines, delimiter == ";", gap)
 
 
-def read_matrices(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The matrix of a text file that is no log."""
-    return [bare_matrix(read_table(source.content()), source.name, hints, counts=True)]
+def read_matrices(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
+    """The matrix of a text file without rows under names of columns."""
+    lines: Lines = source.parsed(lines_of)
+    lines.refuse_grouped()
+    return [bare_matrix(lines, source.name, hints, counts=counts)]
 
 
-def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The channels of a text file, one row per cell under a header, or one bare matrix."""
-    table, columns = read_table(source.content()), hints.columns
-    in_doubt = columns is None and hints.form is None
-    if hints.form == "matrix" or (in_doubt and not are_rows(table.rows[0], table.rows[1:], table.number, "p")):
-        return [bare_matrix(table, source.name, hints)]
-    if not isinstance(columns, Mapping | None):
-        table, columns = replace(table, rows=[list(columns), *table.rows], lines=[0, *table.lines]), None
-    header, *rows = table.rows
-    found = probability_columns(header, columns)
-    table.refuse_ragged(len(header), 1)
-    if not rows:
-        raise InputError("there must be lines after the header; there is none")
-    place: Place = lambda i: f"line {table.lines[i + 1]}"  # noqa: E731
-    p = found["p"]
-    values = table.numbers([row[p] for row in rows], lambda i: f'{place(i)}, column "{header[p].strip()}"')
-    sides = {role: long_table.coded([row[i] for row in rows]) for role, i in found.items() if role != "p"}
-    return long_table.matrices(sides, values, source.name, place, transpose=hints.transpose)
+def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+    """The rows of a text under names of columns, which `hints.columns` may be; None for a bare matrix."""
+    lines, columns = source.parsed(lines_of), hints.columns
+    if use == "p":
+        lines.refuse_grouped()
+        in_doubt = columns is None and hints.form is None
+        if hints.form == "matrix" or (in_doubt and not are_rows(lines.rows[0], lines.rows[1:], lines.number, "p")):
+            return None
+    names = None if isinstance(columns, Mapping | None) else list(columns)
+    start, header = (1, lines.rows[0]) if names is None else (0, names)
+    rows = lines.rows[start:]
+    place: Place = lambda i: f"line {lines.lines[start + i]}"  # noqa: E731
+
+    def parts(found: Mapping[str, int], gaps: bool) -> Iterator[Part]:
+        lines.refuse_ragged(len(header), start)
+        cells: dict[str, Any] = {r: np.fromiter((row[i] for row in rows), object, len(rows)) for r, i in found.items()}
+        if use == "p":
+            title = header[found["p"]].strip()
+            cells["p"] = lines.numbers(cells["p"], lambda i: f'{place(i)}, column "{title}"')
+        if rows:
+            yield Part(cells, len(rows), place)
+
+    return Table(header, lambda i: [row[i] for row in rows[:SHOWN]], len(rows) <= SHOWN, parts)
 
 
 def render(channels: Mapping[str, Channel]) -> bytes:
@@ -308,7 +317,7 @@ def _reading(titles: Cells, rows: Sequence[Cells], may_be_cells: Callable[[Cells
     return None if one_letter and fits(0) and not again else "rows"
 
 
-def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
+def bare_matrix(table: Lines, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:
     """The matrix as it stands in the file; `titled` says that the first line is labels."""
     refuse_long_side(name, len(table.rows))
     if table.gap is not None:
@@ -344,7 +353,7 @@ def bare_matrix(table: Table, name: str, hints: Hints, *, counts: bool = False, 
     return NamedMatrix(name, rows, sent, received, titles=(title, other), doubtful=hints.form is None)
 
 
-def _starts_with_labels(table: Table, hints: Hints) -> bool:
+def _starts_with_labels(table: Lines, hints: Hints) -> bool:
     """Whether the first line is labels: it has a corner, or a text, or a title before numbers that label outputs."""
     (first, *others), numbers = table.rows, [table.number(cell) for cell in table.rows[0]]
     if not others or (len(first) > 1 and _is_corner(first)):
@@ -356,7 +365,7 @@ def _starts_with_labels(table: Table, hints: Hints) -> bool:
     return plain and "" not in first and (None in (numbers[1:] or numbers) or (numbers[0] is None and not has_text))
 
 
-def _is_labels(table: Table, above: Cells | None, column: Cells, rest: Floats, hints: Hints) -> bool:
+def _is_labels(table: Lines, above: Cells | None, column: Cells, rest: Floats, hints: Hints) -> bool:
     """Whether the first column is labels: below a corner or a title, all text, or whole beside rows that sum to 1."""
     if above is not None and (len(above) <= rest.shape[1] or _is_corner(above)):
         return True
@@ -387,14 +396,14 @@ def _is_title(line: Cells) -> bool:
     return role_of(line[0]) in _BESIDE and not alike and not re.search(r"\d", line[0])
 
 
-def _may_label(table: Table, cells: Cells, others: Cells) -> bool:
+def _may_label(table: Lines, cells: Cells, others: Cells) -> bool:
     """Whether cells are no counts, or number letters, or are the labels of the other side too."""
     counts = [n for n in map(table.number, cells) if n is not None and n >= 0 and n % 1 == 0]
     alike = sorted(map(str.strip, cells)) == sorted(map(str.strip, others))
     return len(counts) < len(cells) or alike or _is_numbered(np.array(counts))
 
 
-def _refuse_texts(table: Table, counts: bool) -> None:
+def _refuse_texts(table: Lines, counts: bool) -> None:
     """Refuse columns of texts that are no labels beside a matrix: rows, with or without names above them."""
     first, *others = table.rows
     width = len(first)
@@ -447,7 +456,7 @@ def _refuse_bits(rows: Sequence[Cells]) -> None:
 
 
 def _refuse_doubt(
-    table: Table, rows: Floats, above: Cells | None, beside: Cells | None, counts: bool, hints: Hints
+    table: Lines, rows: Floats, above: Cells | None, beside: Cells | None, counts: bool, hints: Hints
 ) -> None:
     """Refuse counts with labels on one side only, numbers that may be labels, and what may be rows of a log."""
     first, whole = rows[0], not np.any(rows % 1)

@@ -138,7 +138,7 @@ def quantise(log: object, bins: int | Sequence[float], *, set_aside: float = SET
     """
     seen = MeasuredOutputs()
     if is_frame(log):
-        return seen.quantised([log_of_frame(log, seen)], bins, set_aside)
+        return seen.quantised(log_of_frame(log, seen), bins, set_aside)
     if not isinstance(log, Mapping) or not log:
         raise InputError(
             "a log of measured outputs must map names to pairs (x, y), or be a data frame with the columns x and y; it"

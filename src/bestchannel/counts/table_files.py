@@ -16,23 +16,21 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.channels import Channel
-from bestchannel.counts import long_table, table_decoder, text_log
-from bestchannel.counts.columns import SHOWN, log_columns, probability_columns
-from bestchannel.counts.joint_records import Choose, Table
-from bestchannel.counts.labelled_counts import LONGEST, MOST_CELLS, MOST_SEEN, Combinations, Hints, RowBlock, label_of
-from bestchannel.counts.long_table import Column
-from bestchannel.counts.named_matrix import NamedMatrix
+from bestchannel.counts import table_decoder
+from bestchannel.counts.columns import SHOWN
+from bestchannel.counts.labelled_counts import LONGEST, MOST_SEEN, Combinations, Hints, RowBlock, label_of
+from bestchannel.counts.table import Column, Part, Table, place_from
 from bestchannel.disk import MOST_FIELDS, OpenFile, errors_naming, opened
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.process import Progress
@@ -48,58 +46,9 @@ _LENGTH = struct.Struct("<I")
 _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 
-def read_long(source: OpenFile, hints: Hints) -> list[NamedMatrix]:
-    """The channels of a table; one that it does not name is called as the file."""
-    with _decoded(source) as table:
-        found = probability_columns(table.names, hints.columns)
-        pieces: list[_Rows] = []
-        for rows in table.rows(found, "p"):
-            pieces.append(rows)
-            if sum(piece.n_rows for piece in pieces) > MOST_CELLS:
-                raise InputError(f"the channels of a file must have at most {MOST_CELLS:,} cells; there are more rows")
-    place = partial(long_table.place_from, 0)
-    values = np.concatenate([rows.number for rows in pieces]).astype(np.float64)
-    long_table.refuse_not_finite(values, lambda i: f'{place(i)}, column "{table.names[found["p"]]}"')
-    labels = {
-        role: long_table.coded([side.labels[code] for side in sides for code in side.codes.tolist()])
-        for role in pieces[0].labels
-        if (sides := [rows.labels[role] for rows in pieces])
-    }
-    return long_table.matrices(labels, values, source.name, place, transpose=hints.transpose)
-
-
-def read_log(source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
-    """The rows of a table; a channel that it does not name is called as the file."""
-    with _decoded(source) as table:
-        are_all = table.n_rows is not None and table.n_rows <= SHOWN
-        found, done = log_columns(table.names, hints.columns, seen, table.cells, are_all=are_all), 0
-        for rows in table.rows(found, "count"):
-            numbers = {"count": rows.number, "time": rows.times}
-            given: dict[str, Any] = {
-                **rows.labels,
-                **{role: values for role, values in numbers.items() if values is not None},
-            }
-            yield long_table.block_of_arrays(given, seen, source.name, partial(long_table.place_from, done))
-            if "y2" not in rows.labels:
-                seen.expect(rows.declared.get("x" if seen.transpose else "y", ()))
-            done += rows.n_rows
-            if progress and source.size is not None and rows.share is not None:
-                progress(int(source.size * rows.share), source.size)
-
-
-def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
-    """The columns that are chosen."""
-    with _decoded(source) as table:
-        chosen = choose(table.names)
-        pieces = list(table.rows({str(i): i for i in chosen}, "", gaps=True))
-    values = {i: np.concatenate([_values(rows.labels[str(i)]) for rows in pieces]) for i in chosen}
-    declared = {i: pieces[0].declared[str(i)] for i in chosen if str(i) in pieces[0].declared}
-    return Table(table.names, values, sum(rows.n_rows for rows in pieces), partial(long_table.place_from, 0), declared)
-
-
-def _values(column: Column) -> NDArray[Any]:
-    """The label of each row, None where there is none."""
-    return np.array([*column.labels, None], object)[column.codes]
+def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table:
+    """The table of a Parquet or Arrow file."""
+    return _decoded(source).table(progress)
 
 
 def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -120,11 +69,9 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
         title = columns.get("channel", "channel")
         named = next((_unescaped(value) for key, sign, value in steps if sign and key == title), None)
         with errors_naming(part.relative_to(folder)), opened(part) as source:
-            source.name = named or folder.stem
-            with _decoded(source) as table:
-                has_rows = table.n_rows != 0
-            if has_rows:
-                yield from read_log(source, others if named else hints, seen, None)
+            decoded, told = _decoded(source), others if named else hints
+            if decoded.n_rows != 0:
+                yield from decoded.table(None).log(seen, named or folder.stem, told.columns)
             done += source.size or 0
         if progress:
             progress(done, total)
@@ -163,105 +110,53 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return buffer.getvalue()
 
 
-def read_log_of_sheet(
-    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
-) -> Iterator[RowBlock] | None:
-    """The rows of the one sheet that has any, or None if it is a matrix or there are several."""
-    sheets = _sheets(source, hints)
-    if len(sheets) == 1:
-        return text_log.read_log(sheets[0], hints, seen, progress)
-    for sheet in sheets:
-        form, _ = text_log.find_form(sheet.head(text_log.HEAD), sheet.name, hints, seen)
-        if form is not None:
-            raise InputError(
-                f'rows must be on one sheet; {len(sheets)} have content, and "{sheet.name}" has rows; name the one that'
-                f" is meant after the file, as {source.name}.xlsx#{sheet.name}, or save each sheet as a .csv file, and"
-                " give all of these"
-            )
-    return None
-
-
-def read_columns_of_sheet(source: OpenFile, hints: Hints, choose: Choose) -> Table:
-    """The columns that are chosen, of the one sheet that has content or is meant."""
-    sheets = _sheets(source, hints)
-    if len(sheets) > 1:
-        raise InputError(
-            f"trials must be on one sheet; {len(sheets)} have content; name the one that is meant after the file, as"
-            f" {source.name}.xlsx#{sheets[0].name}"
-        )
-    return text_log.read_columns(sheets[0], hints, choose)
-
-
-def read_sheets(
-    source: OpenFile, hints: Hints, read: Callable[[OpenFile, Hints], list[NamedMatrix]]
-) -> list[NamedMatrix]:
-    """What `read` finds on all sheets."""
-    return [matrix for sheet in _sheets(source, hints) for matrix in read(sheet, hints)]
-
-
-def _sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
-    """The sheets that have content, as texts, or the one that is meant; the only one is called as the file."""
-
-    def decoded(source: OpenFile) -> dict[str, str]:
-        with _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS) as (decoder, _):
-            return dict(decoder.received()["sheets"])
-
-    sheets = {title: text.encode() for title, text in source.once(decoded).items() if text.strip(",\r\n ")}
+def sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
+    """The sheets of a workbook that have content, or the one that is meant, as texts; one alone is called as it is."""
+    decoder, _ = _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS)
+    texts = {title: text.encode() for title, text in decoder.received()["sheets"].items() if text.strip(",\r\n ")}
     if hints.sheet is not None:
-        if hints.sheet not in sheets:
-            raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(sheets)}')
-        sheets = {hints.sheet: sheets[hints.sheet]}
-    if not sheets:
+        if hints.sheet not in texts:
+            raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(texts)}')
+        texts = {hints.sheet: texts[hints.sheet]}
+    if not texts:
         raise InputError("the workbook must have a sheet with content; it has none")
-    texts = []
-    for title, text in sheets.items():
-        texts.append(OpenFile(Path("sheet.csv"), io.BufferedReader(cast(Any, io.BytesIO(text))), len(text)))
-        texts[-1].name = source.name if len(sheets) == 1 and hints.sheet is None else title
-    return texts
+    alone = len(texts) == 1 and hints.sheet is None
+    return [OpenFile.of_text(source.name if alone else title, text) for title, text in texts.items()]
 
 
-@contextmanager
-def _decoded(source: OpenFile) -> Iterator[_Table]:
+def _decoded(source: OpenFile) -> _Decoded:
     """The table of a Parquet or Arrow file."""
     kind = "Parquet" if source.ending == ".parquet" else "Arrow"
-    with _begun(source, kind, "pyarrow", "parquet", most_labels=MOST_SEEN, longest=LONGEST) as (decoder, size):
-        yield _Table(decoder, decoder.received(), _MOST_ROWS + _ROWS_PER_BYTE * size)
+    decoder, size = _begun(source, kind, "pyarrow", "parquet", most_labels=MOST_SEEN, longest=LONGEST)
+    return _Decoded(source, decoder, _MOST_ROWS + _ROWS_PER_BYTE * size)
 
 
-@contextmanager
-def _begun(source: OpenFile, kind: str, package: str, extra: str, **limits: int) -> Iterator[tuple[_Decoder, int]]:
-    """A decoder that was given the file, and the size of that."""
+def _begun(source: OpenFile, kind: str, package: str, extra: str, **limits: int) -> tuple[_Decoder, int]:
+    """A decoder that was given the file, until that is closed, and the size of the file."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(f"reading {kind}", extra)
-    with source.on_disk() as path, _decoder() as decoder:
-        size = os.path.getsize(path)
-        most_bytes = _MOST_BYTES + _BYTES_PER_BYTE * size
-        most_seconds = _MOST_SECONDS + size // _BYTES_PER_SECOND
-        decoder.send({"path": path, "kind": kind, "most_bytes": most_bytes, "most_seconds": most_seconds, **limits})
-        yield decoder, size
+    path, decoder = source.on_disk(), source.until_closed(_decoder())
+    size = os.path.getsize(path)
+    most_bytes = _MOST_BYTES + _BYTES_PER_BYTE * size
+    most_seconds = _MOST_SECONDS + size // _BYTES_PER_SECOND
+    decoder.send({"path": path, "kind": kind, "most_bytes": most_bytes, "most_seconds": most_seconds, **limits})
+    return decoder, size
 
 
-class _Rows(NamedTuple):
-    """Some rows of a table: labels by role, numbers and times if there are, and the share of all rows that are done.
-
-    `declared` are the labels of a role whose type says which there are, as that of pandas' Categorical does.
-    """
-
-    labels: Mapping[str, Column]
-    declared: Mapping[str, Sequence[str]]
-    number: NDArray[Any] | None
-    times: NDArray[Any] | None
-    n_rows: int
-    share: float | None
-
-
-class _Table:
+class _Decoded:
     """A table that is being decoded: what its columns are called, of which type they are, how many rows it has."""
 
-    def __init__(self, decoder: _Decoder, about: Mapping[str, Any], most_rows: int) -> None:
+    def __init__(self, source: OpenFile, decoder: _Decoder, most_rows: int) -> None:
+        about = decoder.received()
+        self._source, self._decoder, self._most_rows = source, decoder, most_rows
         self.names: list[str] = about["names"]
         self.n_rows: int | None = about["rows"]
-        self._types, self._plain, self._decoder, self._most_rows = about["types"], about["plain"], decoder, most_rows
+        self._types, self._plain = about["types"], about["plain"]
+
+    def table(self, progress: Progress | None) -> Table:
+        """The table; `progress` is told how much of the file was read."""
+        are_all = self.n_rows is not None and self.n_rows <= SHOWN
+        return Table(self.names, self.cells, are_all, partial(self.parts, progress))
 
     def cells(self, i: int) -> list[Any]:
         """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
@@ -270,41 +165,44 @@ class _Table:
         self._decoder.send({"shown": self.names[i], "most": SHOWN})
         return list(self._decoder.received()["cells"])
 
-    def rows(self, columns: Mapping[str, int], number: str, *, gaps: bool = False) -> Iterator[_Rows]:
-        """The rows of the columns of each role, some at a time; `number` is the role that has numbers.
-
-        With `gaps` a label may be missing: its code is -1.
-        """
-        for role, i in columns.items():  # of values that are neither labels nor numbers, one may be as large as a file
-            if role != "time" and self.names.count(self.names[i]) > 1:
-                raise InputError(f'the column "{self.names[i]}" must occur once; it occurs more often')
-            if role != "time" and not self._plain[i]:
-                content = "numbers" if role == number else "labels"
-                raise InputError(
-                    f'the column "{self.names[i]}" must hold {content}; it holds values of type {self._types[i]}'
-                )
+    def parts(self, progress: Progress | None, columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
+        """The rows of the columns of each role, some at a time; counts and probabilities are numbers, others labels."""
+        names = {role: self.names[i] for role, i in columns.items()}
+        numbers, sides = (
+            [r for r in names if r in ("count", "p")],
+            [r for r in names if r not in ("count", "p", "time")],
+        )
+        for role in numbers + sides:  # of values that are neither labels nor numbers, one may be as large as a file
+            if self.names.count(names[role]) > 1:
+                raise InputError(f'the column "{names[role]}" must occur once; it occurs more often')
+            if not self._plain[columns[role]]:
+                content = "numbers" if role in numbers else "labels"
+                kind = self._types[columns[role]]
+                raise InputError(f'the column "{names[role]}" must hold {content}; it holds values of type {kind}')
         self._refuse_rows(self.n_rows or 0)
-        sides = {role: i for role, i in columns.items() if role not in (number, "time")}
-        named = {role: [self.names[i]] for role, i in columns.items()}
-        wanted = {"numbers": named.get(number, []), "times": named.get("time", [])}
-        self._decoder.send({"labels": [self.names[i] for i in sides.values()], "gaps": gaps, **wanted})
+        asked = {"labels": sides, "numbers": numbers, "times": [role for role in names if role == "time"]}
+        self._decoder.send({"gaps": gaps, **{kind: [names[role] for role in roles] for kind, roles in asked.items()}})
         done = 0
         while "end" not in (message := self._decoder.received()):
             if "missing" in message:
                 name, row = message["missing"]
                 raise InputError(f'row {done + row + 1}, column "{name}" must have a value; it has none')
-            done += message["rows"]
-            self._refuse_rows(done)
-            arrays = [self._decoder.array(column["dtype"], message["rows"]) for column in message["columns"]]
-            labels, declared = {}, {}
-            for (role, i), column, codes in zip(sides.items(), message["columns"], arrays, strict=False):
+            self._refuse_rows(done + message["rows"])
+            given = [*sides, *numbers, *["time"] * message["timed"]]
+            arrays: dict[str, Any] = {
+                role: self._decoder.array(column["dtype"], message["rows"])
+                for role, column in zip(given, message["columns"], strict=True)
+            }
+            declared = {}
+            for role, column in zip(sides, message["columns"], strict=False):
                 texts = list(map(label_of, column["labels"]))
-                labels[role] = _column(texts, codes, self.names[i], gaps=gaps)
-                if self._types[i].startswith("dictionary"):
+                arrays[role] = _column(texts, arrays[role], names[role], gaps=gaps)
+                if self._types[columns[role]].startswith("dictionary"):
                     declared[role] = list(filter(None, texts))
-            numbers = arrays[len(sides)] if number in columns else None
-            times = arrays[-1] if message["timed"] else None
-            yield _Rows(labels, declared, numbers, times, message["rows"], message["share"])
+            yield Part(arrays, message["rows"], partial(place_from, done), declared)
+            done += message["rows"]
+            if progress and self._source.size is not None and message["share"] is not None:
+                progress(int(self._source.size * message["share"]), self._source.size)
         if not done:
             raise InputError("the table must have rows; it has none")
 

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.columns import SHOWN, log_columns, named_columns
-from bestchannel.counts.joint_records import Choose, Table
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
-from bestchannel.counts.long_table import times_of
 from bestchannel.counts.matrix_text import (
     GROUPED,
     MOST_INPUTS,
@@ -37,7 +35,8 @@ from bestchannel.counts.matrix_text import (
     split_rows,
     without_comments,
 )
-from bestchannel.disk import NOT_TEXT, OpenFile, decoded, refuse_too_many_fields
+from bestchannel.counts.table import times_of
+from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.native.scan import LINE, MORE, ODD, Scan
 from bestchannel.process import Progress
@@ -64,23 +63,6 @@ def read_log(
     start = ends[line - 1] if line <= len(ends) else len(source.head(HEAD))
     source.skip(start or len(_BOM) * source.head(HEAD).startswith(_BOM))
     return _StreamedText(source, form, seen, line).blocks(progress)
-
-
-def read_columns(source: OpenFile, hints: Hints, choose: Choose) -> Table:
-    """The columns that are chosen, of rows under a header, or of rows that `hints.columns` is the header of."""
-    text = without_comments(decoded(source.content()))
-    delimiter = delimiter_of(text)
-    refuse_too_many_fields(text, delimiter, "\r", "\n")
-    rows = ((row, line) for row, line in split_rows(text, delimiter) if any(map(str.strip, row)))
-    headless = not isinstance(hints.columns, Mapping | None)
-    header = list(hints.columns or ()) if headless else next(rows, ([], 0))[0]
-    found = list(RowForm(header, {}, delimiter, source.name).rows(text, 1))[0 if headless else 1 :]
-
-    def place(i: int) -> str:
-        return f"line {found[i][1]}"
-
-    chosen = {i: np.fromiter((row[i] for row, _ in found), object, len(found)) for i in choose(header)}
-    return Table(header, chosen, len(found), place)
 
 
 def shown_text(head: bytes) -> str:

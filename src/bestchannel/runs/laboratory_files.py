@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bestchannel.counts import read_counts
-from bestchannel.counts.matrix_text import read_table
+from bestchannel.counts.matrix_text import lines_of
 from bestchannel.disk import STDIN, errors_naming, read_bytes, regular
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
@@ -71,7 +71,7 @@ def _csv_sides(data: bytes) -> dict[str, tuple[object, object]]:
         """The number in the cell, or the cell itself, which is refused as a size later."""
         return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
 
-    table = read_table(data)
+    table = lines_of(data)
     if [cell.strip().casefold() for cell in table.rows[0]] != HEADER:
         raise InputError(f"line {table.lines[0]} must be {','.join(HEADER)}; it is {','.join(table.rows[0][:10])}")
     table.refuse_ragged(len(HEADER), 1)
@@ -162,7 +162,7 @@ def read_sheet(path: str | os.PathLike[str]) -> AnswerSheet:
 
 def _filled_sheet(path: Path) -> tuple[int, list[Cell]] | None:
     """What a sheet has, None of another table; an input of which every count is empty is not answered yet."""
-    table = read_table(read_bytes(path))
+    table = lines_of(read_bytes(path))
     heads = [cell.strip().casefold() for cell in table.rows[0]]
     if "request" not in heads:
         return None

@@ -306,7 +306,7 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
         return trials
     if is_frame(trials):
         seen = Combinations(outputs)
-        return in_order(seen, [log_of_frame(trials, seen)])
+        return in_order(seen, log_of_frame(trials, seen))
     raise InputError(
         f"trials must map channels to pairs (x, y), or be a data frame or a log that was read; they are a"
         f" {type(trials).__name__}"

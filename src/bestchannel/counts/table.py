@@ -1,4 +1,8 @@
-"""Long tables, whole columns at a time: channel, x, y and a value, one row per cell of a matrix or per sense."""
+"""Tables: named columns of labels or numbers, some rows at a time, and the log or the matrices that their rows are.
+
+Parquet and Arrow, records of JSON, vectors of NumPy and MATLAB, data frames, and texts that are read at once become
+such tables; which column is what, what is missing and what is no number is found here, and alike for all.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,27 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES, Floats, Integers
-from bestchannel.counts.columns import SHOWN, is_count_word, log_columns, named_columns, say_roles, unknown_columns
+from bestchannel.counts.columns import (
+    SHOWN,
+    Cells,
+    is_count_word,
+    log_columns,
+    named_columns,
+    probability_columns,
+    say_roles,
+    unknown_columns,
+)
 from bestchannel.counts.labelled_counts import (
+    MOST_CELLS,
     Columns,
     Combinations,
+    Hints,
     RowBlock,
     alphabet,
     label_of,
@@ -33,12 +48,72 @@ _LONG = 32  # numbers in a vector from which on it is no row of a channel with o
 Place = Callable[[int], str]  # how row i is called in a refusal
 
 
-@dataclass(frozen=True)
-class Column:
-    """One label per row: labels[codes[i]]."""
+class Column(NamedTuple):
+    """One label per row, labels[codes[i]]; -1 where there is none, in a column that may have gaps."""
 
     labels: Sequence[str]
     codes: Integers
+
+
+class Part(NamedTuple):
+    """Some rows: what was asked for, by its role, as a `Column` or as the values that there are.
+
+    Row i is called `place(i)` in a refusal; `declared` are the labels that the type of a column says there are.
+    """
+
+    columns: Mapping[str, Any]
+    n_rows: int
+    place: Place
+    declared: Mapping[str, Sequence[str]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What columns are called, and what is in them.
+
+    `cells(i)` are the first cells of column i, and `are_all` says that there are no others. `parts(columns, gaps)` are
+    the rows of columns by their role, some at a time; with `gaps` a label may be missing.
+    """
+
+    header: Sequence[str]
+    cells: Cells
+    are_all: bool
+    parts: Callable[[Mapping[str, int], bool], Iterator[Part]]
+
+    def log(self, seen: Combinations, name: str, columns: Columns) -> Iterator[RowBlock]:
+        """The rows of a log; a channel that the table does not name is called `name`."""
+        found = log_columns(self.header, columns, seen, self.cells, are_all=self.are_all)
+        for part in self.parts(found, False):
+            yield _block(part, seen, name)
+            if "y2" not in found:
+                seen.expect(part.declared.get("x" if seen.transpose else "y", ()))
+
+    def matrices(self, name: str, hints: Hints) -> list[NamedMatrix]:
+        """The channels whose probabilities the rows are; one that the table does not name is called `name`."""
+        found = probability_columns(self.header, hints.columns)
+        every, title = self.whole(found, most=MOST_CELLS), self.header[found["p"]].strip()
+        values = every.columns["p"].astype(np.float64)
+        refuse_not_finite(values, lambda i: f'{every.place(i)}, column "{title}"')
+        sides = {role: column(array, role, every.place) for role, array in every.columns.items() if role != "p"}
+        return _matrices(sides, values, name, every.place, transpose=hints.transpose)
+
+    def whole(self, columns: Mapping[str, int], *, gaps: bool = False, most: int | None = None) -> Part:
+        """All rows of these columns at once, as arrays; at most so many."""
+        parts: list[Part] = []
+        for part in self.parts(columns, gaps):
+            parts.append(part)
+            if most is not None and sum(part.n_rows for part in parts) > most:
+                raise InputError(f"the channels of a file must have at most {most:,} cells; there are more rows")
+        if not parts:
+            raise InputError(f"there must be {'trials' if gaps else 'lines after the header'}; there is none")
+        joined = {role: np.concatenate([_values(part.columns[role]) for part in parts]) for role in columns}
+        place = parts[0].place if len(parts) == 1 else partial(place_from, 0)
+        return Part(joined, sum(part.n_rows for part in parts), place, parts[0].declared)
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """The label of each row, None where there is none; or the values as they are."""
+    return np.array([*column.labels, None], object)[column.codes] if isinstance(column, Column) else column
 
 
 def constant(label: str, size: int) -> Column:
@@ -110,19 +185,17 @@ def refuse_not_finite(values: Floats, place: Place) -> None:
         raise InputError(f"{place(int(bad[0]))} must be a finite number; it is {values[bad[0]]:g}")
 
 
-def block_of_arrays(
-    found: Mapping[str, Column | NDArray[Any]], seen: Combinations, name: str, place: Place
-) -> RowBlock:
+def _block(part: Part, seen: Combinations, name: str) -> RowBlock:
     """Rows from labels, counts and times by role; without labels for the channel, all are of the channel `name`."""
-    given = {role: value for role, value in found.items() if role in ("x", "y", "y2", "channel")}
-    labels = {role: v if isinstance(v, Column) else column(v, role, place) for role, v in given.items()}
-    channel = labels.get("channel") or constant(name, len(labels["x"].codes))
+    given = {role: value for role, value in part.columns.items() if role not in ("count", "time")}
+    labels = {r: v if isinstance(v, Column) else column(v, r, part.place) for r, v in given.items()}
+    channel = labels.get("channel", constant(name, part.n_rows))
     y = _points(labels["y"], labels["y2"]) if "y2" in labels else labels["y"]
-    counts, times = found.get("count"), found.get("time")
+    counts, times = part.columns.get("count"), part.columns.get("time")
     return RowBlock(
-        numbered(seen, {"channel": channel, "x": labels["x"], "y": y}, place),
-        _whole_counts(counts, place) if isinstance(counts, np.ndarray) else None,
-        times_of(times) if isinstance(times, np.ndarray) else None,
+        numbered(seen, {"channel": channel, "x": labels["x"], "y": y}, part.place),
+        None if counts is None else _whole_counts(counts, part.place),
+        None if times is None else times_of(times),
     )
 
 
@@ -171,12 +244,10 @@ def _first_rows(keys: Integers, size: int) -> tuple[Integers, Integers]:
 
 
 def log_of_vectors(
-    arrays: Mapping[str, NDArray[Any]], seen: Combinations, name: str, columns: Columns
-) -> Iterator[RowBlock] | None:
-    """The rows of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
-    vectors = {
-        key: array.ravel() for key, array in arrays.items() if array.ndim == 1 or (array.ndim == 2 and 1 in array.shape)
-    }
+    arrays: Mapping[str, NDArray[Any]], columns: Columns, declared: Mapping[str, Sequence[str]] | None = None
+) -> Table | None:
+    """The table of vectors x and y, and perhaps channel and count, of one length; None where x or y is missing."""
+    vectors = {key: vector for key, array in arrays.items() if (vector := _flat(array)).ndim == 1}
     header, lengths = list(vectors), list(map(len, vectors.values()))
     if columns is None and not {"x", "y"} <= vectors.keys():
         # vectors of one length that are called as columns are, or are long, would be channels of one input
@@ -184,26 +255,61 @@ def log_of_vectors(
         if alike and (say_roles(header) or any(map(is_count_word, header)) or lengths[0] >= _LONG):
             raise InputError(unknown_columns(header, [role for role in ("x", "y") if role not in header], "count"))
         return None
-    n_rows = lengths[named_columns(header, columns)["x"]]
+    return table_of_vectors(vectors, declared, lengths[named_columns(header, columns)["x"]])
+
+
+def table_of_vectors(
+    arrays: Mapping[str, NDArray[Any]],
+    declared: Mapping[str, Sequence[str]] | None = None,
+    n_rows: int | None = None,
+) -> Table:
+    """The table with these columns; those that are used have so many rows, or as many as the longest."""
+    header, columns = list(arrays), list(map(_flat, arrays.values()))
+    longest = max((len(array) for array in columns if array.ndim), default=0)
+    known = declared or {}
+    size = longest if n_rows is None else n_rows
+    return table_of(header, columns.__getitem__, size, lambda i: known.get(header[i], ()))
+
+
+def _flat(array: NDArray[Any]) -> NDArray[Any]:
+    """A matrix with one row or one column as a vector."""
+    return array.ravel() if array.ndim == 2 and 1 in array.shape else array
+
+
+def table_of(
+    header: Sequence[str],
+    vector: Callable[[int], NDArray[Any]],
+    n_rows: int,
+    declared: Callable[[int], Sequence[str]] = lambda _: (),
+    **first: Any,
+) -> Table:
+    """The table with the columns vector(i), whose types declare labels; `first` says how its first row is called."""
 
     def cells(i: int) -> list[Any]:
-        return vectors[header[i]][:SHOWN].tolist() if lengths[i] == n_rows else []
+        return vector(i)[:SHOWN].tolist() if vector(i).shape == (n_rows,) else []
 
-    roles = log_columns(header, columns, seen, cells, are_all=n_rows <= SHOWN)
-    found = {role: vectors[header[i]] for role, i in roles.items()}
-    if len({len(vector) for vector in found.values()}) > 1:
-        lengths_found = {role: len(vector) for role, vector in found.items()}
-        raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths_found}")
-    parts = ((start, {role: v[start : start + ROWS] for role, v in found.items()}) for start in range(0, n_rows, ROWS))
-    return (block_of_arrays(part, seen, name, partial(place_from, start)) for start, part in parts)
+    def parts(columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
+        arrays = {role: vector(i) for role, i in columns.items()}
+        if any(array.ndim != 1 for array in arrays.values()):
+            title, shape = next((header[columns[r]], a.shape) for r, a in arrays.items() if a.ndim != 1)
+            raise InputError(f"the column {title.strip()!r} must have one value per row; its shape is {shape}")
+        lengths = {header[columns[role]]: len(array) for role, array in arrays.items()}
+        if set(lengths.values()) - {n_rows}:
+            raise InputError(f"the vectors of a log must be equally long; their lengths are {lengths}")
+        known = {role: declared(i) for role, i in columns.items()}
+        for start in range(0, n_rows, ROWS):
+            some = {role: array[start : start + ROWS] for role, array in arrays.items()}
+            yield Part(some, min(ROWS, n_rows - start), partial(place_from, start, **first), known)
+
+    return Table(header, cells, n_rows <= SHOWN, parts)
 
 
-def place_from(start: int, i: int) -> str:
-    """How row i after the first `start` rows is called, counted from 1."""
-    return f"row {start + i + 1}"
+def place_from(start: int, i: int, first: int = 1, of: str = "") -> str:
+    """How row i after the first `start` rows is called."""
+    return f"row {start + i + first}{of}"
 
 
-def matrices(
+def _matrices(
     sides: Mapping[str, Column], values: Floats, name: str, place: Place, *, transpose: bool
 ) -> list[NamedMatrix]:
     """One matrix per channel, in order of first appearance; cells without a row are 0. Row i stands at `place(i)`.
