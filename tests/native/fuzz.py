@@ -1,6 +1,6 @@
 """Calls of every kernel with numbers that nobody would send: `python -m tests.native.fuzz [CALLS [SEED]]`.
 
-Sizes from 0 on, zeros, NaN, infinities, denormals and numbers of every order. A kernel may answer what it likes, but
+Sizes from 0 on, and huge ones; zeros, NaN, infinities, denormals and numbers of every order. A kernel may answer what it likes, but
 must come back, and, in a library that looks for faults (`sanitized`), without a finding; where a size is refused, it is
 refused as an error of Python.
 """
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from bestchannel.native import capacity, evidence, lower_bound
+from bestchannel.native import capacity, evidence, lower_bound, pairs
 from bestchannel.native import library as mathematics
 from bestchannel.native.scan import ODD, Scan
 from tests.native import inner
@@ -80,6 +80,11 @@ def few(rng):
     return int(rng.choice([0, 1, 2, 2, 3, 5, 9]))
 
 
+def boxes(rng):
+    """Of a few boxes, mostly; and of more than there can be."""
+    return int(rng.integers(0, 6)) if rng.random() < 0.95 else int(rng.choice([-(2**63), -1, 2**40, 2**58, 2**62, 2**63 - 1]))
+
+
 def number(rng):
     return float(numbers(rng, 1)[0])
 
@@ -126,7 +131,7 @@ def climbed(rng):
 
 
 def bounded(rng):
-    evidence.bounded(*bets_made(rng), number(rng), number(rng), int(rng.integers(0, 6)))
+    evidence.bounded(*bets_made(rng), number(rng), number(rng), boxes(rng))
 
 
 def side(rng):
@@ -139,7 +144,7 @@ def certify(rng):
     prices = np.sort(np.abs(numbers(rng, few(rng))))
     curve = lower_bound.Curve.of(leader, prices, rows(rng, *leader.a.shape), rows(rng, len(leader.w)), 4, 1e-6)
     guess = number(rng), rows(rng, rival.a.shape[1]), number(rng)
-    lower_bound.certify(rival, curve, int(rng.integers(0, 5)), *guess, rng.random() < 0.5)
+    lower_bound.certify(rival, curve, boxes(rng), *guess, rng.random() < 0.5)
     inner.phi_at(curve, number(rng))
 
 
@@ -147,6 +152,49 @@ def pair(rng):
     leader, rival = side(rng), side(rng)
     at = [rows(rng, *shape) for each in (leader, rival) for shape in (each.a.shape, each.w.shape)]
     lower_bound.search_pair(leader, rival, number(rng), *at, 5, 1e-6)
+
+
+def letters(rng):
+    """What was bet on the answers of two channels, with as many terms for a letter as fill up lanes, and a place."""
+    n, m = few(rng), few(rng)
+    first = pairs.LANES * np.cumsum([0, *rng.integers(0, 3, n * m)])
+    k = int(first[-1])
+    if rng.random() < 0.02:
+        first = first + rng.choice([-8, 1, 8, 2**62], len(first))
+    kind = (lambda *shape: np.abs(rng.normal(size=shape)) + 0.1) if rng.random() < 0.5 else lambda *s: numbers(rng, *s)
+    terms = pairs.Terms(first, *(kind(k) for _ in range(4)), kind(m), kind(n), kind(n), number(rng))
+    with np.errstate(all="ignore"):
+        return terms, (rows(rng, n), np.log(rows(rng, n, m)), np.log(rows(rng, m)))
+
+
+def pairs_climbed(rng):
+    pairs.climbed(*letters(rng), number(rng))
+
+
+def pairs_bounded(rng):
+    terms, at = letters(rng)
+    ends = np.sort(numbers(rng, few(rng), 2, len(terms.level)), axis=1)
+    pairs.bounded(terms, at, ends, number(rng), len(ends) + boxes(rng))
+
+
+def pairs_row(rng):
+    terms, (_, log_W, log_R) = letters(rng)
+    x = int(rng.integers(-1, len(log_W) + 1))
+    pairs.row(terms, x, number(rng), log_R, log_W[x] if 0 <= x < len(log_W) else log_R)
+
+
+def rows_of_bounds(rng):
+    """The minimisations inside the kernels, which are right for finite numbers alone."""
+    m, e = few(rng), few(rng)
+    a, h, low, high, v = (numbers(rng, m) for _ in range(5))
+    inner.tilted_row(a, number(rng), h, v)
+    inner.divergence_sum_row(a, number(rng), number(rng), h, v)
+    if m:
+        inner.divergence_difference_row(a, number(rng), number(rng), h, low, high, v, number(rng))
+    logs = numbers(rng, e, m), number(rng), numbers(rng, m), numbers(rng, m)
+    inner.row_bound(a, numbers(rng, e), numbers(rng, e), *logs, number(rng))
+    n, r = few(rng), few(rng)
+    inner.merged(few(rng) + 1, n, m, numbers(rng, r, 2 * n + m))
 
 
 def view(rng):
@@ -183,7 +231,7 @@ def scan(rng):
 
 
 CALLS = (lanes, single, climb, certificate, functions, leader_bets, tilts, choices, wagers, climbed, bounded, certify, pair,
-         view, fewest, settle, scan)  # fmt: skip
+         pairs_climbed, pairs_bounded, pairs_row, rows_of_bounds, view, fewest, settle, scan)  # fmt: skip
 
 
 def main(calls=20_000, seed=1) -> None:
