@@ -40,14 +40,12 @@ int main() {
         divergences_ofdouble(&at, N, M, false);
         for (int i = 0; i < POLISHES; i++) polish(&sketched, support, exact), divergences_ofdouble(&at, N, M, false);
         ends[0] = exact.low, ends[1] = exact.high;
-        EACH(x, 0, N) exact.p[x] = 1.0 / N;
-        divergences_ofdouble(&at, N, M, PRECISE);
-        EACH(x, 0, N) exact.s[x] = FIRST_MARGIN * exact.high - exact.D[x] + LEAST_SLACK;
+        begindouble(&at, N, M, PRECISE);
         exact.goal = GOAL;
-        for (int i = 1; i <= MAX_ITERATIONS && exact.high - exact.low > GOAL; i++) {
+        for (int i = 1; i <= BC_MAX_ITERATIONS && exact.high - exact.low > GOAL; i++) {
             double gap = exact.high - exact.low;
             if (i % IN_CIRCLES == 0) EACH(x, 0, N) exact.s[x] = max(exact.high - exact.D[x], 0.0) + gap;
-            stepdouble(&at, N, M, i > IN_CIRCLES ? CAUTIOUS : SHORT_OF_BOUNDARY);
+            stepdouble(&at, N, M, i > IN_CIRCLES ? CAUTIOUS : BC_SHORT_OF_BOUNDARY);
             divergences_ofdouble(&at, N, M, PRECISE);
         }
         ends[2] = exact.low, ends[3] = exact.high;

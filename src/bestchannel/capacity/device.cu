@@ -7,10 +7,9 @@
 // What is not certified to the goal, or not a channel, goes to `interior_point`: the same in
 // float64, step by step. A lane whose channel is finished takes the next one from the queue.
 
-constexpr double FIRST_MARGIN = 1.02, LEAST_SLACK = 1e-30;
-constexpr double SHORT_OF_BOUNDARY = 0.995, CAUTIOUS = 0.5;  // of the way to the boundary, and when in circles
-constexpr double ROW_SUM_TOLERANCE = 1e-9, NATS_PER_BIT = 0.69314718055994530942;
-constexpr int MAX_ITERATIONS = 50, IN_CIRCLES = 8, WARP = 32, BLOCK = 64, LARGER = N > M ? N : M;
+constexpr double CAUTIOUS = 0.5;  // of the way to the boundary, when in circles
+constexpr double NATS_PER_BIT = 0.69314718055994530942;
+constexpr int IN_CIRCLES = 8, WARP = 32, LARGER = N > M ? N : M;
 constexpr int STRIDE = (N * M) | 1;  // odd, so that the lanes of a warp read shared memory without conflict
 constexpr unsigned ALL = 0xffffffffu;
 
@@ -164,8 +163,8 @@ __device__ __forceinline__ Support sketch(const Lanesfloat *at) {
 #pragma unroll 1
     for (int round = 0; round < INTERIOR_STEPS; round++) {
         divergences_offloat(at, N, M, false);
-        if (round == 0) EACH(x, 0, N) at->s[x] = (float)FIRST_MARGIN * *at->high - at->D[x] + 1e-12f;
-        stepfloat(at, N, M, (float)SHORT_OF_BOUNDARY);
+        if (round == 0) EACH(x, 0, N) at->s[x] = (float)BC_FIRST_MARGIN * *at->high - at->D[x] + 1e-12f;
+        stepfloat(at, N, M, (float)BC_SHORT_OF_BOUNDARY);
     }
     EACH(x, 0, N) {
         support.used[x] = at->p[x] > USED * at->s[x];
@@ -213,7 +212,7 @@ __device__ __forceinline__ bool admit(volatile double *W, bool normalize) {
             above |= total > 1.0;
             good &= total > 0.0 && total <= 1.7976931348623157e308;
         } else {
-            good &= fabs(total - 1.0) <= ROW_SUM_TOLERANCE;
+            good &= fabs(total - 1.0) <= BC_ROW_SUM_TOLERANCE;
         }
         double scale = normalize ? 1.0 / total : 2.0 - total;  // 1/total but for the square of 1e-9
         EACH(y, 0, M) W[x * M + y] = row[y] * scale;
@@ -321,17 +320,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
                 EACH(x, 0, N) EACH(y, 0, M) W[x * M + y] = stack[(long long)channel * (N * M) + x * M + y];
                 busy = admit(W, normalize);
                 if (!busy) atomicMin(refused, offset + channel);
-                neg_entropies_ofdouble(&at, N, M);
-                EACH(x, 0, N) room.p[x] = 1.0 / N;
-                divergences_ofdouble(&at, N, M, PRECISE);
-                EACH(x, 0, N) room.s[x] = FIRST_MARGIN * room.high - room.D[x] + LEAST_SLACK;
+                begindouble(&at, N, M, PRECISE);
                 iteration = 0;
             }
         }
         if (busy) {
             double gap = room.high - room.low;
             room.goal = PRECISE ? min(goal, relative_goal * room.high) : goal;
-            if (gap <= room.goal || ++iteration > MAX_ITERATIONS || !(gap < 1e300)) {
+            if (gap <= room.goal || ++iteration > BC_MAX_ITERATIONS || !(gap < 1e300)) {
                 if (!(gap < 1e300)) {  // no number: the uniform input proves a wide bracket
                     EACH(x, 0, N) room.p[x] = 1.0 / N;
                     divergences_ofdouble(&at, N, M, PRECISE);
@@ -341,7 +337,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_THOROUGH)
             } else {
                 // one channel in a million goes round in circles: its slacks afresh now and then, and half-steps
                 if (iteration % IN_CIRCLES == 0) EACH(x, 0, N) room.s[x] = max(room.high - room.D[x], 0.0) + gap;
-                stepdouble(&at, N, M, iteration > IN_CIRCLES ? CAUTIOUS : SHORT_OF_BOUNDARY);
+                stepdouble(&at, N, M, iteration > IN_CIRCLES ? CAUTIOUS : BC_SHORT_OF_BOUNDARY);
                 divergences_ofdouble(&at, N, M, PRECISE);
             }
         }

@@ -24,7 +24,7 @@ CHUNK = 2**26
 """Channels of one launch: long enough to fill any device, and 32-bit numbers count them."""
 
 BLOCK = 64
-"""Threads of a block, as `device.cu` has it."""
+"""Threads of a block."""
 
 SOURCES = ("capacity", "device.cu"), ("native", "interior_point.h")
 
@@ -138,7 +138,7 @@ def _kernels(n: int, m: int, precise: bool, device: int) -> tuple[Any, Any]:
     package = resources.files("bestchannel")
     source, steps = (package.joinpath(*path).read_text("utf-8") for path in SOURCES)
     source = source.replace('#include "interior_point.h"', steps)  # in its place, so that CuPy sees where it changes
-    options = ("-std=c++17", f"-DN={n}", f"-DM={m}", f"-DPRECISE={str(precise).lower()}")
+    options = ("-std=c++17", f"-DN={n}", f"-DM={m}", f"-DBLOCK={BLOCK}", f"-DPRECISE={str(precise).lower()}")
     with _announced():
         module = _cupy().RawModule(code=source, options=options)
         return module.get_function("sketch_and_polish"), module.get_function("interior_point")

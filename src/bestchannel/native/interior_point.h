@@ -118,6 +118,15 @@ STEP PART(divergences_of)(const PART(Lanes) *at, const int n, const int m, const
     }
 }
 
+/* The uniform input, with what it shows, and slacks that are positive there. */
+STEP PART(begin)(const PART(Lanes) *at, const int n, const int m, const int precise) {
+    EACH(x, 0, n) EACH_LANE AT(at->p, x) = (REAL)1 / n;
+    PART(neg_entropies_of)(at, n, m);
+    PART(divergences_of)(at, n, m, precise);
+    EACH(x, 0, n) EACH_LANE
+        AT(at->s, x) = (REAL)BC_FIRST_MARGIN * at->high[l] - AT(at->D, x) + (REAL)BC_LEAST_SLACK;
+}
+
 /* A = K + theta 11', the lower half. */
 STEP PART(add_up)(const PART(Lanes) *at, const int n, const int m) {
     REAL *A = at->A, *theta = at->some, *scaled = at->dq;

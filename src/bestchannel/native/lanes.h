@@ -40,10 +40,7 @@ static void PART(stage)(const double *block, int count, const PART(Lanes) *at, u
         EACH(y, 0, m) EACH_LANE OF(W, x, m, y) *= total[l];
     }
     for (int l = 0; l < count; l++) status[l] = (uint8_t)trouble[l];
-    EACH(x, 0, n) EACH_LANE AT(at->p, x) = 1.0 / n;
-    PART(neg_entropies_of)(at, n, m);
-    PART(divergences_of)(at, n, m, precise);
-    EACH(x, 0, n) EACH_LANE AT(at->s, x) = BC_FIRST_MARGIN * at->high[l] - AT(at->D, x) + BC_LEAST_SLACK;
+    PART(begin)(at, n, m, precise);
 }
 
 /* Write the answer for a channel that is done: its gap, in nats, reached the goal, or never will. */
