@@ -82,7 +82,11 @@ def few(rng):
 
 def boxes(rng):
     """Of a few boxes, mostly; and of more than there can be."""
-    return int(rng.integers(0, 6)) if rng.random() < 0.95 else int(rng.choice([-(2**63), -1, 2**40, 2**58, 2**62, 2**63 - 1]))
+    return (
+        int(rng.integers(0, 6))
+        if rng.random() < 0.95
+        else int(rng.choice([-(2**63), -1, 2**45, 2**58, 2**62, 2**63 - 1]))
+    )
 
 
 def number(rng):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestchannel.native import library
+from bestchannel.native import library, pairs
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +48,15 @@ def test_two_builders_at_one_time_write_to_files_of_their_own(builder, tmp_path,
 def test_an_array_that_is_not_what_the_kernel_reads_is_refused(array):
     with pytest.raises(TypeError, match="C-contiguous array of float64 of shape \\(3,\\)"):
         library.floats(array, 3)
+
+
+def test_more_work_space_than_can_be_counted_is_refused():
+    # 2^62 boxes of 20 numbers are 5 times 2^64 numbers: none, as whole numbers of 64 bits count them
+    none, half = np.zeros(0), np.full(2, 0.5)
+    terms = pairs.Terms(np.zeros(5, np.int64), none, none, none, none, half, half, half, 1.0)
+    place = half.copy(), np.full((2, 2), np.log(0.5)), np.log(half)
+    with pytest.raises(ValueError, match="the kernel does not take these sizes"):
+        pairs.bounded(terms, place, np.array([[[0.0, 0.0], [1.0, 1.0]]]), 0.0, 2**62)
 
 
 def test_an_unknown_variant_is_refused_in_one_sentence():

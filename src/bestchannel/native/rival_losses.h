@@ -71,7 +71,7 @@ static void merge(Losses *losses, const double *history, Size first, Size last, 
    convex in ω, so that it is at most its chord between the least and the largest ω of a group of requests; and z is
    concave in Q, so that at each of the two the mean of Q serves for all. Requests are grouped in their order, the
    groups about equal in senses. */
-static void merge_requests(Losses *losses, Size requests, const double *history) {
+static inline void merge_requests(Losses *losses, Size requests, const double *history) {
     Size n = losses->n, m = losses->m, width = 2 * n + m, first = 0, groups = losses->epochs / 2;
     if (losses->epochs == requests) {
         FOR(i, requests) FOR(x, n) {
