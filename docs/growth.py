@@ -20,7 +20,7 @@ from bestchannel.capacity import capacity
 from bestchannel.channels import Channel
 from bestchannel.drawing import GREEN, axes
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.paper.reproduction import FIG2_COLOURS, TITLES
+from bestchannel.paper import FIG2_COLOURS, TITLES
 from bestchannel.policies import identify, make_policy
 from bestchannel.sensing import Simulator
 

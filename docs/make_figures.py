@@ -4,9 +4,10 @@ from pathlib import Path
 
 from growth import POLICIES, SWEEPS, figure_growth, growth
 from side_by_side import figure_side_by_side, side_by_side
+from z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
 from bestchannel.drawing import picture
-from bestchannel.paper.reproduction import (
+from bestchannel.paper import (
     fig1_rows,
     fig2_rows,
     figure_1,
@@ -14,7 +15,6 @@ from bestchannel.paper.reproduction import (
     stated_fig1,
     stated_fig2,
 )
-from bestchannel.paper.z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 1

@@ -16,7 +16,7 @@ from itertools import count, islice
 from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
 from bestchannel.intervals.paper_bounds import C1, Rate, best_chan_id_delta, best_chan_id_epsilon
-from bestchannel.paper.reproduction import BINARY
+from bestchannel.paper import BINARY
 
 MOST_DOUBLINGS = 20_000
 """Of the number of channels, within which MedianChanEl must become cheaper."""

@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bestchannel import BestChanID, NaiveChanSel, Recording, Request, Simulator
+from bestchannel import BestChanID, NaiveChanSel, Recording, Request, Simulator, testing
 from bestchannel.channels import bec, bsc
 from bestchannel.policies import ChannelLabels
-from bestchannel.testing import POLICY_CHECKS, SENSOR_CHECKS, check_policy, check_sensor, policy_checks, sensor_checks
+from bestchannel.testing import POLICY_CHECKS, SENSOR_CHECKS, check_policy, check_sensor
 
 
 class Restless(BestChanID):
@@ -151,7 +151,7 @@ def test_every_check_of_policies_has_a_policy_that_fails_it():
 @pytest.mark.parametrize("name", BROKEN)
 def test_policy_that_breaks_a_promise_fails_its_check(name):
     with pytest.raises(AssertionError, match="must"):
-        getattr(policy_checks, name)(BROKEN[name])
+        getattr(testing, name)(BROKEN[name])
 
 
 def test_all_checks_run_on_a_policy():
@@ -228,4 +228,4 @@ def all_of_them(request):
 )
 def test_sensor_that_breaks_a_promise_fails_its_check(make, alphabets, name):
     with pytest.raises(AssertionError, match="must"):
-        getattr(sensor_checks, name)(make, alphabets)
+        getattr(testing, name)(make, alphabets)

@@ -21,8 +21,7 @@ from bestchannel import (
 )
 from bestchannel.channels import bec, bsc
 from bestchannel.policies.policy import TooManySensesError
-from bestchannel.testing import POLICY_CHECKS
-from bestchannel.testing.policy_checks import BINARY, SENSELESS
+from bestchannel.testing import BINARY, POLICY_CHECKS, SENSELESS
 from tests.contracts.policies import FIXED_INPUT_POLICIES, PAPER_FIXED_INPUT_POLICIES, POLICIES
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestchannel.paper.reproduction import fig1_rows, fig2_rows, stated_fig1
+from bestchannel.paper import fig1_rows, fig2_rows, stated_fig1
 from tests.journeys.command import bestchannel, script
 
 

@@ -7,7 +7,7 @@ import pytest
 from theorems import break_even, cost_ratios, log_senses
 
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.paper.reproduction import published_break_even
+from bestchannel.paper import published_break_even
 from bestchannel.study.planning import expected_senses
 
 PAIRS = [(0.1, 0.1), (0.1, 0.6), (0.3, 0.1)]

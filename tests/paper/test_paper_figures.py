@@ -4,11 +4,11 @@ import sys
 
 import pytest
 from growth import figure_growth, growth
+from z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
 from bestchannel import drawing
 from bestchannel.errors import MissingExtraError
-from bestchannel.paper.reproduction import fig1_rows, fig2_rows, figure_1, figure_2
-from bestchannel.paper.z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
+from bestchannel.paper import fig1_rows, fig2_rows, figure_1, figure_2
 
 
 def texts(figure):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestchannel.paper.reproduction import fig1_rows, fig2_rows, published_fig1, published_fig2
+from bestchannel.paper import fig1_rows, fig2_rows, published_fig1, published_fig2
 
 # [EBWGW24, Fig. 1], rows of the plotted tables: (k, gap, confidence) and the total number of senses.
 FIG1 = {

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.paper import reproduction
-from bestchannel.paper.reproduction import CURVES, stated_fig1, stated_fig2
+from bestchannel import paper as reproduction
+from bestchannel.paper import CURVES, stated_fig1, stated_fig2
 from bestchannel.sensing.simulator import random_binary_channels
 from bestchannel.study.planning import expected_senses
 

@@ -4,10 +4,11 @@ import math
 from itertools import pairwise
 
 import pytest
+from z_vs_bsc import z_vs_bsc
 
 from bestchannel import capacity
 from bestchannel.channels import bsc, z_channel
-from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity, z_vs_bsc
+from bestchannel.study.spec import bsc_of_capacity, z_capacity
 
 
 def test_gap_vanishes_while_the_divergence_grows_without_end():

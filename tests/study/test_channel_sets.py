@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bestchannel import InputError, capacity
-from bestchannel.paper.z_vs_bsc import z_capacity
-from bestchannel.study.spec import FAMILIES, GAP_TOLERANCE, Instance, random_set
+from bestchannel.study.spec import FAMILIES, GAP_TOLERANCE, Instance, random_set, z_capacity
 
 HOSTILE = ["mixed", "near-tie", "noiseless-rival", "useless-rivals", "z-against-bsc", "relabelled"]
 RANDOM = [("random-binary", {"k": 5}), ("random", {"k": 5, "n_inputs": 3, "n_outputs": 4})]

@@ -16,7 +16,7 @@ import typer
 from bestchannel import drawing
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.disk import errors_naming, make_folder, write_bytes
-from bestchannel.paper.reproduction import fig1_rows, fig2_rows, figure_1, figure_2, stated_fig1, stated_fig2
+from bestchannel.paper import fig1_rows, fig2_rows, figure_1, figure_2, stated_fig1, stated_fig2
 from bestchannel.promises import several
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study

@@ -27,6 +27,7 @@ where estimates are equal, policies favour the first.
 from __future__ import annotations
 
 import inspect
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,8 +43,7 @@ from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.counts import read_channels
 from bestchannel.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
-from bestchannel.information import NATS_PER_BIT
-from bestchannel.paper.z_vs_bsc import bsc_of_capacity, z_capacity
+from bestchannel.information import NATS_PER_BIT, binary_entropy
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.sensing.simulator import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
@@ -155,6 +155,25 @@ def _noisier(family: Callable[[float], Channel], bits: float, *, most: float) ->
         above = capacity(family(middle), tol=CAPACITY_TOLERANCE).lower > bits
         low, high = (middle, high) if above else (low, middle)
     return family(low)
+
+
+def z_capacity(q: float) -> float:
+    """The Z-channel's capacity log2(1 + (1-q) q^(q/(1-q))), in bits [CT06, Problem 7.8 for q = 1/2].
+
+    [EBWGW24, Sec. VI] prints (1-q)^(q/(1-q)) for the second summand.
+
+    >>> round(z_capacity(0.5) * NATS_PER_BIT, 4)
+    0.2231
+    """
+    return math.log1p((1 - q) * q ** (q / (1 - q))) / NATS_PER_BIT
+
+
+def bsc_of_capacity(bits: float) -> float:
+    """The p <= 1/2 at which the BSC has this capacity: h(p) = 1 - C, by bisection to the last digit."""
+    low, high = 0.0, 0.5
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if 1 - binary_entropy(middle) < bits else (middle, high)
+    return low
 
 
 FAMILIES: Mapping[str, Callable[..., Instance]] = {

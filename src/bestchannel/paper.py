@@ -51,6 +51,12 @@ CURVES: tuple[tuple[Algorithm, float, float], ...] = (
 )
 """The curves of Figure 2 as (algorithm, ε in nats, δ), in the order in which they are drawn."""
 
+SETTINGS, PERCENTS = tuple(CANDIDATES), range(50, 100)
+"""The settings of Figure 1 as (k, smallest gap in nats), and its confidences in per cent."""
+
+SIZES = tuple(2**power for power in range(2, 11))
+"""The numbers of channels of Figure 2."""
+
 
 class Fig1Row(TypedDict):
     """One point of Figure 1: k channels, smallest gap in nats, confidence 1-δ, total senses."""
@@ -75,8 +81,8 @@ def fig1_rows() -> list[Fig1Row]:
     """The 200 points of Figure 1: confidence 0.50, 0.51, …, 0.99 in four settings."""
     return [
         Fig1Row(k=k, gap=gap, confidence=percent / 100, senses=published_fig1(k, gap, percent / 100))
-        for k, gap in CANDIDATES
-        for percent in range(50, 100)
+        for k, gap in SETTINGS
+        for percent in PERCENTS
     ]
 
 
@@ -87,7 +93,7 @@ def fig2_rows() -> list[Fig2Row]:
             algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, senses=published_fig2(algorithm, epsilon, delta, k)
         )
         for algorithm, epsilon, delta in CURVES
-        for k in (2**power for power in range(2, 11))
+        for k in SIZES
     ]
 
 
@@ -101,13 +107,11 @@ def published_fig1(n_channels: int, gap: float, confidence: float) -> int:
     """
     # 1 - 0.99 is not the double nearest to 0.01, and confidences have two digits.
     delta = round(1 - confidence, 2)
-    return sum(_fig1_round(r, size, delta) for r, size in enumerate(CANDIDATES[n_channels, gap], start=1))
-
-
-def _fig1_round(r: int, size: int, delta: float) -> int:
-    """|C_r| (N(ε_r, δ_r, 2) + N(ε_r/2, δ_r/(2|C_r|), 1))."""
-    epsilon, alpha = best_chan_id_epsilon(r) / 2, best_chan_id_delta(r, delta) / (2 * size)
-    return size * (best_chan_id_senses(r, delta, BINARY) + BINARY.round_senses(epsilon, alpha, log_power=1))
+    senses = 0
+    for r, size in enumerate(CANDIDATES[n_channels, gap], start=1):
+        epsilon, alpha = best_chan_id_epsilon(r) / 2, best_chan_id_delta(r, delta) / (2 * size)
+        senses += size * (best_chan_id_senses(r, delta, BINARY) + BINARY.round_senses(epsilon, alpha, log_power=1))
+    return senses
 
 
 def published_fig2(algorithm: Algorithm, epsilon: float, delta: float, n_channels: int) -> int:
@@ -135,15 +139,6 @@ def published_break_even(epsilon: float, delta: float) -> int:
     naive, median = (partial(published_fig2, name, epsilon, delta) for name in get_args(Algorithm))
     return next(k for k in count(3) if median(k) <= naive(k))
 
-
-SETTINGS = tuple(CANDIDATES)
-"""The four settings of Figure 1 as (k, smallest gap in nats)."""
-
-PERCENTS = range(50, 100)
-"""The confidences of Figure 1, in per cent."""
-
-SIZES = tuple(2**power for power in range(2, 11))
-"""The numbers of channels of Figure 2."""
 
 PAC = {"naive": NaiveChanSel, "median": MedianChanEl}
 
@@ -177,29 +172,19 @@ def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     `progress(done, total)` is called after every point.
     """
     rows = []
-    for k, gap in SETTINGS:
-        instances = _fig1_instances(seed, k, gap, seeds)
-        for percent in PERCENTS:
-            rows.append(_fig1_row(seed, k, gap, percent, instances))
+    for setting, (k, gap) in enumerate(SETTINGS):
+        instances = [random_binary_channels(_child(seed, 1, setting, i), k, gap) for i in range(seeds)]
+        for point, percent in enumerate(PERCENTS):
+            runs = _runs(
+                instances,
+                partial(BestChanID, delta=(100 - percent) / 100),
+                [_child(seed, 1, setting, i, point) for i in range(seeds)],
+                allowed_nats=0.0,
+            )
+            rows.append(StatedFig1Row(k=k, gap=gap, confidence=percent / 100, **runs))
             if progress:
                 progress(len(rows), len(SETTINGS) * len(PERCENTS))
     return rows
-
-
-def _fig1_instances(seed: int, k: int, gap: float, seeds: int) -> list[Instance]:
-    setting = SETTINGS.index((k, gap))
-    return [random_binary_channels(_child(seed, 1, setting, i), k, gap) for i in range(seeds)]
-
-
-def _fig1_row(seed: int, k: int, gap: float, percent: int, instances: list[Instance]) -> StatedFig1Row:
-    setting, point = SETTINGS.index((k, gap)), PERCENTS.index(percent)
-    runs = _runs(
-        instances,
-        lambda instance: BestChanID(instance.alphabets, delta=(100 - percent) / 100),
-        [_child(seed, 1, setting, i, point) for i in range(len(instances))],
-        allowed_nats=0.0,
-    )
-    return StatedFig1Row(k=k, gap=gap, confidence=percent / 100, **runs)
 
 
 def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) -> list[StatedFig2Row]:
@@ -209,37 +194,26 @@ def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     published ones. `progress(done, total)` is called after every point.
     """
     rows: dict[tuple[str, float, float, int], StatedFig2Row] = {}
-    for k in SIZES:
-        instances = _fig2_instances(seed, k, seeds)
-        for curve in CURVES:
-            rows[*curve, k] = _fig2_row(seed, *curve, k, instances)
+    for size, k in enumerate(SIZES):
+        drawn = [_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
+        instances = [Instance.of(map(Channel.from_rows, channels)) for channels in drawn]
+        for number, (algorithm, epsilon, delta) in enumerate(CURVES):
+            runs = _runs(
+                instances,
+                partial(PAC[algorithm], epsilon=epsilon / NATS_PER_BIT, delta=delta),
+                [_child(seed, 2, size, i, number) for i in range(seeds)],
+                allowed_nats=epsilon,
+            )
+            row = StatedFig2Row(algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, **runs)
+            rows[algorithm, epsilon, delta, k] = row
             if progress:
                 progress(len(rows), len(SIZES) * len(CURVES))
     return [rows[*curve, k] for curve in CURVES for k in SIZES]
 
 
-def _fig2_instances(seed: int, k: int, seeds: int) -> list[Instance]:
-    size = SIZES.index(k)
-    drawn = [_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
-    return [Instance.of(map(Channel.from_rows, rows)) for rows in drawn]
-
-
-def _fig2_row(
-    seed: int, algorithm: Algorithm, epsilon: float, delta: float, k: int, instances: list[Instance]
-) -> StatedFig2Row:
-    size, curve = SIZES.index(k), CURVES.index((algorithm, epsilon, delta))
-    runs = _runs(
-        instances,
-        lambda instance: PAC[algorithm](instance.alphabets, epsilon=epsilon / NATS_PER_BIT, delta=delta),
-        [_child(seed, 2, size, i, curve) for i in range(len(instances))],
-        allowed_nats=epsilon,
-    )
-    return StatedFig2Row(algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, **runs)
-
-
 def _runs(
     instances: Sequence[Instance],
-    policy_for: Callable[[Instance], Policy],
+    policy_for: Callable[[Sequence[tuple[int, int]]], Policy],
     generators: Sequence[np.random.Generator],
     *,
     allowed_nats: float,
@@ -247,7 +221,7 @@ def _runs(
     """What the policy comes to on each instance, where naming a channel so much worse than the best is right."""
     senses, wrong = [], 0
     for instance, rng in zip(instances, generators, strict=True):
-        result = identify(Simulator(instance.channels, rng=rng), policy_for(instance))
+        result = identify(Simulator(instance.channels, rng=rng), policy_for(instance.alphabets))
         senses.append(result.senses)
         wrong += bool(float(instance.gaps[result.best]) * NATS_PER_BIT > allowed_nats)
     return Repeated(
@@ -275,7 +249,7 @@ FIG2_STYLES: dict[tuple[float, float], Any] = {(0.1, 0.1): "-", (0.1, 0.6): (0, 
 def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -> Figure:
     """Total senses against the confidence 1-δ; the rows of `spread` shade the fewest to the most of several runs."""
     figure, ax = axes()
-    for k, gap in CANDIDATES:
+    for k, gap in SETTINGS:
         curve = [row for row in rows if (row["k"], row["gap"]) == (k, gap)]
         x, senses = [row["confidence"] for row in curve], [row["senses"] / 1e10 for row in curve]
         label = rf"$\Delta_{{\min}}={gap:g}$, $k={k}$"

@@ -8,7 +8,6 @@ it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, TypedDict
@@ -19,8 +18,9 @@ from bestchannel.arrays import number_in
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel, binary_asymmetric, bsc
 from bestchannel.drawing import BLUE, ORANGE, axes
-from bestchannel.information import NATS_PER_BIT, binary_entropy, divergences_nats
+from bestchannel.information import binary_entropy, divergences_nats
 from bestchannel.lower_bound.theorem4 import theorem4
+from bestchannel.study.spec import bsc_of_capacity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,25 +74,6 @@ def _row(q: float, leak: float) -> ZRow:
         divergence=least_divergence(rival, nearly_z),
         theorem4=theorem4([nearly_z, rival], 0, 0.1).sum_lower,
     )
-
-
-def z_capacity(q: float) -> float:
-    """The Z-channel's capacity log2(1 + (1-q) q^(q/(1-q))), in bits [CT06, Problem 7.8 for q = 1/2].
-
-    [EBWGW24, Sec. VI] prints (1-q)^(q/(1-q)) for the second summand.
-
-    >>> round(z_capacity(0.5) * NATS_PER_BIT, 4)
-    0.2231
-    """
-    return math.log1p((1 - q) * q ** (q / (1 - q))) / NATS_PER_BIT
-
-
-def bsc_of_capacity(bits: float) -> float:
-    """The p <= 1/2 at which the BSC has this capacity: h(p) = 1 - C, by bisection to the last digit."""
-    low, high = 0.0, 0.5
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if 1 - binary_entropy(middle) < bits else (middle, high)
-    return low
 
 
 def least_divergence(rival: Channel, best: Channel) -> float:

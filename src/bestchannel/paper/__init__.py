@@ -1,1 +1,0 @@
-"""What exists only for the paper: its figures, complexities and growth, as printed and as really run."""
