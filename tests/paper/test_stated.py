@@ -5,10 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel import paper as reproduction
+from bestchannel import BestChanID, MedianChanEl, Simulator, identify
 from bestchannel.paper import CURVES, stated_fig1, stated_fig2
 from bestchannel.sensing.simulator import random_binary_channels
 from bestchannel.study.planning import expected_senses
+
+
+def child_of_7(*path):
+    return np.random.default_rng(np.random.SeedSequence(7, spawn_key=path))
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +38,7 @@ def test_figure_1_costs_what_the_gaps_of_its_instances_demand(fig1):
         children = np.random.SeedSequence(7).spawn(2)[1].spawn(4)[setting].spawn(2)
         instances = [random_binary_channels(np.random.default_rng(child), k, gap) for child in children]
         costs = [
-            expected_senses("best-chan-id", instance.gaps, instance.alphabets, delta=0.05).total
-            for instance in instances
+            expected_senses("best-chan-id", instance.gaps, instance.alphabets, delta=0.05) for instance in instances
         ]
         row = fig1[k, gap, 0.95]
         assert (row["fewest"], row["most"], row["seed_mean"]) == (min(costs), max(costs), sum(costs) / 2)
@@ -54,21 +57,27 @@ def test_figure_1_with_gap_above_one_eighth_nat_ends_after_one_round(fig1):
 
 
 def test_a_point_of_figure_1_comes_out_the_same_alone(fig1):
-    instances = reproduction._fig1_instances(7, 20, 0.08, seeds=2)
-    assert reproduction._fig1_row(7, 20, 0.08, 77, instances) == fig1[20, 0.08, 0.77]
+    # children (1, setting, i) and (1, setting, i, point) of the seed draw the channels and the senses
+    instances = [random_binary_channels(child_of_7(1, 3, i), 20, 0.08) for i in range(2)]
+    policies = [BestChanID(instance.alphabets, delta=0.23) for instance in instances]
+    sensors = [Simulator(instance.channels, rng=child_of_7(1, 3, i, 27)) for i, instance in enumerate(instances)]
+    senses = [identify(*pair).senses for pair in zip(sensors, policies, strict=True)]
+    row = fig1[20, 0.08, 0.77]
+    assert (row["fewest"], row["most"], row["seed_mean"]) == (min(senses), max(senses), sum(senses) / 2)
 
 
 def test_figure_2_has_54_points_and_costs_what_the_algorithms_demand(fig2):
     assert list(fig2) == [(*curve, 2**power) for curve in CURVES for power in range(2, 11)]
     for (algorithm, epsilon, delta, k), row in fig2.items():
         gaps, bits = [0, *[0.1] * (k - 1)], epsilon / math.log(2)
-        assert row["senses"] == expected_senses(algorithm, gaps, [(2, 2)] * k, delta=delta, epsilon=bits).total
+        assert row["senses"] == expected_senses(algorithm, gaps, [(2, 2)] * k, delta=delta, epsilon=bits)
         assert (row["runs"], row["wrong"]) == (1, 0)
 
 
 def test_a_point_of_figure_2_comes_out_the_same_alone(fig2):
-    instances = reproduction._fig2_instances(7, 32, seeds=1)
-    assert reproduction._fig2_row(7, "median", 0.3, 0.1, 32, instances) == fig2["median", 0.3, 0.1, 32]
+    sensor = Simulator(child_of_7(2, 3, 0).dirichlet([1.0, 1.0], size=(32, 2)), rng=child_of_7(2, 3, 0, 4))
+    policy = MedianChanEl(sensor.alphabets, epsilon=0.3 / math.log(2), delta=0.1)
+    assert identify(sensor, policy).senses == fig2["median", 0.3, 0.1, 32]["senses"]
 
 
 def test_another_seed_draws_other_channels(fig1):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals import InformationAt, Interval, paper_bounds, plug_in
+from bestchannel.intervals import Functional, InformationAt, Interval, paper_bounds, plug_in
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.transcript import Alphabet
@@ -18,8 +18,18 @@ Estimates = dict[int, Interval]
 """Ĉ of every candidate, between its certified ends, in bits."""
 
 
+class Estimating(Protocol):
+    """What the algorithms look at of a policy."""
+
+    alphabets: tuple[Alphabet, ...]
+    functional: Functional
+
+    def estimates(self, counts: Counts) -> Estimates:
+        """Ĉ of the channels that were sensed."""
+
+
 def sensed_estimates(
-    policy: Policy, candidates: Sequence[int], n: Callable[[paper_bounds.Rate], int]
+    policy: Estimating, candidates: Sequence[int], n: Callable[[paper_bounds.Rate], int]
 ) -> Generator[Senses, Counts, Estimates]:
     """Sense each candidate n(rate) times, its inputs equally often, and estimate it [EBWGW24, Sec. III].
 
@@ -30,12 +40,6 @@ def sensed_estimates(
     for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
         if min(n_inputs, n_outputs) > 1:
             per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
-    most = max(per_input.values(), default=0)
-    if most > MOST_SENSES:
-        raise TooManySensesError(
-            f"the policy requires some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than 10^19;"
-            " a larger epsilon requires fewer"
-        )
     wanted = {
         channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
         for channel in candidates
@@ -43,8 +47,7 @@ def sensed_estimates(
     }
     values = dict.fromkeys(candidates, Interval(0.0, 0.0))
     if wanted:
-        counts = yield wanted
-        values.update(plug_in(counts, policy.functional))
+        values.update(policy.estimates((yield wanted)))
     return values
 
 
@@ -54,6 +57,18 @@ class PaperPolicy(Policy):
     checked_by = "bestchannel.verification.paper_check:check_paper"
 
     theorem: ClassVar[str]
+
+    def estimates(self, counts: Counts) -> Estimates:
+        """The values of the empirical channels."""
+        return plug_in(counts, self.functional)
+
+    def _checked_senses(self, senses: Senses) -> Senses:
+        if (most := max(map(max, senses.values()))) > MOST_SENSES:
+            raise TooManySensesError(
+                f"the policy requires some 10^{len(str(most)) - 1} senses of an input, and counts hold fewer than"
+                " 10^19; a larger epsilon requires fewer"
+            )
+        return super()._checked_senses(senses)
 
     @property
     def guarantee(self) -> str:
@@ -113,7 +128,7 @@ class NaiveChanSel(PacPolicy):
 
 
 def naive_chan_sel(
-    policy: Policy, candidates: Sequence[int], epsilon_nats: float, delta: float
+    policy: Estimating, candidates: Sequence[int], epsilon_nats: float, delta: float
 ) -> Generator[Senses, Counts, int]:
     """Algorithm 2 for some of the channels of a policy."""
     if len(candidates) == 1:
@@ -164,7 +179,7 @@ class MedianChanEl(PacPolicy):
 
 
 def median_chan_el(
-    policy: Policy,
+    policy: Estimating,
     candidates: Sequence[int],
     epsilon_nats: float,
     delta: float,
@@ -248,14 +263,25 @@ class BestChanID(PaperPolicy):
         return self.round_number
 
     def _script(self) -> Script:
-        pac = SUBROUTINES[self.subroutine]
-        while len(self.candidates) > 1 and not self._worthless(self.candidates):
-            self.round_number = r = self.round_number + 1
-            epsilon_r, delta_r = paper_bounds.best_chan_id_epsilon(r), paper_bounds.best_chan_id_delta(r, self.delta)
-            n = partial(paper_bounds.best_chan_id_senses, r, self.delta)
-            estimate = yield from sensed_estimates(self, self.candidates, n)
-            j_r = yield from pac(self, self.candidates, epsilon_r / 2, delta_r)
-            # both capacities are brackets: a channel goes only where every value in them says so
-            threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
-            self.candidates = tuple(j for j in self.candidates if not estimate[j].upper < threshold)
-        return self.candidates[0]
+        return (yield from best_chan_id(self, self.delta, self.subroutine, on_round=self._begin_round))
+
+    def _begin_round(self, r: int, candidates: tuple[int, ...]) -> None:
+        self.round_number, self.candidates = r, candidates
+
+
+def best_chan_id(
+    policy: Estimating, delta: float, subroutine: str, on_round: Callable[[int, tuple[int, ...]], None]
+) -> Generator[Senses, Counts, int]:
+    """Algorithm 1 for all channels of a policy; `on_round` is told the number of the round and who is left."""
+    candidates, r = tuple(range(len(policy.alphabets))), 0
+    while len(candidates) > 1 and any(min(policy.alphabets[j]) > 1 for j in candidates):
+        on_round(r := r + 1, candidates)
+        epsilon_r, delta_r = paper_bounds.best_chan_id_epsilon(r), paper_bounds.best_chan_id_delta(r, delta)
+        n = partial(paper_bounds.best_chan_id_senses, r, delta)
+        estimate = yield from sensed_estimates(policy, candidates, n)
+        j_r = yield from SUBROUTINES[subroutine](policy, candidates, epsilon_r / 2, delta_r)
+        # both capacities are brackets: a channel goes only where every value in them says so
+        threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
+        candidates = tuple(j for j in candidates if not estimate[j].upper < threshold)
+    on_round(r, candidates)
+    return candidates[0]

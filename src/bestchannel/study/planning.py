@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,25 +21,17 @@ from bestchannel.channels import as_channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.paper_bounds import (
-    Rate,
-    best_chan_id_delta,
-    best_chan_id_epsilon,
-    best_chan_id_senses,
-    median_senses,
-    naive_senses,
-)
+from bestchannel.intervals.plug_in import ChannelCapacity, Functional, Interval
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.lower_bound.shots import LeastShots, least_shots
-from bestchannel.policies import Adaptive, JointAdaptive, identify
+from bestchannel.policies import Adaptive, BestChanID, JointAdaptive, identify
+from bestchannel.policies.paper_policies import SUBROUTINES, best_chan_id
+from bestchannel.policies.policy import Senses
+from bestchannel.policies.transcript import Alphabet
 from bestchannel.process import Progress, part_of
 from bestchannel.questions import AnyQuestion, Best, question_of
 from bestchannel.sensing.simulator import Instance, Simulator
 from bestchannel.study.monte_carlo import SAME
-
-Alphabet = tuple[int, int]
-Channels = tuple[int, ...]
-
 
 MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
 
@@ -290,32 +282,20 @@ def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool)
 
 def _formula(policy: str, instance: Instance, delta: float, epsilon: float) -> Need:
     gaps = instance.gaps.tolist()
-    total = expected_senses(policy, gaps, instance.alphabets, delta=delta, epsilon=epsilon).total
+    total = expected_senses(policy, gaps, instance.alphabets, delta=delta, epsilon=epsilon)
     return Need(policy, epsilon, total, total, simulated=False, undecided=0)
 
 
-@dataclass(frozen=True)
-class Round:
-    """One round: the channels that enter it, senses for its own estimates, and for its PAC subroutine."""
+def expected_senses(policy: str, gaps: Sequence[float], alphabets: Sequence[Alphabet], **options: Any) -> int:
+    """What a run costs when every estimate is exact, to the last sense; the options are those of `expected_requests`.
 
-    candidates: Channels
-    estimation: int
-    subroutine: int
-
-
-@dataclass(frozen=True)
-class ExpectedSenses:
-    """The rounds of a run in which no estimate errs; for MedianChanEl a round is one halving."""
-
-    rounds: tuple[Round, ...]
-
-    @property
-    def total(self) -> int:
-        """All senses of the run."""
-        return sum(r.estimation + r.subroutine for r in self.rounds)
+    >>> expected_senses("naive", [0.0, 0.1], [(2, 2)] * 2, delta=0.1, epsilon=0.2)
+    363459060
+    """
+    return sum(sum(map(sum, request.values())) for request in expected_requests(policy, gaps, alphabets, **options))
 
 
-def expected_senses(
+def expected_requests(
     policy: str,
     gaps: Sequence[float],
     alphabets: Sequence[Alphabet],
@@ -323,76 +303,35 @@ def expected_senses(
     delta: float,
     epsilon: float = 0.0,
     subroutine: str = "naive",
-) -> ExpectedSenses:
-    """What a run costs when every estimate is exact, to the last sense.
+) -> Iterator[Senses]:
+    """What "best-chan-id", "naive" or "median" asks for when every estimate is exact, request by request.
 
-    `policy` is "best-chan-id", "naive" or "median"; `gaps` (bits) are the differences of the channels' capacities to
-    the largest one, `alphabets` their (n_inputs, n_outputs), `epsilon` (bits) what the two PAC policies promise. A
-    channel is sensed |X|⌈n/|X|⌉ times where the formula says n, and not at all if it has a single input or output.
-
-    >>> expected_senses("naive", [0.0, 0.1], [(2, 2)] * 2, delta=0.1, epsilon=0.2).total
-    363459060
+    `gaps` (bits) are the differences of the channels' capacities to the largest one, `alphabets` their (n_inputs,
+    n_outputs), `epsilon` (bits) what the two PAC policies promise.
     """
-    known = _KnownGaps(tuple(gap * NATS_PER_BIT for gap in gaps), tuple(alphabets))
-    if policy == "best-chan-id":
-        return ExpectedSenses(tuple(_best_chan_id(known, delta, PAC[subroutine])))
-    return ExpectedSenses(tuple(PAC[policy](known, known.channels, epsilon * NATS_PER_BIT, delta)))
+    known = _KnownGaps(gaps, tuple(alphabets), ChannelCapacity())
+    if policy == BestChanID.name:
+        best = [channel for channel, gap in enumerate(gaps) if gap == 0.0]
+        if len(best) > 1 and any(min(alphabet) > 1 for alphabet in alphabets):
+            raise InputError(f"channels {best[0]} and {best[1]} both have gap 0: BestChanID would never end")
+        script = best_chan_id(known, delta, subroutine, on_round=lambda r, candidates: None)
+    else:
+        script = SUBROUTINES[policy](known, tuple(range(len(gaps))), epsilon * NATS_PER_BIT, delta)
+    with suppress(StopIteration):
+        request = next(script)
+        while True:
+            yield request
+            request = script.send(dict.fromkeys(request, np.empty(0, dtype=np.int64)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _KnownGaps:
-    """Gaps in nats and alphabets, one of each for every channel: all that exact estimates would show."""
+    """What the paper's algorithms look at of channels whose gaps are known: every estimate is exact."""
 
-    gaps: tuple[float, ...]
+    gaps: Sequence[float]
     alphabets: tuple[Alphabet, ...]
+    functional: Functional
 
-    @property
-    def channels(self) -> Channels:
-        return tuple(range(len(self.gaps)))
-
-    def worthless(self, channel: int) -> bool:
-        return min(self.alphabets[channel]) == 1
-
-    def senses(self, candidates: Channels, n: Callable[[Rate], int]) -> int:
-        """Σ_j |X_j| ⌈n/|X_j|⌉ over the candidates whose alphabet allows a capacity above 0."""
-        sizes = Counter(self.alphabets[channel] for channel in candidates if not self.worthless(channel))
-        return sum(many * size[0] * -(-n(Rate(*size)) // size[0]) for size, many in sizes.items())
-
-
-def _best_chan_id(known: _KnownGaps, delta: float, pac: Callable[..., list[Round]]) -> list[Round]:
-    """[EBWGW24, Alg. 1] with exact estimates: round r keeps the channels with Δ_j ≤ ε_r."""
-    best = [channel for channel in known.channels if known.gaps[channel] == 0.0]
-    if len(best) > 1 and not all(map(known.worthless, known.channels)):
-        raise InputError(f"channels {best[0]} and {best[1]} both have gap 0: BestChanID would never end")
-    candidates, rounds = known.channels, list[Round]()
-    while len(candidates) > 1 and not all(map(known.worthless, candidates)):
-        r = len(rounds) + 1
-        epsilon_r, delta_r = best_chan_id_epsilon(r), best_chan_id_delta(r, delta)
-        estimation = known.senses(candidates, partial(best_chan_id_senses, r, delta))
-        inner = pac(known, candidates, epsilon_r / 2, delta_r)
-        rounds.append(Round(candidates, estimation, sum(halving.estimation for halving in inner)))
-        candidates = tuple(channel for channel in candidates if known.gaps[channel] <= epsilon_r)
-    return rounds
-
-
-def _naive(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
-    """[EBWGW24, Alg. 2]: one round, or none for a single channel."""
-    k = len(candidates)
-    senses = known.senses(candidates, partial(naive_senses, epsilon, delta, k)) if k > 1 else 0
-    return [Round(candidates, senses, 0)] if senses else []
-
-
-def _median(known: _KnownGaps, candidates: Channels, epsilon: float, delta: float) -> list[Round]:
-    """[EBWGW24, Alg. 3] with exact estimates: each round keeps the ⌈k/2⌉ smallest gaps, the first of equal ones."""
-    rounds = list[Round]()
-    epsilon_r, delta_r = epsilon / 4, delta / 2
-    while len(candidates) > 1:
-        senses = known.senses(candidates, partial(median_senses, epsilon_r, delta_r))
-        rounds.append(Round(candidates, senses, 0))
-        ranked = sorted(candidates, key=lambda channel: known.gaps[channel])
-        candidates = tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
-        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
-    return rounds
-
-
-PAC = {"naive": _naive, "median": _median}
+    def estimates(self, counts: Iterable[int]) -> dict[int, Interval]:
+        """How far every channel is above the worst; one that need not be sensed is as bad as can be, and has 0."""
+        return {j: Interval(value, value) for j in counts for value in [max(self.gaps) - self.gaps[j]]}
