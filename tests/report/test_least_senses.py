@@ -3,8 +3,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.channels import Channel
 from bestchannel.lower_bound.bound import lower_bound
-from bestchannel.report.page import page
-from bestchannel.report.sections import least_senses
+from bestchannel.report.page import least_senses, page
 from bestchannel.report.summary import summarise
 from tests.report.examples import alone, bsc, by_the_paper, decided, identified, large, useless
 

@@ -288,7 +288,7 @@ def test_runs_are_for_the_user_of_the_service_alone(service):
 
 def test_the_description_is_made_once(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr("bestchannel.service.endpoints.description", lambda table: made.append(table) or {})
+    monkeypatch.setattr("bestchannel.service.application.description", lambda table: made.append(table) or {})
     service = Service(tmp_path, Place(port=0), Tokens())
     replies = [service.endpoints.openapi(None) for _ in range(3)]
     for reply in replies:

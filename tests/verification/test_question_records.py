@@ -11,7 +11,7 @@ from bestchannel import Above, Order, Top, Within
 from bestchannel.evidence.bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.report.cards import identification_card
-from bestchannel.report.sections import capacities
+from bestchannel.report.page import capacities
 from bestchannel.report.summary import summarise
 from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs no other: style, drawings, a little script and the record inside.
+"""The report as one HTML file that needs no other: its parts, style, drawings, a little script and the record inside.
 
 The record lets the page be checked again by itself: `record_in` reads it.
 """
@@ -8,21 +8,43 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+
+from bestchannel.arrays import Floats
+from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
 from bestchannel.json_text import json_of
+from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.policies import Identification
-from bestchannel.report import sections
-from bestchannel.report.markup import Html, tag, trusted
-from bestchannel.report.provenance import Provenance
-from bestchannel.report.summary import Summary, summarise
+from bestchannel.promises import amount, confidence, criterion, in_words
+from bestchannel.questions import Above, AnyQuestion, Within
+from bestchannel.report.charts import (
+    MOST_RIVALS,
+    candidates_figure,
+    capacity_table,
+    course_table,
+    evidence_figure,
+    interval_figure,
+    leaders,
+    legend,
+    moments,
+    order_figure,
+    rival_tracks,
+)
+from bestchannel.report.heat_maps import matrix_map, senses_map, senses_table
+from bestchannel.report.markup import Html, bits, brief, folded, lone, percent, several, tag, trusted, whole
+from bestchannel.report.provenance import Provenance, lasting, moment
+from bestchannel.report.summary import Measured, Summary, summarise
 from bestchannel.runs.results import as_document
 
 UNKNOWN = Provenance()
@@ -38,6 +60,14 @@ MOST_UNPACKED = 2**27
 
 PLAIN, PACKED = "application/json", "application/json+deflate"
 HELD = re.compile(rb'<script type="(application/json(?:\+deflate)?)" id="record">([^<]*)</script>')
+
+
+OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
+OPEN_MATRICES, MOST_CELLS = 6, 60_000
+"""Matrices that show at once, and cells of all matrices that a page holds."""
+
+NOTHING = Html()
+T = TypeVar("T")
 
 
 def page(result: Identification | Estimate, *, origin: Provenance = UNKNOWN) -> str:
@@ -57,7 +87,7 @@ def title_and_body(result: Identification, origin: Provenance) -> tuple[str, Htm
     return _title(summary, origin), _body(summary, origin, _findings(summary))
 
 
-def _document(summary: Summary, origin: Provenance, findings: Sequence[Html], record: Html = sections.NOTHING) -> str:
+def _document(summary: Summary, origin: Provenance, findings: Sequence[Html], record: Html = NOTHING) -> str:
     title = tag("title", _title(summary, origin))
     head = tag("head", *meta(), _permissions(), title, tag("style", style()))
     shown = tag("main", _body(summary, origin, findings, has_record=bool(record)))
@@ -69,10 +99,10 @@ def _body(summary: Summary, origin: Provenance, findings: Sequence[Html], *, has
     """The verdict, what was found, and how to get there again."""
     return tag(
         "div",
-        sections.header(summary, origin),
-        sections.warnings(origin),
+        header(summary, origin),
+        warnings(origin),
         *findings,
-        sections.reproduction(summary, origin, version("bestchannel"), has_record=has_record),
+        reproduction(summary, origin, version("bestchannel"), has_record=has_record),
         class_="decided" if summary.decided else "undecided",
     )
 
@@ -85,7 +115,7 @@ def _findings(summary: Summary) -> list[Html]:
     """Everything that takes senses to show."""
     if not summary.told:
         return []
-    parts = sections.capacities, sections.order, sections.course, sections.senses, sections.matrices, sections.bound
+    parts = capacities, order, course, senses, matrices, bound
     return [part(summary) for part in parts]
 
 
@@ -149,3 +179,278 @@ def _unpacked(content: bytes) -> bytes:
     if not unpacking.eof:
         raise InputError("the record inside the page is damaged: it does not end where it should")
     return data
+
+
+def section(title: str, words: str, *content: object) -> Html:
+    """A heading, a sentence or two, and what they are about."""
+    return tag("section", tag("h2", title), tag("p", words), *content)
+
+
+def header(summary: Summary, about: Provenance) -> Html:
+    """The verdict, its guarantee, and a few numbers; above them the title, below a note."""
+    first, known = summary.channels[0], summary.channels[0].estimate
+    requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
+    facts: dict[str, tuple[str, str | None]] = {"senses": (whole(summary.senses), requests)}
+    if summary.cost is not None:
+        facts["cost"] = (amount(summary.cost), None)
+    facts["channels"] = (whole(len(summary.channels)), f"{len(summary.candidates)} left")
+    if known:
+        ends = f"bits, {known.lower:.3f} … {known.upper:.3f}"
+        facts[f"{summary.quantity} of {brief(first.name, 18)}"] = (bits(known.capacity), ends)
+    facts["confidence"] = (confidence(summary.delta), f"δ = {summary.delta:g}")
+    if about.duration is not None and about.began is not None:
+        facts["time"] = (lasting(about.duration), f"from {moment(about.began)}")
+    return tag(
+        "header",
+        tag("p", about.title, class_="title") if about.title else NOTHING,
+        tag("p", "decided" if summary.decided else "undecided", class_="state"),
+        tag("h1", summary.verdict),
+        tag("p", summary.promise, class_="lead"),
+        *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
+        tag("dl", *(_fact(word, *value) for word, value in facts.items()), class_="facts"),
+    )
+
+
+def _fact(word: str, value: str, aside: str | None) -> Html:
+    return tag("div", tag("dt", word), tag("dd", value, NOTHING if aside is None else tag("small", f" {aside}")))
+
+
+def warnings(about: Provenance) -> Html:
+    """What speaks against the data being as supposed, if anything does."""
+    if not about.warnings:
+        return NOTHING
+    return section("Warning", "The recording is not as supposed.", *(tag("p", text) for text in about.warnings))
+
+
+def capacities(summary: Summary) -> Html:
+    """The intervals, best channel first."""
+    marked, values = summary.marked, summary.values
+    rows = [(channel.name, channel.estimate) for channel in summary.channels]
+    shown, rest = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
+    P, line = summary.input_distribution, summary.question.line if summary.question else None
+    compared = f"The policy compared {criterion(P)}, and not the capacities shown here"
+    if summary.estimate is not None:
+        compared = f"All are {criterion(P)}"
+    field = lone("input", type="search", aria_label="Find a channel", placeholder="Find a channel", autocomplete="off")
+    search = tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")  # shown by the page's script
+    return section(
+        values,
+        f"Bits per channel use. With probability at least {confidence(summary.delta)} every proved interval"
+        f" holds, {_supposed(summary)}.",
+        NOTHING if P is None else tag("p", f"{compared}."),
+        search if rest else NOTHING,
+        legend(),
+        interval_figure(shown, marked, f"{values} with their intervals", line),
+        _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels", line)),
+        folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary.channels, values)),
+    )
+
+
+def _supposed(summary: Summary) -> str:
+    """What the proof of the intervals supposes, and why a verdict can stand while they overlap."""
+    recorded = summary.estimate is not None and summary.estimate.design in ("fixed", "joint")
+    words = "however the senses were chosen"
+    if summary.estimate is not None and summary.estimate.shuffles is not None:
+        words = summary.estimate.supposed
+    weighed = recorded or any(status.evidence_nats for status in summary.course)
+    if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
+        return words
+    return (
+        f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
+    )
+
+
+def _more(rest: Sequence[T], drawn: Callable[[Sequence[T]], Html]) -> Html:
+    """The channels that do not show at once, drawn where there are any."""
+    return folded(several(len(rest), "more channel"), drawn(rest)) if rest else NOTHING
+
+
+def order(summary: Summary) -> Html:
+    """Between which places every channel is, where that was asked for."""
+    if summary.estimate is None or summary.estimate.order is None:
+        return NOTHING
+    proved = summary.estimate.order
+    shown, rest, k = proved.ranks[:OPEN_ROWS], proved.ranks[OPEN_ROWS:], len(proved.ranks)
+    return section(
+        "Order",
+        f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
+        f" {confidence(summary.delta)} all of them at once. 1 is the best place.",
+        order_figure(shown, k, "The places that channels can have"),
+        _more(rest, lambda ranks: order_figure(ranks, k, "The places of the other channels")),
+    )
+
+
+def course(summary: Summary) -> Html:
+    """How candidates fell, and how the evidence grew, where there were steps."""
+    if not summary.course:
+        return NOTHING
+    led = leaders(summary)
+    words = f"In the lead, one after the other: {' → '.join(led[-8:])}." if led else ""
+    figures = [tag("figure", tag("figcaption", "Channels left, over senses"), candidates_figure(summary))]
+    if (evidence := evidence_figure(summary)) is not None:
+        caption = tag("figcaption", "Evidence against rivals in bits, over senses")
+        k = len(rival_tracks(moments(summary.course)))
+        rivals = f"the {MOST_RIVALS} longest-lived of {k} rivals" if k > MOST_RIVALS else "the rivals"
+        note = f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {rivals}."
+        figures.append(tag("figure", caption, evidence, tag("p", note, class_="note")))
+    return section(
+        "Course",
+        f"{summary.spent} {words}",
+        tag("div", *figures, class_="pair" if len(figures) > 1 else None),
+        folded("Table of the course", course_table(summary)),
+    )
+
+
+def senses(summary: Summary) -> Html:
+    """Where the senses went, channel by input."""
+    channels, total = summary.channels, float(max(summary.senses, 1))
+    most = max([1.0, *(float(channel.by_input.max()) for channel in channels)])
+    maps = [senses_map(channels[i : i + BLOCK], most, total) for i in range(0, len(channels), BLOCK)]
+    first, rest = channels[0], channels[OPEN_BLOCKS * BLOCK :]
+    return section(
+        "Where the senses went",
+        f"One row per channel, one column per input, the sum on the right; {brief(first.name, 30)} took"
+        f" {percent(first.senses / total)} of all senses.",
+        tag("div", *maps[:OPEN_BLOCKS], class_="blocks"),
+        _more(rest, lambda _: tag("div", *maps[OPEN_BLOCKS:], class_="blocks")),
+        folded("Table of senses", senses_table(channels)),
+    )
+
+
+def matrices(summary: Summary) -> Html:
+    """What each channel does, best first; the first few with numbers, the rest folded, very many left out."""
+    cells = np.cumsum([channel.counts.size for channel in summary.channels])
+    kept = [channel for channel, so_far in zip(summary.channels, cells, strict=True) if so_far <= MOST_CELLS]
+    shown, rest = kept[:OPEN_MATRICES], kept[OPEN_MATRICES:]
+    left_out = len(summary.channels) - len(kept)
+    return section(
+        "The channels",
+        "Relative frequencies: one row per input, one column per output, darker for more frequent.",
+        _matrices(shown, compact=False),
+        _more(rest, lambda channels: _matrices(channels, compact=True)),
+        tag("p", f"{several(left_out, 'more channel')} would make this page too large.") if left_out else NOTHING,
+    )
+
+
+def _matrices(channels: Sequence[Measured], *, compact: bool) -> Html:
+    figures = []
+    for channel in channels:
+        words = f"{bits(channel.estimate.capacity)} bits" if channel.estimate else "not estimated"
+        drawing = matrix_map(channel.W_hat, channel.inputs, channel.outputs, f"Channel {channel.name}", compact=compact)
+        caption = tag("figcaption", tag("b", brief(channel.name, 24)), tag("span", words))
+        figures.append(tag("figure", caption, tag("div", drawing, class_="scroll"), data_name=channel.name))
+    return tag("div", *figures, class_="matrices")
+
+
+@dataclass(frozen=True)
+class LeastSenses:
+    """`senses` is T*·kl(δ, 1-δ), or None where there is no such number; `remark` says what it is, or why it is not.
+
+    `proved` tells the certified bound from the approximation for small gaps.
+    """
+
+    senses: float | None
+    proved: bool
+    remark: str
+
+
+def least_senses(summary: Summary) -> LeastSenses:
+    """The lower bound at the estimated channels, approximated where the certified one would take minutes."""
+    if reason := _why_no_bound(summary):
+        return LeastSenses(None, False, reason)
+    channels = [Channel.from_rows(_estimated_rows(channel), normalize=True) for channel in summary.channels]
+    question = None if summary.findings is None else summary.question
+    bound = quick_bound(channels, summary.delta, question)
+    low, high = bound.lower_time, bound.upper_time
+    if bound.proved and not math.isfinite(bound.senses):
+        tied = "The estimates of the largest capacities tie" if question is None else "Estimates tie"
+        remark = f"{tied}, and telling them apart has no bound."
+        return LeastSenses(None, True, remark)
+    if bound.proved:
+        ends = f"{whole(low)} … {whole(high)}" if math.isfinite(high) else f"at least {whole(low)}"
+        remark = (
+            "If the channels were exactly as estimated, no policy with this guarantee would get by with fewer senses on"
+            f" average: {_origin(question)}, with a characteristic time T* of {ends} senses per nat."
+        )
+        return LeastSenses(bound.senses, True, remark)
+    if not 0.0 < low < math.inf:
+        return LeastSenses(None, False, "The approximation for small gaps says nothing about these estimates.")
+    remark = (
+        "An approximation for small gaps at the estimated channels, not a proof: for so many channels, or channels of"
+        " this size, the certified bound takes longer than a report should (`bestchannel bound` computes it)."
+    )
+    return LeastSenses(bound.senses, False, remark)
+
+
+def _estimated_rows(channel: Measured) -> Floats:
+    """What was estimated; where the capacity is 0 whatever the rows, and nothing need be sensed, any rows."""
+    shape = channel.counts.shape
+    return channel.W_hat if min(shape) > 1 else np.full(shape, 1.0 / shape[1])
+
+
+def _origin(question: AnyQuestion | None) -> str:
+    """From what the bound is."""
+    if isinstance(question, Within):
+        return "Hoeffding's bound for sequential tests"
+    return "T*·kl(1/2, δ) or more" if isinstance(question, Above) and question.tolerance else "T*·kl(δ, 1−δ)"
+
+
+def _why_no_bound(summary: Summary) -> str:
+    worth_sensing = [channel for channel in summary.channels if min(channel.counts.shape) > 1]  # others have capacity 0
+    if len(worth_sensing) < (2 if summary.findings is None else 1):
+        return "Nothing to tell apart: no other channel has more than one input and one output."
+    if summary.epsilon or (summary.question and summary.question.epsilon):
+        return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
+    if summary.input_distribution is not None:
+        return "The bound is for capacities, and here I(P;W) at a fixed input distribution was compared."
+    if summary.cost is not None:
+        return (
+            "Senses had costs, and the least cost was looked for, not the fewest senses: see bestchannel bound --cost."
+        )
+    if any(np.isnan(channel.W_hat).any() for channel in worth_sensing):
+        return "Some input was never sensed, so there is no estimate of its channel to evaluate the bound at."
+    return ""
+
+
+def bound(summary: Summary) -> Html:
+    """The lower bound beside the senses that were used, where a policy was to use few."""
+    if not summary.course:
+        return NOTHING
+    used, least = summary.senses, least_senses(summary)
+    if least.senses is None or not used:
+        return section("The lower bound", least.remark)
+    most = max(least.senses, used)
+    ratio = f", {used / least.senses:.3g} times as many" if 0 < least.senses <= used else ""
+    rows = [
+        ("at least" if least.proved else "about", several(least.senses, "sense"), least.senses / most, "least"),
+        ("this run", f"{several(used, 'sense')}{ratio}", used / most, "used"),
+    ]
+    return section("The lower bound", least.remark, tag("div", *(_bar(*row) for row in rows), class_="bars"))
+
+
+def _bar(word: str, value: str, share: float, class_: str) -> Html:
+    bar = lone("rect", width=f"{100.0 * share:.2f}%", height=14, rx=2, class_=class_)
+    svg = tag("svg", bar, width="100%", height=14, aria_hidden="true")
+    return tag("div", tag("p", tag("b", word), f" {value}"), svg)
+
+
+def reproduction(summary: Summary, about: Provenance, version: str, *, has_record: bool) -> Html:
+    """What it takes to get here again."""
+    times = {"began": about.began, "last answer": about.ended, "drawn": about.drawn}
+    amended = ", ".join(map(str, about.amended))
+    check = about.check(summary, has_record=has_record)
+    rows: list[tuple[str, object]] = [
+        ("policy", summary.policy),
+        ("δ, ε", f"{summary.delta:g}, {summary.epsilon:g} bits"),
+        ("options", summary.options and json.dumps(dict(summary.options), ensure_ascii=False, default=str)),
+        ("guarantee", in_words(summary.guarantee)),
+        *((word, time and moment(time)) for word, time in times.items()),
+        ("amended", amended and f"the answer to request {amended}, after it was told"),
+        *about.more,
+        ("data", tag("code", f"sha256:{summary.fingerprint}")),
+        ("check", check and tag("code", check)),
+        ("made by", f"bestchannel {version}"),
+    ]
+    listed = [tag("div", tag("dt", word), tag("dd", value)) for word, value in rows if value]
+    again = tag("pre", tag("code", about.command(summary)), tabindex="0")
+    return section("Reproduce it", "The same question again:", again, tag("dl", *listed, class_="listed"))

@@ -1,6 +1,7 @@
-"""The service as an ASGI application: the rules around Starlette's routes, and the description of what can be called.
+"""The service as an ASGI application: all that can be called, and the rules around Starlette's routes.
 
-Every refusal is one sentence, is counted, and is logged with the rule that it broke; neither queries nor tokens are.
+Routes, rules, the OpenAPI description and the docs follow from the methods of `Endpoints`. Every refusal is one
+sentence, is counted, and is logged with the rule that it broke; neither queries nor tokens are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
@@ -24,15 +26,18 @@ from starlette.routing import Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
-from bestchannel.record import RunStatus
-from bestchannel.runs import NotWrittenError
-from bestchannel.service.access import ALL, NOBODY, Guard, address_of, body_of, redirect
-from bestchannel.service.limits import Limits, Places, Turns
-from bestchannel.service.messages import NAME, LoginForm, Metrics, Refusal, RefusedError, parsed
-from bestchannel.service.pages import again_page
+from bestchannel.record import Result, RunStatus
+from bestchannel.runs import NotWrittenError, store
+from bestchannel.service import messages as m
+from bestchannel.service import pages
+from bestchannel.service.access import ALL, ID, LONGEST, NOBODY, OWN, SENSE, VIEW, Guard, address_of, body_of, redirect
+from bestchannel.service.leases import Leases
+from bestchannel.service.limits import Client, Limits, Places, Turns
+from bestchannel.service.live import LIST, Live, ReportProcess, report_of_file, result_of_file
+from bestchannel.service.run_folder import RunFolder
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
-FORM, EVENTS = "application/x-www-form-urlencoded", "text/event-stream"
+FORM, EVENTS, SQLITE = "application/x-www-form-urlencoded", "text/event-stream", "application/vnd.sqlite3"
 SECURITY = {  # headers of every answer, unless it has others
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -50,6 +55,7 @@ STATUS = {
 }  # what the library refuses, first match first
 ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
 LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
+BLOCK = 2**16  # bytes of a file that are sent at once
 MOST_FIELDS = 20  # of a form; of one with more, nothing is read
 Handler = Callable[..., Coroutine[Any, Any, Response]]
 
@@ -105,7 +111,7 @@ class Application:
         endpoints: Sequence[Endpoint],
         guard: Guard,
         limits: Limits,
-        metrics: Metrics,
+        metrics: m.Metrics,
         without_paths: Callable[[str], str],
     ) -> None:
         self._guard, self._limits, self._metrics = guard, limits, metrics
@@ -153,7 +159,7 @@ class Application:
         self._guard.check_origin(request, by_cookie)
         await self._turns.take(call.client)
         if line not in line.room:
-            raise RefusedError(400, "gone", "the client left before its turn came")
+            raise m.RefusedError(400, "gone", "the client left before its turn came")
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         if request.method == "GET" and endpoint.kind == HTML and (token := request.query_params.get("token")):
@@ -162,35 +168,35 @@ class Application:
             return _not_permitted(endpoint, request)
         if endpoint.takes is None:
             return await endpoint.handler(request)
-        is_form, kind = endpoint.takes is LoginForm, request.headers.get("content-type", "").partition(";")[0]
+        is_form, kind = endpoint.takes is m.LoginForm, request.headers.get("content-type", "").partition(";")[0]
         if not is_form and kind.strip().lower() != JSON:  # as a form of another site sends it
-            raise RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
+            raise m.RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
         body = await body_of(request, self._limits.bodies)
         if not is_form:
-            return await endpoint.handler(request, parsed(body, endpoint.takes))
+            return await endpoint.handler(request, m.parsed(body, endpoint.takes))
         try:
             fields = parse_qs(body.decode("latin-1"), max_num_fields=MOST_FIELDS)
         except ValueError:
             fields = {}
-        return await endpoint.handler(request, LoginForm(fields.get("token", [""])[0].strip()))
+        return await endpoint.handler(request, m.LoginForm(fields.get("token", [""])[0].strip()))
 
     def _refusal(self, request: Request, error: Exception) -> Response:
         """What a call is answered that has met with an error, which is counted and logged."""
         if isinstance(error, HTTPException) and error.status_code == 404:
-            error = RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
+            error = m.RefusedError(404, "path", "there is nothing at this address; /openapi.json lists what there is")
         elif isinstance(error, HTTPException):
             here = [route for route in self._routes if route.matches(request.scope)[0] is Match.PARTIAL]
             allow = ", ".join(sorted(method for route in here for method in route.methods or ()))
-            error = RefusedError(405, "method", "another method is required here", {"allow": allow})
-        elif isinstance(error, BestChannelError) and not isinstance(error, RefusedError):
+            error = m.RefusedError(405, "method", "another method is required here", {"allow": allow})
+        elif isinstance(error, BestChannelError) and not isinstance(error, m.RefusedError):
             status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
-            error = RefusedError(status, "input", self._without_paths(str(error)))
-        elif not isinstance(error, RefusedError):
+            error = m.RefusedError(status, "input", self._without_paths(str(error)))
+        elif not isinstance(error, m.RefusedError):
             log.error("fault", exc_info=error, extra={"fields": _fields(request)})
-            error = RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
+            error = m.RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
         self._metrics.refusals[error.rule] += 1
         log.warning("refused", extra={"fields": {**_fields(request), "rule": error.rule, "status": error.status}})
-        return answer(Refusal(str(error)), error.status, error.headers)
+        return answer(m.Refusal(str(error)), error.status, error.headers)
 
 
 def answer(message: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -206,11 +212,11 @@ def _not_permitted(endpoint: Endpoint, request: Request) -> Response:
     is_page = request.method == "GET" and not endpoint.path.startswith("/api")
     if is_page and "text/html" in request.headers.get("accept", ""):
         if request.headers.get("sec-fetch-site") == "cross-site":
-            return Response(again_page(quote(request.scope["path"])), media_type=HTML)
+            return Response(pages.again_page(quote(request.scope["path"])), media_type=HTML)
         return redirect("/login")
     if request.state.granted is NOBODY:
-        raise RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
-    raise RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
+        raise m.RefusedError(401, "token", "this requires a token", {"www-authenticate": "Bearer"})
+    raise m.RefusedError(403, "scope", f"this requires a token with the scope {endpoint.needs}")
 
 
 def _fields(request: Request) -> dict[str, str]:
@@ -219,9 +225,240 @@ def _fields(request: Request) -> dict[str, str]:
     return {"method": request.method, "path": path, "peer": peer, "scope": request.state.granted.kind}
 
 
+_CALLED: dict[str, partial[Endpoint]] = {}
+
+
+def _called(method: str, path: str, needs: str, **about: Any) -> Callable[[Handler], Handler]:
+    """Let a method of `Endpoints` be called so; its docstring is the summary."""
+
+    def note(handler: Handler) -> Handler:
+        summary = (handler.__doc__ or "").rstrip(".")
+        _CALLED[handler.__name__] = partial(Endpoint, method, path, needs, summary, **about)
+        return handler
+
+    return note
+
+
+@dataclass
+class Endpoints:
+    """The handlers, and what they work with."""
+
+    _folder: RunFolder
+    _leases: Leases
+    _live: Live
+    _reports: ReportProcess
+    _guard: Guard
+    _limits: Limits
+    _metrics: m.Metrics
+
+    @property
+    def table(self) -> list[Endpoint]:
+        """All that can be called."""
+        return [endpoint(getattr(self, name)) for name, endpoint in _CALLED.items()]
+
+    @_called("POST", "/api/leases", SENSE, takes=m.LeaseWish, gives=m.Lent, refusals=(404,))
+    async def lease(self, request: Request, wish: m.LeaseWish) -> Response:
+        """Lend work to a sensor."""
+        request.state.waits = True
+        work = asyncio.create_task(self._leases.lease(wish, request.state.granted, request.state.client))
+        gone = asyncio.create_task(_disconnected(request))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise m.RefusedError(400, "gone", "the client left before it was answered")
+            return answer(work.result())
+        finally:
+            work.cancel()
+            gone.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+            del work, gone  # whose error refers to this call
+
+    @_called("POST", "/api/runs/{run}/pieces", SENSE, takes=m.Offer, gives=m.Received, refusals=(404, 409, 503))
+    async def offer(self, request: Request, offer: m.Offer) -> Response:
+        """Answer in pieces, which are on disk once acknowledged."""
+        received = await self._leases.offer(request.path_params["run"], offer, request.state.granted)
+        refused = any(piece.outcome == m.REFUSED for piece in received.pieces)  # whatever became of the others
+        return answer(received, 409 if refused else 200)
+
+    @_called("POST", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed, refusals=(410,))
+    async def renew(self, request: Request) -> Response:
+        """Renew a lease."""
+        return answer(m.Renewed(self._leases.renew(**request.path_params)))
+
+    @_called("DELETE", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed)
+    async def give_back(self, request: Request) -> Response:
+        """Give a lease back."""
+        self._leases.give_back(**request.path_params)
+        return answer(m.Renewed(0.0))
+
+    @_called("GET", "/api/runs", VIEW, gives=m.RunList)
+    async def runs(self, request: Request) -> Response:
+        """All runs."""
+        return answer(m.RunList(tuple(await self._folder.statuses())))
+
+    @_called("POST", "/api/runs", OWN, takes=m.NewRun, gives=RunStatus, status=201, refusals=(503,))
+    async def create(self, request: Request, wish: m.NewRun) -> Response:
+        """Begin a run."""
+        await asyncio.to_thread(self._folder.create, wish)
+        log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
+        return answer(await self._folder.status(wish.name), 201)
+
+    @_called("GET", "/api/runs/{run}", VIEW, gives=RunStatus, refusals=(404,))
+    async def standing(self, request: Request) -> Response:
+        """Where a run stands."""
+        return answer(await self._folder.status(request.path_params["run"]))
+
+    @_called("PATCH", "/api/runs/{run}", OWN, takes=m.Change, gives=RunStatus, refusals=(404, 503))
+    async def alter(self, request: Request, change: m.Change) -> Response:
+        """Pause a run or let it go on, limit it, end it."""
+        name = request.path_params["run"]
+        await asyncio.to_thread(self._folder.alter, name, change)
+        log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
+        return answer(await self._folder.status(name))
+
+    @_called("GET", "/api/runs/{run}/file", VIEW, kind=SQLITE, refusals=(404, 503))
+    async def file(self, request: Request) -> Response:
+        """The run as a SQLite file."""
+        path, room = self._folder.path(request.path_params["run"]), self._limits.copies
+        async with room.held(request.state.client):
+            content = await asyncio.to_thread(store.copied, path)
+        headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
+        return Stream(request, _blocks(content), room, headers)
+
+    @_called("GET", "/api/runs/{run}/result", VIEW, gives=Result, refusals=(404, 503))
+    async def result(self, request: Request) -> Response:
+        """What the run has come to, as JSON with its record."""
+        path = self._folder.path(request.path_params["run"])
+        result = await self._reports.draw(request.state.client, result_of_file, path)
+        return Response(result, headers=_download(JSON, f"{path.stem}.json"))
+
+    @_called("GET", "/api/runs/{run}/report", VIEW, kind=HTML, refusals=(404, 503))
+    async def report(self, request: Request) -> Response:
+        """The report as one HTML file."""
+        path = self._folder.path(request.path_params["run"])
+        drawn = await self._reports.draw(request.state.client, report_of_file, path)
+        return Response(drawn, headers=_download(HTML, f"{path.stem}.html"))
+
+    @_called("POST", "/api/tokens", OWN, takes=m.TokenWish, gives=m.Made)
+    async def token(self, request: Request, wish: m.TokenWish) -> Response:
+        """Make a token for others."""
+        if wish.scope == VIEW and wish.channels is not None:
+            raise m.RefusedError(400, "input", "a token to look takes no channels; leave them out")
+        token = self._guard.tokens.made_for(wish.scope, wish.channels, wish.days)
+        made = self._guard.tokens.scope(token)
+        if made is None:
+            longer = f"the channels make the token longer than {LONGEST:,} letters"
+            raise m.RefusedError(400, "input", f"{longer}; name fewer")
+        ends = datetime.fromtimestamp(made.expires, UTC).isoformat(timespec="seconds")
+        log.info("token made", extra={"fields": {"scope": wish.scope, "channels": wish.channels, "id": made.id}})
+        address = f"{request.scope['scheme']}://{request.headers['host']}"
+        return answer(m.Made(token, f"{address}/?token={token}", made.id, ends))
+
+    @_called("DELETE", "/api/tokens/{id}", OWN, gives=m.RevokedToken, refusals=(404,))
+    async def revoke(self, request: Request) -> Response:
+        """Revoke a token, by its id."""
+        id = request.path_params["id"]
+        if not ID.fullmatch(id):
+            raise m.RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
+        revoked = self._guard.tokens.revoked
+        assert revoked is not None
+        await asyncio.to_thread(revoked.add, id)
+        bearer = Client.of_token(id)  # loses all that it holds
+        self._limits.clear(bearer)
+        self._leases.take_back(bearer)
+        log.info("token revoked", extra={"fields": {"id": id}})
+        return answer(m.RevokedToken(id))
+
+    @_called("GET", "/runs/{run}/events", VIEW, kind=EVENTS, refusals=(404, 503))
+    async def events(self, request: Request) -> Response:
+        """The standing and the report of a run as server-sent events."""
+        run, query = request.path_params["run"], request.query_params
+        self._folder.path(run)  # which must be there
+        last = request.headers.get("last-event-id") or query.get("last", "")
+        report = () if query.get("report") == "no" else ("report",)
+        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report)))
+
+    @_called("GET", "/events", VIEW, kind=EVENTS, refusals=(503,))
+    async def list_events(self, request: Request) -> Response:
+        """All runs as server-sent events."""
+        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs")))
+
+    @_called("GET", "/runs/{run}", VIEW, kind=HTML, refusals=(404,))
+    async def run_page(self, request: Request) -> Response:
+        """The page of a run."""
+        status = await self._folder.status(request.path_params["run"])
+        return Response(pages.run_page(status, owner=request.state.granted.owns), media_type=HTML)
+
+    @_called("GET", "/", VIEW, kind=HTML)
+    async def home_page(self, request: Request) -> Response:
+        """The page of all runs."""
+        runs = await self._folder.statuses()
+        return Response(pages.home_page(runs, owner=request.state.granted.owns), media_type=HTML)
+
+    @_called("GET", "/login", ALL, kind=HTML)
+    async def login_page(self, request: Request) -> Response:
+        """Where a person types the token."""
+        return Response(pages.login_page(wrong="wrong" in request.query_params), media_type=HTML)
+
+    @_called("POST", "/login", ALL, takes=m.LoginForm, kind=HTML, status=303)
+    async def login(self, request: Request, form: m.LoginForm) -> Response:
+        """Take the token of the form."""
+        return self._guard.sign_in(form.token, request, "/")
+
+    @_called("GET", "/static/{file}", ALL, kind="text/css; charset=utf-8", refusals=(404,))
+    async def static(self, request: Request) -> Response:
+        """What pages load."""
+        if (file := pages.static_file(request.path_params["file"])) is None:
+            raise m.RefusedError(404, "path", "there is no such file")
+        content, kind = file
+        return Response(content, headers={"cache-control": "max-age=300"}, media_type=kind)
+
+    @_called("GET", "/metrics", VIEW, kind=TEXT)
+    async def metrics(self, request: Request) -> Response:
+        """Metrics in the text form of Prometheus."""
+        hosted = list(self._folder.hosted.values())
+        gauges = {
+            "runs_open": ("Runs that are open.", float(len(hosted))),
+            "leases_now": ("Leases that have not ended.", float(sum(len(run.ledger.leases) for run in hosted))),
+            "watchers": ("Streams that are open.", float(self._live.watchers)),
+        }
+        return Response(self._metrics.text(gauges), media_type=TEXT)
+
+    @_called("GET", "/healthz", ALL, gives=dict[str, str])
+    async def health(self, request: Request) -> Response:
+        """Whether the service is up."""
+        return answer({"status": "ok"})
+
+    @_called("GET", "/openapi.json", ALL, gives=dict[str, Any])
+    async def openapi(self, request: Request) -> Response:
+        """The description of all this."""
+        return answer(self._description)
+
+    @cached_property
+    def _description(self) -> msgspec.Raw:
+        return msgspec.Raw(msgspec.json.encode(description(self.table)))
+
+    def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
+        return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _blocks(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), BLOCK):
+        yield content[start : start + BLOCK]
+
+
+def _download(kind: str, name: str) -> dict[str, str]:
+    return {"content-type": kind, "content-disposition": f'attachment; filename="{name}"'}
+
+
 def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The OpenAPI description of what can be called."""
-    kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, Refusal) if kind is not None})
+    kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, m.Refusal) if kind is not None})
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     known = dict(zip(kinds, schemas, strict=True))
     components["RunStatus"]["required"] = list(RunStatus.__struct_fields__)  # defaults are for where it is made
@@ -243,11 +480,11 @@ def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
         if status == 303:
             return words
         if status >= 400 and status != 409:
-            return {**words, "content": {JSON: {"schema": known[Refusal]}}}
+            return {**words, "content": {JSON: {"schema": known[m.Refusal]}}}
         return {**words, "content": {endpoint.kind: {"schema": known[endpoint.gives]} if endpoint.gives else {}}}
 
     is_open, names = endpoint.needs == ALL, [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{NAME}$"}}
+    name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{m.NAME}$"}}
     statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
     operation = {
         "summary": endpoint.summary,
@@ -258,6 +495,6 @@ def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
         "responses": {str(status): response(status) for status in statuses},
     }
     if endpoint.takes is not None:
-        content = {FORM if endpoint.takes is LoginForm else JSON: {"schema": known[endpoint.takes]}}
+        content = {FORM if endpoint.takes is m.LoginForm else JSON: {"schema": known[endpoint.takes]}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation

@@ -28,8 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from bestchannel.errors import InputError
 from bestchannel.service.access import Guard, Revoked, Tokens
-from bestchannel.service.application import Application
-from bestchannel.service.endpoints import Endpoints
+from bestchannel.service.application import Application, Endpoints
 from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Hold, Limits
 from bestchannel.service.live import Live, ReportProcess
