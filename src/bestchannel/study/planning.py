@@ -11,14 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import number_in
 from bestchannel.channels import as_channel
-from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
+from bestchannel.channels.sense_costs import Cost, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.plug_in import ChannelCapacity, Functional, Interval
@@ -186,11 +186,23 @@ def plan(
     show = part_of(progress, 0, proofs + runs)
     bound = None if asked.epsilon or shots else lower_bound(known, delta, question=asked, cost=costs, progress=show)
     endless = tied if bound is None or isinstance(asked, Best) else bound.characteristic_time.lower == math.inf
-    trials = _Trials(JointAdaptive if shots else Adaptive, instance, asked, delta, costs, max_senses)
+    kind = JointAdaptive if shots else Adaptive
+    options: dict[str, Any] = {"delta": delta, "epsilon": asked.epsilon} | ({} if costs is None else {"cost": costs})
+    if not isinstance(asked, Best):
+        options |= {"epsilon": 0.0, "question": asked}
+    limit, trials = max_senses or MOST_SENSES, list[_Trial]()
     if max_senses is not None or asked.epsilon or not endless:
         for i in range(runs):
-            trials.add(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,))))
+            sensor = Simulator(
+                instance.channels, rng=np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
+            )
+            result = identify(sensor, kind(instance.alphabets, **options), max_senses=limit)
+            near = result.nearly_best
+            within = 0.0 if result.decided else math.inf if near is None else near.within_bits
+            trials.append(_Trial(result.decided, result.senses, result.cost, within, result.candidates))
             part_of(progress, proofs, proofs + runs)(i + 1, runs)
+    still_open = Counter(channel for trial in trials if not trial.decided for channel in trial.candidates)
+    within = _middle_and_most([t.within_bits for t in trials])[1] if trials and isinstance(asked, Best) else math.inf
     return Plan(
         delta=delta,
         epsilon=asked.epsilon,
@@ -199,14 +211,14 @@ def plan(
         runs=runs,
         bound=bound,
         needs=(
-            trials.need(),
+            _simulated(kind.name, asked.epsilon, trials, limit),
             *(_of_the_paper(instance, delta, epsilon or gap, tied) if least == 2 and not shots else ()),
         ),
         question=asked,
         max_senses=max_senses,
-        decided=sum(trials.decided),
-        still_open={name: trials.still_open[j] for j, name in enumerate(channels)},
-        within_bits=trials.within_bits(),
+        decided=sum(trial.decided for trial in trials),
+        still_open={name: still_open[j] for j, name in enumerate(channels)},
+        within_bits=within + asked.epsilon if math.isfinite(within) else None,
         shots=least_shots(known, delta) if shots and not asked.epsilon else None,
     )
 
@@ -215,56 +227,25 @@ def _endless(policy: str) -> Need:
     return Need(policy, 0.0, None, None, simulated=False, undecided=0)
 
 
-class _Trials:
-    """Simulated runs of Adaptive, and what came of them."""
+class _Trial(NamedTuple):
+    """What came of a simulated run."""
 
-    def __init__(
-        self,
-        kind: type[Adaptive],
-        instance: Instance,
-        question: AnyQuestion,
-        delta: float,
-        costs: Costs | None,
-        max_senses: int | None,
-    ) -> None:
-        self.kind, self.instance, self.priced = kind, instance, costs is not None
-        self.options: dict[str, Any] = {"delta": delta, "epsilon": question.epsilon}
-        if costs is not None:
-            self.options["cost"] = costs
-        if not isinstance(question, Best):
-            self.options |= {"epsilon": 0.0, "question": question}
-        self.epsilon = question.epsilon
-        self.limit = max_senses or MOST_SENSES
-        self.senses, self.paid, self.decided = list[int](), list[float](), list[bool]()
-        self.still_open: Counter[int] = Counter()
-        self.within = list[float]()  # bits, where something is proved of a nearly best channel
+    decided: bool
+    senses: int
+    cost: float | None
+    within_bits: float  # of the best, as is proved of some channel
+    candidates: tuple[int, ...]
 
-    def add(self, rng: np.random.Generator) -> None:
-        """One more run."""
-        policy = self.kind(self.instance.alphabets, **self.options)
-        result = identify(Simulator(self.instance.channels, rng=rng), policy, max_senses=self.limit)
-        self.senses.append(result.senses if result.decided else self.limit)
-        self.paid.append(math.nan if result.cost is None else result.cost)
-        self.decided.append(result.decided)
-        nearly = result.nearly_best
-        self.within.append(0.0 if result.decided else math.inf if nearly is None else nearly.within_bits)
-        self.still_open.update(() if result.decided else result.candidates)
 
-    def need(self) -> Need:
-        """What they took."""
-        if not self.senses:
-            return _endless(self.kind.name)
-        middle, most = (int(q) for q in _middle_and_most(self.senses))
-        need = Need(self.kind.name, self.epsilon, middle, most, simulated=True, undecided=self.decided.count(False))
-        if not self.priced:
-            return need
-        usual, high = _middle_and_most(self.paid)
-        return replace(need, cost=usual, cost_q95=high)
-
-    def within_bits(self) -> float | None:
-        """What 95 % of them prove of some channel, where the best is asked for."""
-        bits = _middle_and_most(self.within)[1] if self.within and "question" not in self.options else math.inf
-        return bits + self.epsilon if math.isfinite(bits) else None
+def _simulated(policy: str, epsilon: float, trials: Sequence[_Trial], limit: int) -> Need:
+    """What they took."""
+    if not trials:
+        return _endless(policy)
+    middle, most = map(int, _middle_and_most([trial.senses if trial.decided else limit for trial in trials]))
+    paid = [trial.cost for trial in trials if trial.cost is not None]
+    usual, high = _middle_and_most(paid) if paid else (None, None)
+    undecided = sum(not trial.decided for trial in trials)
+    return Need(policy, epsilon, middle, most, simulated=True, undecided=undecided, cost=usual, cost_q95=high)
 
 
 def _middle_and_most(numbers: Sequence[float]) -> tuple[float, float]:
@@ -272,18 +253,15 @@ def _middle_and_most(numbers: Sequence[float]) -> tuple[float, float]:
     return middle, most
 
 
-def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool) -> list[Need]:
+def _of_the_paper(instance: Instance, delta: float, accuracy: float, tied: bool) -> Iterator[Need]:
     """Exact numbers, as long as no estimate errs."""
-    if tied and accuracy <= SAME:
-        return [_endless(policy) for policy in ("best-chan-id", "naive", "median")]
-    needs = [_endless("best-chan-id") if tied else _formula("best-chan-id", instance, delta, 0.0)]
-    return needs + [_formula(policy, instance, delta, accuracy) for policy in ("naive", "median")]
-
-
-def _formula(policy: str, instance: Instance, delta: float, epsilon: float) -> Need:
     gaps = instance.gaps.tolist()
-    total = expected_senses(policy, gaps, instance.alphabets, delta=delta, epsilon=epsilon)
-    return Need(policy, epsilon, total, total, simulated=False, undecided=0)
+    for policy, epsilon in (("best-chan-id", 0.0), ("naive", accuracy), ("median", accuracy)):
+        if tied and epsilon <= SAME:
+            yield _endless(policy)
+            continue
+        total = expected_senses(policy, gaps, instance.alphabets, delta=delta, epsilon=epsilon)
+        yield Need(policy, epsilon, total, total, simulated=False, undecided=0)
 
 
 def expected_senses(policy: str, gaps: Sequence[float], alphabets: Sequence[Alphabet], **options: Any) -> int:
