@@ -54,8 +54,7 @@ CURVES: tuple[tuple[Algorithm, float, float], ...] = (
 SETTINGS, PERCENTS = tuple(CANDIDATES), range(50, 100)
 """The settings of Figure 1 as (k, smallest gap in nats), and its confidences in per cent."""
 
-SIZES = tuple(2**power for power in range(2, 11))
-"""The numbers of channels of Figure 2."""
+SIZES = tuple(2**power for power in range(2, 11))  # the numbers of channels of Figure 2
 
 
 class Fig1Row(TypedDict):

@@ -48,8 +48,7 @@ SENSELESS = tuple(map(Channel.from_rows, ([[1.0]], [[0.2, 0.3, 0.5]], [[1.0], [1
 MIXED_OUTPUTS = (SENSELESS[0], bsc(0.2), bec(0.1), SENSELESS[1], SENSELESS[2], bsc(0.5))
 MIXED_INPUTS = (bsc(0.2), q_ary_symmetric(3, 0.02), Channel.from_rows(np.full((4, 2), 0.5)), SENSELESS[0])
 
-ENOUGH = 10**15
-"""More senses than a policy uses on the channels above, and a limit for exact ties."""
+ENOUGH = 10**15  # more senses than a policy uses on the channels above, and a limit for exact ties
 
 
 def claim(holds: object, sentence: str) -> None:

@@ -21,11 +21,8 @@ from bestchannel.capacity.stack import channel_names, parted, solve_stack
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
-UNKNOWN = 2**31
-"""Stands for the number of channels where Dask does not know it."""
-
-PORTION = 2**13
-"""Channels of a chunk that are solved at a time."""
+UNKNOWN = 2**31  # stands for the number of channels where Dask does not know it
+PORTION = 2**13  # channels of a chunk that are solved at a time
 
 
 def solve_lazily(

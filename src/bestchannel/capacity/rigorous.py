@@ -15,8 +15,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.errors import MissingExtraError
 
-PRECISION = 256
-"""Bits: enough to keep 1e-20 of relative accuracy for capacities down to 1e-55 bit."""
+PRECISION = 256  # bits: enough to keep 1e-20 of relative accuracy for capacities down to 1e-55 bit
 
 
 def certified_bracket(

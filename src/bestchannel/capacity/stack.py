@@ -15,14 +15,11 @@ from bestchannel.errors import InputError
 from bestchannel.native import capacity as native
 from bestchannel.process import Progress
 
-CHUNK_WORK = 2**21
-"""Multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work."""
-
+CHUNK_WORK = 2**21  # multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work
 MOST_IN_TURN = 128
 """Outputs up to which the bounds of the lanes, which add one term after the other, are taken as they are."""
 
-LANE_BYTES = 2**22
-"""What the state of all lanes may take, so that it stays in the caches near a core."""
+LANE_BYTES = 2**22  # what the state of all lanes may take, so that it stays in the caches near a core
 
 
 def solve_stack(

@@ -13,9 +13,7 @@ from bestchannel.display import Shown, text_table
 from bestchannel.errors import InputError
 from bestchannel.promises import several
 
-MOST_PRINTED = 1024
-"""Probabilities of a channel that `str` writes out."""
-
+MOST_PRINTED = 1024  # probabilities of a channel that `str` writes out
 Labels = Iterable[object] | None
 
 

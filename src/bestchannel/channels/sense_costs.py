@@ -12,12 +12,8 @@ import numpy as np
 
 from bestchannel.errors import InputError
 
-Cost = float | Sequence[float]
-"""Of a sense of a channel: one number, or one for each of its inputs."""
-
-Costs = tuple[tuple[float, ...], ...]
-"""costs[j][x] of input x of channel j."""
-
+Cost = float | Sequence[float]  # of a sense of a channel: one number, or one for each of its inputs
+Costs = tuple[tuple[float, ...], ...]  # costs[j][x] of input x of channel j
 MOST = 1e9
 """Times the least cost, which the largest may be: beyond it nothing would be sensed there, and nothing be proved."""
 

@@ -25,8 +25,7 @@ from bestchannel.report.page import style
 from bestchannel.report.summary import summarise, values_of
 
 MOST_ROWS = 8
-MOST_CELLS = 4096
-"""Cells of a matrix, or of all channels together, up to which a notebook need not wait for a figure."""
+MOST_CELLS = 4096  # cells of a matrix, or of all channels together, up to which a notebook need not wait for a figure
 
 
 def framed(*content: object) -> str:

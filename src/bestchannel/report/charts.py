@@ -144,11 +144,8 @@ def letters(content: str, **attributes: object) -> Html:
 
 ROW = 26
 LONGEST_LABEL = 14
-LETTER = 8.2
-"""Pixels of a bold letter of a label, about; of a wide one (Chinese, say) twice as many."""
-
-Row = tuple[str, ChannelEstimate | None]
-"""A channel's name and what is known of it."""
+LETTER = 8.2  # pixels of a bold letter of a label, about; of a wide one (Chinese, say) twice as many
+Row = tuple[str, ChannelEstimate | None]  # a channel's name and what is known of it
 
 
 def label_width(names: Sequence[str]) -> int:
@@ -279,9 +276,7 @@ def interval_cells(estimate: ChannelEstimate | None) -> list[str]:
     return [bits(estimate.capacity), proved, f"{bits(rough.lower)} … {bits(rough.upper)}" if rough else "withheld"]
 
 
-MOST_MOMENTS = 200
-"""Points of a curve; of a longer course, every second or third moment and so on, and always the last."""
-
+MOST_MOMENTS = 200  # points of a curve; of a longer course, every second or third moment and so on, and always the last
 MOST_RIVALS = 16
 
 

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
 
-OF_A_COURSE = ("candidates", "evidence")
-"""What is drawn over senses, request by request."""
-
+OF_A_COURSE = ("candidates", "evidence")  # what is drawn over senses, request by request
 ACCENT, MUTED = "#1d5bd6", "#59606d"
-MOST_ROWS, MOST_MATRICES = 30, 12
-"""Channels of one figure: the best, first."""
+MOST_ROWS, MOST_MATRICES = 30, 12  # channels of one figure: the best, first
 
 
 def draw(result: Identification | Estimate, kind: Kind = "capacities") -> Figure:

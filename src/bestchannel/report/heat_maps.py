@@ -15,11 +15,8 @@ from bestchannel.report.summary import Measured
 
 ROW, CELL = 24, 26
 LEFT_OF_A_ROW = {"dy": "0.34em", "class_": "tick end"}
-MOST_LETTERED = 8
-"""Inputs and outputs up to which a cell has room for its number."""
-
-LEVELS = 12
-"""Shades of a compact matrix."""
+MOST_LETTERED = 8  # inputs and outputs up to which a cell has room for its number
+LEVELS = 12  # shades of a compact matrix
 
 
 def shade(share: float) -> float:

@@ -49,23 +49,15 @@ from bestchannel.runs.results import as_document
 
 UNKNOWN = Provenance()
 
-MOST_BYTES = 1_000_000
-"""Of a page with its record: what mail and phones still take."""
-
-ROOM_FOR_WORDS = 300
-"""Bytes of what a page says of the record that it holds."""
-
-MOST_UNPACKED = 2**27
-"""Bytes of a record that a page holds packed; what unpacks to more is no record of ours."""
-
+MOST_BYTES = 1_000_000  # of a page with its record: what mail and phones still take
+ROOM_FOR_WORDS = 300  # bytes of what a page says of the record that it holds
+MOST_UNPACKED = 2**27  # bytes of a record that a page holds packed; what unpacks to more is no record of ours
 PLAIN, PACKED = "application/json", "application/json+deflate"
 HELD = re.compile(rb'<script type="(application/json(?:\+deflate)?)" id="record">([^<]*)</script>')
 
 
 OPEN_ROWS, OPEN_BLOCKS, BLOCK = 14, 4, 14
-OPEN_MATRICES, MOST_CELLS = 6, 60_000
-"""Matrices that show at once, and cells of all matrices that a page holds."""
-
+OPEN_MATRICES, MOST_CELLS = 6, 60_000  # matrices that show at once, and cells of all matrices that a page holds
 NOTHING = Html()
 T = TypeVar("T")
 

@@ -201,8 +201,7 @@ def _of_record(result: Identification) -> Summary:
     )
 
 
-MOST = 10**30
-"""More senses than any record that 64-bit counts can hold."""
+MOST = 10**30  # more senses than any record that 64-bit counts can hold
 
 
 def require_consistent(result: Identification) -> None:
