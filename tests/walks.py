@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+import bestchannel
+
 PACKAGE, KERNELS = "bestchannel.", "bestchannel.native"
 
 LINKS = '{"good": [[0.9, 0.1], [0.2, 0.8]], "bad": [[0.7, 0.3], [0.3, 0.7]]}'
@@ -163,7 +165,8 @@ def walk(heading: str, folder: object) -> list[str]:
             f"print(*modules_visited(lambda: {call}))",
         ]
     )
-    paths = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    tests, package = Path(__file__).parents[1], Path(bestchannel.__file__).parents[1]  # those of this process
+    paths = os.environ | {"PYTHONPATH": f"{tests}{os.pathsep}{package}"}
     command = [sys.executable, "-c", script]
     return subprocess.run(command, cwd=folder, env=paths, capture_output=True, text=True, check=True).stdout.split()
 
