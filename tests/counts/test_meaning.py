@@ -429,3 +429,41 @@ def test_truth_values_beside_a_frame_are_labels_and_no_numbers_of_rows():
     assert bc.estimate(frame).channels[0].inputs == ("False", "True")
     with pytest.raises(bc.InputError, match="must be a label; it is blank"):
         bc.estimate(pd.DataFrame({"": [5, 7], "c": [80, 9], "heard": [12, 90]}, index=[False, True]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y,count\n0,0,9\n0,1,1\n0,Total,10\n1,0,2\n1,1,8\n1,Total,10\n",
+        "x,y,count\n0,0,9\n0,1,1\n1,0,2\n1,1,8\nAll,0,11\nAll,1,9\n",
+        ",Total,a,b\na,10,9,1\nb,10,2,8\n",
+        ",a,b,Row total\na,9,1,10\nb,2,8,10\n",
+        ",a,b,Summe\na,9,1,10\nb,2,8,10\n",
+    ],
+)
+def test_totals_are_not_counted_as_another_letter_wherever_they_stand(tmp_path, text):
+    with pytest.raises(
+        InputError, match=r"must be without totals; '(Total|All|Row total|Summe)' is the sum of the others"
+    ):
+        read(tmp_path, text)
+    assert read(tmp_path, text.replace("10", "12").replace("All,0,11", "All,0,12")).counts.sum()
+
+
+@pytest.mark.parametrize("label", ["near\u200b", "\ufeffnear", "ne\u00adar"])
+def test_signs_that_nobody_sees_do_not_make_another_label(tmp_path, label):
+    with pytest.raises(InputError, match="which may be the same; spell them alike"):
+        read(tmp_path, f"x,y,count\n{label},0,9\nnear,1,1\nfar,0,2\nfar,1,8\n")
+
+
+@pytest.mark.parametrize("spaces", ["  ", "\u00a0", "\t"])
+def test_spaces_between_words_do_not_make_another_label(tmp_path, spaces):
+    with pytest.raises(InputError, match="which may be the same; spell them alike"):
+        read(tmp_path, f"x,y,count\nfar{spaces}off,0,9\nfar off,1,1\nnear,0,2\nnear,1,8\n")
+
+
+def test_frames_whose_names_come_twice_are_refused():
+    senses = pd.DataFrame({"x": [0, 0, 1], "count": [0, 1, 1]})
+    with pytest.raises(InputError, match="the index of the frame must have names of its own"):
+        labelled_counts(senses.groupby(["x", "count"]).size())
+    with pytest.raises(InputError, match="the columns of the frame must have different names; two are called 'x'"):
+        labelled_counts(pa.table([[0], [1], [2]], names=["x", "x", "y"]))

@@ -54,6 +54,8 @@ def test_probabilities_of_classes_x_and_y_are_a_matrix(tmp_path):
         "channel,x,y\nx,90,10\ny,20,80\n",
         "x,y\na,90\nb,10\n",
         "v,w,x,y\n5,1,2,3\n6,7,1,1\n8,8,8,1\n1,1,1,9\n",
+        "x,count,y\na,9,1\nb,2,8\n",
+        "X;Count;Y\n0;9;1\n1;2;8\n",
     ],
 )
 def test_two_readings_are_refused_and_either_can_be_written(tmp_path, text):
@@ -91,6 +93,11 @@ def test_logs_remain_logs(tmp_path, text):
     counted = "count" in text.splitlines()[0]
     expected = sum(int(line.split(",")[-1]) if counted else 1 for line in text.splitlines()[1:])
     assert sum(content.counts.sum() for content in read_counts(path).values()) == expected
+
+
+@pytest.mark.parametrize("text", ["x,count,y\n0,50,0\n1,48,1\n", "x,count,y\n0,9,0\n0,1,1\n1,2,0\n1,8,1\n"])
+def test_counts_between_inputs_and_outputs_remain_counts(tmp_path, text):
+    assert read(tmp_path, text).counts.trace() in (98, 17)
 
 
 @pytest.mark.parametrize("header", ["", "tx,rx\n", "sent,got\n", "a,b\n"])

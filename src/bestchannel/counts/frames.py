@@ -283,7 +283,15 @@ def _as_frame(frame: Any) -> Any:
     """The frame; a series of pandas, as `groupby([...]).size()` gives it, with its index as columns."""
     if hasattr(frame, "collect_schema") and not hasattr(frame, "to_numpy"):
         raise InputError("a lazy frame has no rows yet; call its collect() first")
-    return frame.reset_index(name="count") if _is_series(frame) else frame
+    return _reset(frame, name="count") if _is_series(frame) else frame
+
+
+def _reset(frame: Any, **named: str) -> Any:
+    """The frame of pandas with its index as columns."""
+    try:
+        return frame.reset_index(**named)
+    except ValueError as error:  # a column is called as the index
+        raise InputError(f"the index of the frame must have names of its own ({error})") from None
 
 
 def log_of_frame(frame: Any, seen: Combinations) -> Iterator[RowBlock]:
@@ -309,6 +317,8 @@ def _title(name: object) -> str:
 
 
 def _array(frame: Any, name: Any) -> NDArray[Any]:
+    if _names(frame).count(name) > 1:
+        raise InputError(f"the columns of the frame must have different names; two are called {name!r}")
     return np.asarray(frame[name].to_numpy())
 
 
@@ -340,10 +350,7 @@ def _with_index(frame: Any) -> Any:
     index = getattr(frame, "index", None)
     if index is None or (_levels(frame, "index") == 1 and index.name is None and index.dtype.kind in "iu"):
         return frame
-    try:
-        return frame.reset_index()
-    except ValueError as error:  # a column is called as the index
-        raise InputError(f"the index of the frame must have a name of its own ({error})") from None
+    return _reset(frame)
 
 
 def _is_log(frame: Any, table: Any) -> bool:

@@ -38,6 +38,11 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pa
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
 """What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
 
+_TOTALS = frozenset(
+    ["all", "total", "totals", "sum", "margin", "margins", "summe", "gesamt", "somme", "suma", "σ", "∑"]
+)
+"""Words for what sums beside counts are called; All is pandas' word."""
+
 _TRUTH = {"false": "0", "true": "1"}
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FEWEST = 10  # fewer different outputs are labels, whatever they look like
@@ -154,11 +159,14 @@ def is_missing(label: str) -> bool:
 def spelling(label: str) -> str:
     """The same text for all labels that may be one: 1, 1.0 and true, 0.5 and 0.50, é in one sign or in two.
 
+    Nor do signs that nobody sees tell labels apart, nor which spaces there are, and how many, between words.
+
     Digits alone are what they are, as 01 and 1 are different strings of bits.
     """
     label = _TRUTH.get(label.casefold(), label)
     if label.isdecimal() or not _SPELLED_NUMBER.fullmatch(label):
-        return label if label.isascii() else unicodedata.normalize("NFC", label)
+        seen = (sign for sign in unicodedata.normalize("NFC", label) if unicodedata.category(sign) != "Cf")
+        return " ".join("".join(seen).split())
     number = float(label.replace(",", "."))
     return str(int(number)) if math.isfinite(number) and number.is_integer() else repr(number)
 
@@ -317,7 +325,8 @@ class Combinations:
         for labels, own, x, y in self.by_channel():
             counts = np.zeros(labels.alphabet)
             counts[x, y] = totals[own]
-            table = count_table(counts, f'the counts of channel "{labels.key}"')
+            table = count_table(counts, where := f'the counts of channel "{labels.key}"')
+            refuse_totals(table, labels.inputs, labels.outputs, where)
             tables.append(LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs))
         return tables
 
@@ -360,6 +369,14 @@ def refuse_labels(labels: Iterable[str], where: str, declared: Container[str] = 
     known = Spellings(f"a label of {where}", declared)
     for label in labels:
         known.add(label.strip(), "")
+
+
+def refuse_totals(counts: Integers, inputs: Sequence[str], outputs: Sequence[str], where: str) -> None:
+    """Refuse an input or output that is called total and is one, which would be counted twice."""
+    for labels, table in ((inputs, counts), (outputs, counts.T)):
+        for i, label in enumerate(labels if len(labels) == len(table) > 1 else ()):
+            if not _TOTALS.isdisjoint(label.casefold().split()) and np.array_equal(table.sum(axis=0), 2 * table[i]):
+                raise InputError(f"{where} must be without totals; {label!r} is the sum of the others (leave it out)")
 
 
 def refuse_text(name: object, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -46,6 +46,7 @@ _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
 _ROLES = frozenset(["channel", "x", "y", "count"])
+_SPLIT = ["x", "count", "y"]  # columns in an order that nobody writes rows in, or outputs below a corner
 _BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
 _MOST_COLUMNS = 6  # columns of rows that may be taken for a matrix
 _FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
@@ -267,7 +268,7 @@ def are_rows(
     titles = [title.strip() for title in header]
     small = [title.casefold() for title in titles]
     named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
-    if value == "count" and named and some[0][0].strip() not in titles:
+    if value == "count" and named and small != _SPLIT and some[0][0].strip() not in titles:
         return True  # nothing but rows, which is most logs
 
     def may_be_cells(cells: Cells) -> bool:
@@ -311,7 +312,8 @@ def _reading(titles: Cells, rows: Sequence[Cells], may_be_cells: Callable[[Cells
     # numbers the rows of a log, as pandas' index
     is_index = again and len(rows) > _FEW and (bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels))
     is_corner = small[0] in ("x", "y") or not are_roles[0]
-    if beside and is_corner and not is_index and not (len(titles) > 2 and all(are_roles)):
+    in_order = small != _SPLIT or {row[2].strip() for row in rows if len(row) > 2} <= set(labels)
+    if beside and is_corner and not is_index and not (len(titles) > 2 and all(are_roles) and in_order):
         return None
     one_letter = all(len(title) == 1 and title != "p" for title in small)
     return None if one_letter and fits(0) and not again else "rows"

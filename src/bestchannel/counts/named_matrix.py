@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Integers, count_table, numeric_array
+from bestchannel.arrays import count_table, numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts.labelled_counts import (
     Hints,
@@ -22,15 +22,13 @@ from bestchannel.counts.labelled_counts import (
     alphabet,
     refuse_labels,
     refuse_measured,
+    refuse_totals,
     undeclared,
 )
 from bestchannel.errors import InputError
 from bestchannel.promises import several
 
 _Array = NDArray[Any]
-_TOTALS = frozenset(["all", "total", "totals", "sum", "margin", "margins"])
-"""What sums beside counts are called; All is pandas' word."""
-
 MOST_SIDE = 2**18  # the most inputs, or outputs, of a matrix: each has a label, which takes more room than a number
 _SAID = {
     "x": {"tx", "sent", "transmitted", "true", "truth", "actual", "input", "inputs", "prepared", "stimulus"},
@@ -91,7 +89,7 @@ class NamedMatrix:
         self._refuse_exchanged()
         counts = count_table(self.rows, where)
         inputs = _labels(self.inputs, counts.shape[0], "input", where)
-        self._refuse_totals(counts, where)
+        refuse_totals(counts, self.inputs or (), self.outputs or (), where)
         if declared is not None and self.outputs is None and len(declared) != counts.shape[1]:
             raise InputError(f"{where} must have the {len(declared)} declared outputs; they have {counts.shape[1]}")
         if declared is None or self.outputs is None:
@@ -117,15 +115,6 @@ class NamedMatrix:
                 f" {rows!r} and {columns!r}, which says the opposite; write --transpose (transpose=True, or give the"
                 " transposed matrix), or --form matrix (form='matrix') if it is right"
             )
-
-    def _refuse_totals(self, counts: Integers, where: str) -> None:
-        """Refuse a last row or column that is called total and is one, which would be counted twice."""
-        for labels, table in ((self.inputs, counts), (self.outputs, counts.T)):
-            if labels is None or len(labels) != len(table) or len(table) < 2:
-                continue
-            last = str(labels[-1])
-            if last.strip().casefold() in _TOTALS and np.array_equal(table[:-1].sum(axis=0), table[-1]):
-                raise InputError(f"{where} must be without totals; {last!r} is the sum of the others (leave it out)")
 
 
 def refuse_long_side(name: str, *sides: int) -> None:
