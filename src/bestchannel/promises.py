@@ -134,7 +134,9 @@ def in_words(guarantee: str, between: str = " ") -> str:
     """
     promised, _, rest = guarantee.removesuffix(f", {OBSERVED}").partition(" [")
     proof, _, conditions = rest.partition("]")
-    if promised.startswith(("the ", "with ", "every ", "what ")):  # anything else may be a name
+    if promised.startswith(
+        ("the ", "with ", "every ", "what ", "no ", "in the order ", "none of ", "evidence ")
+    ):  # anything else may be a name
         promised = promised[0].upper() + promised[1:]
     sentences = [f"{promised}{conditions}."]
     if proof:

@@ -86,6 +86,21 @@ def test_what_alphabets_tell_takes_no_sense(question, channels, findings):
         assert getattr(result.findings, name) == value
 
 
+@pytest.mark.parametrize(("question", "empty"), [(Top(2), ("top", "out")), (Order(), ("pairs",))])
+@pytest.mark.parametrize("limit", [0, 100])
+def test_what_is_not_found_yet_is_said_to_be_nothing_also_before_the_first_sense(question, empty, limit):
+    said = as_document(asked(question, LINKS, max_senses=limit))
+    assert [list(said[key]) for key in empty] == [[]] * len(empty)
+    assert len(said["candidates"]) == len(LINKS)
+
+
+def test_a_tolerance_is_said_with_the_level_and_its_ends_are_decimal():
+    result = asked(Above(0.4, 0.1), LINKS)
+    assert result.question.answer(result).startswith("above 0.4 ± 0.1 bit: ")
+    assert "called above is > 0.3 bit, every one called below < 0.5 bit" in result.guarantee
+    assert result.question.ends(0) == {"above": 0.3, "below": 0.5}
+
+
 def test_channels_of_value_0_by_their_alphabets_have_places_too():
     channels = {"dead": ONE_OUTPUT, "live": bc.bsc(0.1), "gone": ONE_OUTPUT, "weak": bc.bsc(0.3)}
     assert asked(Top(1), channels).findings.top == ("live",)

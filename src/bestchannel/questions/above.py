@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from msgspec import UNSET, UnsetType
 
@@ -70,8 +71,14 @@ class Above(Question, frozen=True, tag="above"):
         >>> bc.Above(1e5, rates=(2e5, 4e5)).ends(1)
         {'above': 0.25, 'below': 0.25}
         """
-        low, high = self.level - self.tolerance, self.level + self.tolerance
+        low, high = self._levels
         return {"above": low / self._rate(channel), "below": high / self._rate(channel)}
+
+    @property
+    def _levels(self) -> tuple[float, float]:
+        """The level less the tolerance and with it, of the numbers as they are written: 0.4 - 0.1 is 0.3."""
+        level, tolerance = Decimal(exact(self.level)), Decimal(exact(self.tolerance))
+        return float(level - tolerance), float(level + tolerance)
 
     def _rate(self, channel: int) -> float:
         return self.rates[channel] if self.rates else 1.0
@@ -96,7 +103,7 @@ class Above(Question, frozen=True, tag="above"):
         return "below" if upper < ends["below"] or upper == self.level / self._rate(channel) else None
 
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        low, high = exact(self.level - self.tolerance), exact(self.level + self.tolerance)
+        low, high = map(exact, self._levels)
         at_most = "<" if self.tolerance else "<="
         value, unit = f"{criterion(P)}{' times its rate' if self.rates else ''}", self.unit
         what = f"every {value} called above is > {low} {unit}, every one called below {at_most} {high} {unit}"
@@ -105,8 +112,9 @@ class Above(Question, frozen=True, tag="above"):
     def answer(self, standpoint: Standpoint) -> str:
         answers = standpoint.findings.answers or {} if standpoint.findings else {}
         sides = {"above": "above", "below": "below", None: "undecided"}
+        level = exact(self.level) + (f" ± {exact(self.tolerance)}" if self.tolerance else "")
         parts = [
-            f"{what} {exact(self.level)} {self.unit}: {listed(named)}" if side else f"{what}: {listed(named)}"
+            f"{what} {level} {self.unit}: {listed(named)}" if side else f"{what}: {listed(named)}"
             for side, what in sides.items()
             if (named := [channel for channel, said in answers.items() if said == side])
         ]

@@ -261,10 +261,10 @@ class WorldsScript(QuestionScript):
     def run(self) -> Script:
         """The senses that are wanted, until one answer is left."""
         every = range(len(self.counts))
-        self._show(ranks := sorted(every, key=lambda channel: channel in self.worthless), None, [])
-        if len(self.worthless) == len(every) or not any(self._claims(self.everything, ranks, None)):
+        ranks = sorted(every, key=lambda channel: channel in self.worthless)
+        self._show(ranks, None, waiting := self._waiting(ranks, None))
+        if not waiting:
             return None
-        self.policy.findings, self.policy.candidates = Findings(decided=False), tuple(every)
         self.learn((yield self.first_look(every)))
         while True:
             view = self.view(every)
@@ -357,7 +357,7 @@ class WorldsScript(QuestionScript):
             if not world.ruled_out and world.bettor.since and not evidence + world.bettor.excused >= HOPELESS:
                 world.bettor.start_anew(view, self.fixed_input)
 
-    def _waiting(self, ranks: Sequence[int], view: View) -> list[tuple[Pair, Box]]:
+    def _waiting(self, ranks: Sequence[int], view: View | None) -> list[tuple[Pair, Box]]:
         """Worlds that nobody has bet against so far, by claims that are false in them."""
         return [
             (pair, box)
