@@ -206,3 +206,6 @@ def test_the_answer_of_another_question_comes_first_and_json_has_its_keys(tmp_pa
     ):
         assert words in bestchannel("estimate", counts, *option).stdout.splitlines()[0]
         assert json.loads(bestchannel("estimate", counts, *option, "--json").stdout)[key] == value
+    found = json.loads(bestchannel("estimate", counts, "--within", "0.9", "--json").stdout)
+    assert found["brackets"] == {c["name"]: {"lower": c["lower"], "upper": c["upper"]} for c in found["channels"]}
+    assert found["question"] == {"kind": "within", "width": 0.9, "relative": False}

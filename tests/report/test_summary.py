@@ -4,10 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bestchannel import Above, JointAdaptive, Order, Simulator, Top, identify
 from bestchannel.intervals import estimate
+from bestchannel.report.page import page
 from bestchannel.report.summary import summarise
 from bestchannel.runs.results import as_document, from_document
-from tests.report.examples import by_the_paper, decided, undecided, unsensed, useless
+from tests.report.examples import bsc, by_the_paper, decided, undecided, unsensed, useless
 
 
 def test_counts_of_a_channel_are_the_sum_over_all_steps():
@@ -44,6 +46,31 @@ def test_the_named_channel_comes_first_and_candidates_before_the_others():
     assert summarise(decided()).channels[0].name == decided().best
     left = [channel.ruled_out_after is None for channel in summarise(undecided()).channels]
     assert left == sorted(left, reverse=True)
+
+
+NEAR = {"a": [[990, 10], [10, 990]], "b": [[900, 100], [100, 900]], "c": [[898, 102], [102, 898]]}
+
+
+def test_counts_say_what_is_open_of_the_question_that_was_asked_and_forecast_none_of_another():
+    found = estimate({**NEAR, "d": [[600, 400], [400, 600]]}, question=Top(2))
+    summary = summarise(found)
+    assert found.verdict.candidates == ("a",)  # the best is decided
+    assert summary.verdict.startswith("A among the best 2; undecided between b, c for 1 place; ")
+    assert summary.candidates == found.candidates == ("b", "c")
+    assert "There is no forecast" in summary.promise
+    assert estimate(NEAR, question=Above(0.5)).candidates == ("b", "c")
+    assert estimate(NEAR, question=Order()).candidates == ("b", "c")
+    assert "best is proved" not in page(found)
+
+
+def test_a_report_of_shots_counts_shots_as_its_record_does():
+    sensor = Simulator({"a": bsc(0.05), "b": bsc(0.12), "c": bsc(0.4)}, rng=1)
+    result = identify(sensor, JointAdaptive(sensor.alphabets, delta=0.05), max_senses=100)
+    summary = summarise(result)
+    assert (summary.senses, summary.unit) == (result.senses, "shot") == (100, "shot")
+    assert "more shots would decide" in summary.promise
+    assert "100 shots of 3 channels" in page(result)
+    assert "senses on average" not in page(result)  # senses one at a time have another bound
 
 
 def test_a_channel_is_ruled_out_when_it_was_last_a_candidate():

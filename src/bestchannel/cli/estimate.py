@@ -107,14 +107,13 @@ def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
     if together:
         whole, single = result.channels[-1], _best_single(result)
         document["combined"] = {"name": whole.name, "single": single.name, "beaten": single.lower > whole.lower}
-    findings = document.pop("findings") or {}
-    if document["question"] is None:
-        del document["question"]
-    else:
-        document["question"] = to_builtins(result.question)
+    del document["findings"], document["question"]
+    if result.findings is not None:
+        from bestchannel.runs.results import findings_record  # which other estimates do without
+
         if isinstance(result.question, Order):
-            document["ranking"], document["order"] = document["order"], findings.pop("order")
-        document |= {key: found for key, found in findings.items() if found is not None}
+            document["ranking"], document["order"] = document["order"], None
+        document |= {"decided": result.decided, **to_builtins(findings_record(result))}
     for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
         channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
     return document

@@ -194,8 +194,10 @@ class Estimate(Shown):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The channels that may be the best."""
-        return self.verdict.candidates
+        """The channels that may be the best, or of which what else was asked is open."""
+        if self.findings is None:
+            return self.verdict.candidates
+        return self.findings.still_open([channel.name for channel in self.channels])
 
     @property
     def nearly_best(self) -> NearlyBest:

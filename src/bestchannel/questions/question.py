@@ -6,9 +6,10 @@ Policies, results, records, studies and `verify` hold a question and leave to it
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
@@ -64,6 +65,13 @@ class Findings:
         """Whether anything is proved."""
         said = (self.named, self.out, self.pairs, self.brackets, self.nearly)
         return any((*said, *(self.answers or {}).values()))
+
+    def still_open(self, channels: Sequence[Any]) -> tuple[Any, ...]:
+        """Of all channels, those of which something that was asked is open."""
+        sides = [channel for channel, side in (self.answers or {}).items() if side]
+        told, pairs = {*sides, *(self.top or ()), *(self.out or ())}, Counter(chain.from_iterable(self.pairs or ()))
+        placed = {channel for channel, others in pairs.items() if others == len(channels) - 1}
+        return () if self.decided else tuple(channel for channel in channels if channel not in told | placed)
 
     def called(self, name: Callable[[Any], Any]) -> Findings:
         """The same with other names for channels."""

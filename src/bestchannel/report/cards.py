@@ -56,7 +56,7 @@ def estimate_card(result: Estimate) -> str:
         tag("h2", _sentence(result)),
         *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
         tag("p", in_words(result.guarantee)),
-        *_intervals([(channel.name, channel) for channel in channels], result.verdict.candidates, values_of(result)),
+        *_intervals([(channel.name, channel) for channel in channels], summarise(result).marked, values_of(result)),
         *([order_figure(result.order.ranks[:MOST_ROWS], len(channels), "Places, all at once")] if result.order else []),
     )
 

@@ -252,18 +252,19 @@ def legend() -> Html:
     )
 
 
-def capacity_table(channels: Sequence[Measured], values: str) -> Html:
+def capacity_table(summary: Summary) -> Html:
     """Estimates and both intervals."""
     heads = ["channel", "estimate, bits", "proved interval", "approximate, not proved", "senses", "ruled out after"]
-    return table(f"{values} in bits per channel use", heads, map(_capacity_cells, channels), by_name=True)
+    rows = [_capacity_cells(channel, summary.unit) for channel in summary.channels]
+    return table(f"{summary.values} in bits per channel use", heads, rows, by_name=True)
 
 
-def _capacity_cells(channel: Measured) -> list[object]:
+def _capacity_cells(channel: Measured, unit: str) -> list[object]:
     after, known = channel.ruled_out_after, channel.estimate
     rough = known.asymptotic if known else None
     keys = (*((known.capacity, known.lower) if known else (-1.0, -1.0)), rough.lower if rough else -1.0)
     intervals = [Sortable(words, key) for words, key in zip(interval_cells(known), keys, strict=True)]
-    last = Sortable("–", 1e300) if after is None else Sortable(several(after, "sense"), float(after))
+    last = Sortable("–", 1e300) if after is None else Sortable(several(after, unit), float(after))
     return [channel.name, *intervals, Sortable(whole(channel.senses), float(channel.senses)), last]
 
 
@@ -294,15 +295,15 @@ def candidates_figure(summary: Summary) -> Html:
     marks = [mark for mark in ticks(0, k, 4) if mark == round(mark) and mark < 0.88 * k] + [float(k)]
     x, y = _senses_axis(summary), Axis(0.0, float(k), tuple(marks), lambda value: f"{value:.0f}")
     line, last = stairs(points), points[-1]
-    hints = [(senses, f"{whole(left)} left after {several(senses, 'sense')}") for senses, left in points]
+    hints = [(spent, f"{whole(left)} left after {several(spent, summary.unit)}") for spent, left in points]
     return framed(
         stretched(curve(line, x, y, "shade", closed_at=0.0), curve(line, x, y, "line")),
         *bands(hints, x),
         dot(x.place(last[0]), y.height(last[1]), "now", hints[-1][1]),
         x=x,
         y=y,
-        title="Channels left, against senses",
-        description=f"From {several(k, 'channel')} to {last[1]:.0f} after {several(last[0], 'sense')}.",
+        title=f"Channels left, against {summary.unit}s",
+        description=f"From {several(k, 'channel')} to {last[1]:.0f} after {several(last[0], summary.unit)}.",
     )
 
 
@@ -325,18 +326,18 @@ def evidence_figure(summary: Summary) -> Html | None:
 
     def end(moment: Weighed, class_: str, radius: float) -> Html:
         height = y.height(min(max(moment.evidence, y.low), y.high))
-        return dot(x.place(moment.senses), height, class_, _standing(moment, names), radius)
+        return dot(x.place(moment.senses), height, class_, _standing(moment, summary), radius)
 
     return framed(
         stretched(*curves),
-        *bands([(w.senses, _standing(w, names)) for w in least], x),
+        *bands([(w.senses, _standing(w, summary)) for w in least], x),
         letters("threshold", x=0, y=y.height(bar[0][1]), dx=4, dy=-6, class_="tick"),
         *(end(track[-1], "end-of-rival", 3.0) for track in tracks),
         end(last, "now", 4.0),
         x=x,
         y=y,
-        title="Evidence against rivals, in bits, against senses",
-        description=f"After {several(last.senses, 'sense')} the least evidence, against {names[last.rival]}, is"
+        title=f"Evidence against rivals, in bits, against {summary.unit}s",
+        description=f"After {several(last.senses, summary.unit)} the least evidence, against {names[last.rival]}, is"
         f" {last.evidence:.3g} bits; it has to pass {last.threshold:.3g} bits.",
     )
 
@@ -389,7 +390,15 @@ def leaders(summary: Summary) -> list[str]:
 
 def course_table(summary: Summary) -> Html:
     """Step after step: candidates, leader, and the evidence against the rival that is hardest to rule out."""
-    heads = ["request", "senses", "channels left", "leader", "hardest rival", "evidence, bits", "threshold, bits"]
+    heads = [
+        "request",
+        f"{summary.unit}s",
+        "channels left",
+        "leader",
+        "hardest rival",
+        "evidence, bits",
+        "threshold, bits",
+    ]
     rows = [_course_cells(status, summary.names) for status in moments(summary.course)]
     return table("The course of the identification", heads, rows)
 
@@ -405,10 +414,11 @@ def _course_cells(status: Status, names: Sequence[str]) -> list[object]:
     return [*cells, brief(names[rival]), *(f"{value / NATS_PER_BIT:.2f}" for value in nats)]
 
 
-def _standing(moment: Weighed, names: Sequence[str]) -> str:
+def _standing(moment: Weighed, summary: Summary) -> str:
     passed = moment.evidence >= moment.threshold
     standing = "passed the threshold" if passed else f"the threshold is {moment.threshold:.3g}"
-    return f"{names[moment.rival]}: {moment.evidence:.3g} bits after {several(moment.senses, 'sense')}, {standing}"
+    after = several(moment.senses, summary.unit)
+    return f"{summary.names[moment.rival]}: {moment.evidence:.3g} bits after {after}, {standing}"
 
 
 def _senses_axis(summary: Summary) -> Axis:

@@ -182,7 +182,7 @@ def header(summary: Summary, about: Provenance) -> Html:
     """The verdict, its guarantee, and a few numbers; above them the title, below a note."""
     first, known = summary.channels[0], summary.channels[0].estimate
     requests = f"in {several(len(summary.course), 'request')}" if summary.course else ""
-    facts: dict[str, tuple[str, str | None]] = {"senses": (whole(summary.senses), requests)}
+    facts: dict[str, tuple[str, str | None]] = {f"{summary.unit}s": (whole(summary.senses), requests)}
     if summary.cost is not None:
         facts["cost"] = (amount(summary.cost), None)
     facts["channels"] = (whole(len(summary.channels)), f"{len(summary.candidates)} left")
@@ -234,7 +234,7 @@ def capacities(summary: Summary) -> Html:
         legend(),
         interval_figure(shown, marked, f"{values} with their intervals", line),
         _more(rest, lambda rows: interval_figure(rows, marked, f"{values} of the other channels", line)),
-        folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary.channels, values)),
+        folded(f"Table of {values[0].lower()}{values[1:]}", capacity_table(summary)),
     )
 
 
@@ -278,9 +278,9 @@ def course(summary: Summary) -> Html:
         return NOTHING
     led = leaders(summary)
     words = f"In the lead, one after the other: {' → '.join(led[-8:])}." if led else ""
-    figures = [tag("figure", tag("figcaption", "Channels left, over senses"), candidates_figure(summary))]
+    figures = [tag("figure", tag("figcaption", f"Channels left, over {summary.unit}s"), candidates_figure(summary))]
     if (evidence := evidence_figure(summary)) is not None:
-        caption = tag("figcaption", "Evidence against rivals in bits, over senses")
+        caption = tag("figcaption", f"Evidence against rivals in bits, over {summary.unit}s")
         k = len(rival_tracks(moments(summary.course)))
         rivals = f"the {MOST_RIVALS} longest-lived of {k} rivals" if k > MOST_RIVALS else "the rivals"
         note = f"Bold: the least evidence against any rival, which has to pass the threshold. Thin: {rivals}."
@@ -295,7 +295,8 @@ def course(summary: Summary) -> Html:
 
 def senses(summary: Summary) -> Html:
     """Where the senses went, channel by input."""
-    channels, total = summary.channels, float(max(summary.senses, 1))
+    channels = summary.channels
+    total = float(max(sum(channel.senses for channel in channels), 1))
     most = max([1.0, *(float(channel.by_input.max()) for channel in channels)])
     maps = [senses_map(channels[i : i + BLOCK], most, total) for i in range(0, len(channels), BLOCK)]
     first, rest = channels[0], channels[OPEN_BLOCKS * BLOCK :]
@@ -393,6 +394,8 @@ def _why_no_bound(summary: Summary) -> str:
         return "Nothing to tell apart: no other channel has more than one input and one output."
     if summary.epsilon or (summary.question and summary.question.epsilon):
         return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
+    if summary.unit == "shot":
+        return "Shots that all channels answer have a bound of their own: see bestchannel bound --shots."
     if summary.input_distribution is not None:
         return "The bound is for capacities, and here I(P;W) at a fixed input distribution was compared."
     if summary.cost is not None:

@@ -91,8 +91,13 @@ class Summary:
 
     @property
     def senses(self) -> int:
-        """Those of all channels."""
-        return sum(channel.senses for channel in self.channels)
+        """Those of all channels; shots, where these are what was asked for."""
+        return self.course[-1].senses if self.unit == "shot" else sum(channel.senses for channel in self.channels)
+
+    @property
+    def unit(self) -> str:
+        """What a policy asked for and spent: senses, or shots that all channels answer at once."""
+        return self.course[-1].unit if self.course else "sense"
 
     @property
     def names(self) -> list[str]:
@@ -145,10 +150,12 @@ class Summary:
             return in_words(self.guarantee)
         if not self.told:
             return "Nothing has been sensed yet."
-        more = self.course[-1].more_senses if self.estimate is None else self.estimate.verdict.more_senses
-        forecast = "There is no forecast of the senses that it would still take."
+        more = self.course[-1].more_senses if self.course else None
+        if self.estimate is not None and self.question is None:  # of which channel is the best, nothing else
+            more = self.estimate.verdict.more_senses
+        forecast = f"There is no forecast of the {self.unit}s that it would still take."
         if more is not None:
-            forecast = f"Some {several(one_digit(more), 'more sense')} would decide, if the estimates are right."
+            forecast = f"Some {several(one_digit(more), f'more {self.unit}')} would decide, if the estimates are right."
         unproved = None if self.evidence is None else self.evidence.words
         return " ".join([*(in_words(said) for said in (self.proved_so_far, unproved) if said), forecast])
 
@@ -156,7 +163,7 @@ class Summary:
     def spent(self) -> str:
         """How much was sensed."""
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
-        sensed = f"{several(self.senses, 'sense')} of {several(len(self.channels), 'channel')}"
+        sensed = f"{several(self.senses, self.unit)} of {several(len(self.channels), 'channel')}"
         return f"{sensed}{paid} in {several(len(self.course), 'request')}."
 
 
@@ -262,7 +269,8 @@ def _of_counts(estimate: Estimate) -> Summary:
         Measured(c.name, c.inputs, c.outputs, np.array(c.counts, dtype=np.int64), c.senses, c)
         for c in estimate.channels
     ]
-    best, candidates, P = estimate.best, estimate.verdict.candidates, estimate.input_distribution
+    best, candidates = estimate.best if estimate.findings is None else None, estimate.candidates
+    P = estimate.input_distribution
     return Summary(
         best=best,
         candidates=candidates,

@@ -17,7 +17,7 @@ from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
-from bestchannel.intervals import ChannelEstimate, estimate
+from bestchannel.intervals import ChannelEstimate, Estimate, estimate
 from bestchannel.json_text import json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
 from bestchannel.questions import Best, Evidence, Findings
@@ -68,7 +68,7 @@ def record_of(result: Identification) -> Result:
         **_alike(result, OUTCOME),
         best=None if result.best is None else str(result.best),
         epsilon=result.epsilon,
-        **_findings_record(result),
+        **findings_record(result),
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
         evidence=_evidence_record(result.evidence),
@@ -90,7 +90,7 @@ def _alike(content: object, keys: Iterable[str]) -> dict[str, Any]:
     return {key: getattr(content, key) for key in keys}
 
 
-def _findings_record(result: Identification) -> dict[str, Any]:
+def findings_record(result: Identification | Estimate) -> dict[str, Any]:
     """What a record says of another question than for the best."""
     if result.findings is None:
         return {}
