@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from bestchannel.arrays import ROUNDING
 from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of, looks_measured
 from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 
 Cells = Callable[[int], Sequence[object]]
 """The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
+
+Line = Sequence[str]
 
 SHOWN = 2**14  # how many rows show what the columns of a table are
 _COUNTED = (
@@ -56,6 +59,12 @@ _MOST_WITHOUT = 0.9
 
 _ALONE = frozenset(["channel", "x", "y", "y2", "count", "p"])  # roles of which a column has but one
 _FEW = 4  # counts of more cells than these do not rise from row to row by chance
+MOST_INPUTS = 64
+"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
+
+_ROLES = frozenset(["channel", "x", "y", "count"])
+_SPLIT = ["x", "count", "y"]  # columns in an order that nobody writes rows in, or outputs below a corner
+_FEW_ROWS = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 
 
 def role_of(title: str) -> str | None:
@@ -402,3 +411,77 @@ def _is_running(values: Sequence[float | None]) -> bool:
         return False
     rising = len(known) > _FEW and all(a < b for a, b in pairwise(known))
     return rising or sorted(known) in [[first + i for i in range(len(known))] for first in (0.0, 1.0)]
+
+
+def is_long_header(header: Line) -> bool:
+    """Whether the first line may name the columns of a long table."""
+    fields = {field.strip().casefold() for field in header}
+    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
+
+
+def are_rows(
+    header: Line, some: Sequence[Line] | None, number: Callable[[str], float | None], value: str = "count"
+) -> bool:
+    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
+
+    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks. `value` is "p" for
+    probabilities.
+    """
+    if not some or not is_long_header(header):
+        if value == "count":
+            refuse_joint(header, [row[0].strip() for row in some or () if row])
+        return is_long_header(header)
+    titles = [title.strip() for title in header]
+    small = [title.casefold() for title in titles]
+    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
+    if value == "count" and named and small != _SPLIT and some[0][0].strip() not in titles:
+        return True  # nothing but rows, which is most logs
+
+    def may_be_cells(cells: Line) -> bool:
+        numbers = [-1.0 if n is None else n for n in map(number, cells)]
+        if min(numbers) < 0:
+            return False
+        return abs(sum(numbers) - 1) <= ROUNDING if value == "p" else all(n.is_integer() for n in numbers)
+
+    kind = _reading(titles, some, may_be_cells)
+    if kind is None and value == "count":
+        _refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
+    if kind is None and {"x", "y", "p"} <= set(small):
+        _refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in small})
+    return kind == "rows"
+
+
+def _refuse_either(header: Line, columns: dict[str, str]) -> None:
+    raise InputError(
+        f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
+        f" {option(columns)} for rows, or --form matrix (form='matrix')"
+    )
+
+
+def _reading(titles: Line, rows: Sequence[Line], may_be_cells: Callable[[Line], bool]) -> str | None:
+    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either."""
+    small, labels = [title.casefold() for title in titles], [row[0].strip() for row in rows]
+
+    def fits(first: int) -> bool:
+        return len(titles) > first and all(len(row) == len(titles) and may_be_cells(row[first:]) for row in rows)
+
+    beside = len(set(labels)) == len(labels) and fits(1)
+    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
+        return None if small[0] == "channel" else "matrix"
+    if len(rows) > MOST_INPUTS:
+        return "rows"
+    if len(set(small)) < len(small):
+        return None if beside else "rows"
+    letters = next((small.index(role) for role in ("x", "y") if role in small), None)
+    again = letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
+    are_roles = [s in ("channel", "x", "y", "p") or (len(s) > 1 and is_count_word(s)) for s in small]
+    # numbers the rows of a log, as pandas' index
+    is_index = (
+        again and len(rows) > _FEW_ROWS and (bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels))
+    )
+    is_corner = small[0] in ("x", "y") or not are_roles[0]
+    in_order = small != _SPLIT or {row[2].strip() for row in rows if len(row) > 2} <= set(labels)
+    if beside and is_corner and not is_index and not (len(titles) > 2 and all(are_roles) and in_order):
+        return None
+    one_letter = all(len(title) == 1 and title != "p" for title in small)
+    return None if one_letter and fits(0) and not again else "rows"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import numeric_array, refuse_masked
 from bestchannel.counts import named_matrix
+from bestchannel.counts.columns import MOST_INPUTS, are_rows
 from bestchannel.counts.joint_records import joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
@@ -29,16 +30,14 @@ from bestchannel.counts.labelled_counts import (
     label_of,
 )
 from bestchannel.counts.matrix_text import (
-    MOST_INPUTS,
     Lines,
-    are_rows,
-    as_number,
     bare_matrix,
     refuse_channels,
     refuse_rows_beside,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.table import Table, log_of_vectors, table_of, table_of_vectors
+from bestchannel.counts.text_log import as_number
 from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 

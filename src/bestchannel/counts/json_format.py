@@ -21,9 +21,9 @@ from bestchannel.channels import Channel
 from bestchannel.counts import named_matrix
 from bestchannel.counts.columns import SHOWN, named_columns
 from bestchannel.counts.labelled_counts import Hints
-from bestchannel.counts.matrix_text import without_comments
 from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, refuse_trials
 from bestchannel.counts.table import Part, Place, Table, place_from
+from bestchannel.counts.text_log import without_comments
 from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of

@@ -1,4 +1,4 @@
-"""Delimited text: its fields, whether these are rows or a matrix, and its matrices.
+"""Matrices in delimited text, and rows that are read at once.
 
 A confusion matrix whose classes are called x and y begins like a log, and a log without names, or with names that
 nobody knows, looks like a matrix. The whole shape decides, and where two readings remain both are shown.
@@ -6,8 +6,6 @@ nobody knows, looks like a matrix. The whole shape decides, and where two readin
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,11 +20,9 @@ from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
 from bestchannel.counts.columns import (
     SHOWN,
-    is_count_word,
-    named_columns,
+    are_rows,
     option,
     proposal,
-    refuse_joint,
     role_of,
     say_roles,
     unknown_columns,
@@ -35,91 +31,31 @@ from bestchannel.counts.columns import (
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.table import Part, Place, Table, refuse_not_finite
+from bestchannel.counts.text_log import (
+    GROUPED,
+    as_number,
+    delimiter_of,
+    either,
+    is_comment,
+    split_rows,
+    without_comments,
+)
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 
-MOST_INPUTS = 64
-"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
-
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
 
-_ROLES = frozenset(["channel", "x", "y", "count"])
-_SPLIT = ["x", "count", "y"]  # columns in an order that nobody writes rows in, or outputs below a corner
 _BESIDE = ("x", "y", "channel")  # what the title of labels beside a matrix may say that these are
 _MOST_COLUMNS = 6  # columns of rows that may be taken for a matrix
-_FEW = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
 _PADDED, _BITS = re.compile(r"0[0-9]+"), re.compile(r"[01]{4,}")
 """What no number of senses looks like, and what none looks like where it is alone in every line."""
 
-_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
-_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
 _SIGNED = re.compile(r"\s*[+-]?\d*[.,]\d+\s*", re.ASCII)
-GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
-_SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 _NEEDS_QUOTES = re.compile(r'[,;\t"\r\n]|^\s|\s$')
 _EXACT = 2.0**53
 Cells = Sequence[str]
-
-
-def without_comments(text: str) -> str:
-    """The text with blank lines in place of the comments before its first line; one that names columns is that line."""
-    leading = _LEADING.match(text)
-    if leading is None:
-        return text
-    start = leading.end()
-    last = re.search(r"[#%]+([^\r\n]*)\s*\Z", leading[0])
-    if last is not None and start < len(text):
-        delimiter = delimiter_of(text[start:])
-        names, first = (next(split_rows(line, delimiter))[0] for line in (last[1].strip() or "#", text[start:]))
-        if is_long_header(names) and len(names) == len(first):
-            start = last.start(1)
-    return re.sub(r"[^\r\n]", "", text[:start]) + text[start:]
-
-
-def is_comment(row: Cells, width: int) -> bool:
-    """Whether a row that should have `width` fields is a comment."""
-    return len(row) != width and bool(row) and row[0].lstrip().startswith(("#", "%"))
-
-
-def delimiter_of(text: str) -> str:
-    """The delimiter of the first line that is not blank: a semicolon, a tab, a comma, or spaces.
-
-    A comma beside a semicolon or a tab is a decimal comma or part of a label.
-    """
-    unquoted = re.sub(r'"[^"]*"', "q", text[:100_000]).lstrip("\r\n ")
-    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
-    return next((sign for sign in ";\t, " if sign in first_line), ",")
-
-
-def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
-    """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
-    # newline="" leaves the line ends inside quoted fields as they are
-    lines = io.StringIO(text, newline="")
-    if delimiter == " ":
-        for number, content in enumerate(lines, first):
-            yield [plain or quoted.replace('""', '"') for quoted, plain in _SPACED.findall(content)], number
-        return
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    start = first
-    try:
-        for row in reader:
-            yield row, start
-            start = first + reader.line_num
-    except csv.Error as error:
-        raise InputError(f"line {start} cannot be split into fields ({error})") from None
-
-
-def as_number(field: str, decimal_comma: bool) -> float | None:
-    """The number that the field holds, or None."""
-    text = field.replace(",", ".") if decimal_comma else field
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def either(grouped: str) -> str:
-    """Both numbers that a text as 1,000 may be."""
-    return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"
 
 
 @dataclass(frozen=True)
@@ -245,78 +181,6 @@ def render(channels: Mapping[str, Channel]) -> bytes:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
-
-
-def is_long_header(header: Cells) -> bool:
-    """Whether the first line may name the columns of a long table."""
-    fields = {field.strip().casefold() for field in header}
-    return {"x", "y"} <= fields or ("channel" in fields and not fields.isdisjoint({"x", "y", "p", "count"}))
-
-
-def are_rows(
-    header: Cells, some: Sequence[Cells] | None, number: Callable[[str], float | None], value: str = "count"
-) -> bool:
-    """Whether there are rows under the names of their columns; refused where it may be a matrix as well.
-
-    `some` are the first rows; None where one cannot be split, of which the reader of rows speaks. `value` is "p" for
-    probabilities.
-    """
-    if not some or not is_long_header(header):
-        if value == "count":
-            refuse_joint(header, [row[0].strip() for row in some or () if row])
-        return is_long_header(header)
-    titles = [title.strip() for title in header]
-    small = [title.casefold() for title in titles]
-    named = small[0] == "channel" or ("count" in small and set(small) <= _ROLES)
-    if value == "count" and named and small != _SPLIT and some[0][0].strip() not in titles:
-        return True  # nothing but rows, which is most logs
-
-    def may_be_cells(cells: Cells) -> bool:
-        numbers = [-1.0 if n is None else n for n in map(number, cells)]
-        if min(numbers) < 0:
-            return False
-        return abs(sum(numbers) - 1) <= ROUNDING if value == "p" else all(n.is_integer() for n in numbers)
-
-    kind = _reading(titles, some, may_be_cells)
-    if kind is None and value == "count":
-        _refuse_either(header, {role: header[i] for role, i in named_columns(header, None).items()})
-    if kind is None and {"x", "y", "p"} <= set(small):
-        _refuse_either(header, {role: role for role in ("channel", "x", "y", "p") if role in small})
-    return kind == "rows"
-
-
-def _refuse_either(header: Cells, columns: dict[str, str]) -> None:
-    raise InputError(
-        f"the first line ({', '.join(header[:20])}) may name the columns of rows or the outputs of a matrix; write"
-        f" {option(columns)} for rows, or --form matrix (form='matrix')"
-    )
-
-
-def _reading(titles: Cells, rows: Sequence[Cells], may_be_cells: Callable[[Cells], bool]) -> str | None:
-    """What a text with x and y in its first line is, "rows" or "matrix"; None where it may be either."""
-    small, labels = [title.casefold() for title in titles], [row[0].strip() for row in rows]
-
-    def fits(first: int) -> bool:
-        return len(titles) > first and all(len(row) == len(titles) and may_be_cells(row[first:]) for row in rows)
-
-    beside = len(set(labels)) == len(labels) and fits(1)
-    if beside and set(labels) == set(titles[1:]) and len(labels) == len(titles) - 1:
-        return None if small[0] == "channel" else "matrix"
-    if len(rows) > MOST_INPUTS:
-        return "rows"
-    if len(set(small)) < len(small):
-        return None if beside else "rows"
-    letters = next((small.index(role) for role in ("x", "y") if role in small), None)
-    again = letters is not None and 2 * len({row[letters].strip() for row in rows if letters < len(row)}) <= len(rows)
-    are_roles = [s in ("channel", "x", "y", "p") or (len(s) > 1 and is_count_word(s)) for s in small]
-    # numbers the rows of a log, as pandas' index
-    is_index = again and len(rows) > _FEW and (bool(titles[0]) or all(label.lstrip("-").isdigit() for label in labels))
-    is_corner = small[0] in ("x", "y") or not are_roles[0]
-    in_order = small != _SPLIT or {row[2].strip() for row in rows if len(row) > 2} <= set(labels)
-    if beside and is_corner and not is_index and not (len(titles) > 2 and all(are_roles) and in_order):
-        return None
-    one_letter = all(len(title) == 1 and title != "p" for title in small)
-    return None if one_letter and fits(0) and not again else "rows"
 
 
 def bare_matrix(table: Lines, name: str, hints: Hints, *, counts: bool = False, titled: bool = False) -> NamedMatrix:

@@ -21,20 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import MOST_SENSES
-from bestchannel.counts.columns import SHOWN, log_columns, named_columns
+from bestchannel.counts.columns import MOST_INPUTS, SHOWN, are_rows, is_long_header, log_columns, named_columns
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
-from bestchannel.counts.matrix_text import (
-    GROUPED,
-    MOST_INPUTS,
-    are_rows,
-    as_number,
-    delimiter_of,
-    either,
-    is_comment,
-    is_long_header,
-    split_rows,
-    without_comments,
-)
 from bestchannel.counts.table import times_of
 from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
@@ -49,7 +37,70 @@ _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LF = 10
 _PAIR_COMMENTS = ("//", "#", "%")
+_LEADING = re.compile(r"(?:(?:[ \t]*| *[#%][^\r\n]*)(?:\r\n|\r|\n))+")  # a tab before # divides, as from a blank corner
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*", re.ASCII)  # a number as 1,000 or 1.000, which may be two
+_SPACED = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 _DIGITS = re.compile(r"\s*[+]?\d{1,400}\s*", re.ASCII)
+
+
+def without_comments(text: str) -> str:
+    """The text with blank lines in place of the comments before its first line; one that names columns is that line."""
+    leading = _LEADING.match(text)
+    if leading is None:
+        return text
+    start = leading.end()
+    last = re.search(r"[#%]+([^\r\n]*)\s*\Z", leading[0])
+    if last is not None and start < len(text):
+        delimiter = delimiter_of(text[start:])
+        names, first = (next(split_rows(line, delimiter))[0] for line in (last[1].strip() or "#", text[start:]))
+        if is_long_header(names) and len(names) == len(first):
+            start = last.start(1)
+    return re.sub(r"[^\r\n]", "", text[:start]) + text[start:]
+
+
+def is_comment(row: Sequence[str], width: int) -> bool:
+    """Whether a row that should have `width` fields is a comment."""
+    return len(row) != width and bool(row) and row[0].lstrip().startswith(("#", "%"))
+
+
+def delimiter_of(text: str) -> str:
+    """The delimiter of the first line that is not blank: a semicolon, a tab, a comma, or spaces.
+
+    A comma beside a semicolon or a tab is a decimal comma or part of a label.
+    """
+    unquoted = re.sub(r'"[^"]*"', "q", text[:100_000]).lstrip("\r\n ")
+    first_line = re.split(r"[\r\n]", unquoted, maxsplit=1)[0].strip(" ")
+    return next((sign for sign in ";\t, " if sign in first_line), ",")
+
+
+def split_rows(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[list[str], int]]:
+    """The rows of delimited text, blank ones too, each with the line at which it starts; the text starts at `first`."""
+    # newline="" leaves the line ends inside quoted fields as they are
+    lines = io.StringIO(text, newline="")
+    if delimiter == " ":
+        for number, content in enumerate(lines, first):
+            yield [plain or quoted.replace('""', '"') for quoted, plain in _SPACED.findall(content)], number
+        return
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    start = first
+    try:
+        for row in reader:
+            yield row, start
+            start = first + reader.line_num
+    except csv.Error as error:
+        raise InputError(f"line {start} cannot be split into fields ({error})") from None
+
+
+def as_number(field: str, decimal_comma: bool) -> float | None:
+    """The number that the field holds, or None."""
+    text = field.replace(",", ".") if decimal_comma else field
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def either(grouped: str) -> str:
+    """Both numbers that a text as 1,000 may be."""
+    return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"
 
 
 def read_log(
