@@ -15,7 +15,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.counts import read_channels, read_counts
-from bestchannel.counts.frames import labelled_counts
+from bestchannel.counts.frames import joint_trials, labelled_counts
 from bestchannel.counts.text_log import BLOCK
 from bestchannel.errors import InputError
 
@@ -465,5 +465,13 @@ def test_frames_whose_names_come_twice_are_refused():
     senses = pd.DataFrame({"x": [0, 0, 1], "count": [0, 1, 1]})
     with pytest.raises(InputError, match="the index of the frame must have names of its own"):
         labelled_counts(senses.groupby(["x", "count"]).size())
-    with pytest.raises(InputError, match="the columns of the frame must have different names; two are called 'x'"):
+    with pytest.raises(InputError, match="the columns of the frame must have names that tell them apart; 'x' does not"):
         labelled_counts(pa.table([[0], [1], [2]], names=["x", "x", "y"]))
+    part = pd.DataFrame([[1, 2]], columns=["a", float("nan")])
+    with pytest.raises(InputError, match=r"must have names that tell them apart; \('far', nan\) does not"):
+        joint_trials(pd.concat({"far": part, "near": part}, axis=1))
+
+
+def test_values_that_are_no_column_are_refused_in_one_sentence():
+    with pytest.raises(InputError, match="must be a rectangular matrix of numbers"):
+        bc.quantise({"link": ([0, 1], np.array(None))}, 2)

@@ -186,7 +186,7 @@ def _columns_of(content: Any) -> _Columns:
         titles = {_title(name): name for name in _names(frame)}
         if len(titles) < len(_names(frame)):
             raise InputError("the columns of the frame must have different names; two have the same")
-        declared = {title: _categories(frame[name]) for title, name in titles.items()}
+        declared = {title: _categories(_column(frame, name)) for title, name in titles.items()}
         return {title: _array(frame, name) for title, name in titles.items()}, declared
     if isinstance(content, Mapping) and content and all(map(_is_column, content.values())):
         every = {str(name): values for name, values in content.items()}
@@ -315,10 +315,15 @@ def _title(name: object) -> str:
     return "" if name is None else label_of(name) or str(name)
 
 
+def _column(frame: Any, name: Any) -> Any:
+    try:
+        return frame[name]
+    except KeyError:  # of two, or with a key that is missing
+        raise InputError(f"the columns of the frame must have names that tell them apart; {name!r} does not") from None
+
+
 def _array(frame: Any, name: Any) -> NDArray[Any]:
-    if _names(frame).count(name) > 1:
-        raise InputError(f"the columns of the frame must have different names; two are called {name!r}")
-    return np.asarray(frame[name].to_numpy())
+    return np.asarray(_column(frame, name).to_numpy())
 
 
 def _of_frame(frame: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:
@@ -377,7 +382,7 @@ def _rows(frame: Any) -> Table:
         list(map(_title, names)),
         lambda i: _array(frame, names[i]),
         len(frame),
-        lambda i: _categories(frame[names[i]]),
+        lambda i: _categories(_column(frame, names[i])),
         first=0,
         of=" of the frame",
     )
