@@ -91,7 +91,7 @@ def on_host(array: Any) -> NDArray[Any]:
 
 def _ragged_message(values: object, where: str) -> str:
     """Which row has another length than the first, or which cell is no number."""
-    rows = list(values) if isinstance(values, Sequence | np.ndarray) and getattr(values, "ndim", 1) else []
+    rows = list(values) if isinstance(values, Sequence | np.ndarray) and getattr(values, "ndim", True) else []
     for x, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray):
             return f"row x={x} of {where} must be a list of numbers; it is {row!r}"

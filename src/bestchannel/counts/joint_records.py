@@ -189,12 +189,16 @@ class _Records:
 
     def cells(self, i: int, labels: Collection[str] = ()) -> Column:
         """A column; what is blank, or stands for a missing value and is none of `labels`, is missing."""
-        values = self.rows.columns[str(i)]
-        there = np.fromiter((not _is_gap(value, labels) for value in values.tolist()), bool, len(values))
-        rows, codes = np.flatnonzero(there), np.full(len(values), MISSING)
+        given = self.rows.columns[str(i)]
+        if isinstance(given, Column):  # without the labels that are none
+            there = np.array([*(not _is_gap(label, labels) for label in given.labels), False])
+            codes = np.where(there, np.cumsum(there) - 1, MISSING)[given.codes]
+            return Column([label for label, is_one in zip(given.labels, there, strict=False) if is_one], codes)
+        there = np.fromiter((not _is_gap(value, labels) for value in given.tolist()), bool, len(given))
+        rows, codes = np.flatnonzero(there), np.full(len(given), MISSING)
         if not len(rows):
             return Column((), codes)
-        found = column(values[there], self.header[i].strip(), lambda row: self.rows.place(int(rows[row])))
+        found = column(given[there], self.header[i].strip(), lambda row: self.rows.place(int(rows[row])))
         codes[there] = found.codes
         return Column(found.labels, codes)
 

@@ -30,13 +30,12 @@ from bestchannel.counts.columns import (
 )
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
-from bestchannel.counts.table import Part, Place, Table, refuse_not_finite
+from bestchannel.counts.table import Part, Place, Table, coded, refuse_not_finite
 from bestchannel.counts.text_log import (
     GROUPED,
     as_number,
     delimiter_of,
     either,
-    is_comment,
     split_rows,
     without_comments,
 )
@@ -128,7 +127,7 @@ def lines_of(data: bytes) -> Lines:
     delimiter = delimiter_of(text)
     refuse_too_many_fields(text, delimiter, "\r", "\n")
     every = [(row, line, any(map(str.strip, row))) for row, line in split_rows(text, delimiter)]
-    widths = {len(row) for row, _, filled in every if filled and not is_comment(row, -1)}
+    widths = {len(row) for row, _, filled in every if filled and not row[0].lstrip().startswith(("#", "%"))}
     kept = [(row, line) for row, line, filled in every if filled and len(row) in widths]
     if not kept:
         raise InputError("the file holds no lines but blank ones")
@@ -159,12 +158,12 @@ def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | No
 
     def parts(found: Mapping[str, int], gaps: bool) -> Iterator[Part]:
         lines.refuse_ragged(len(header), start)
-        cells: dict[str, Any] = {r: np.fromiter((row[i] for row in rows), object, len(rows)) for r, i in found.items()}
+        cells: dict[str, Any] = {role: [row[i] for row in rows] for role, i in found.items()}
         if use == "p":
             title = header[found["p"]].strip()
             cells["p"] = lines.numbers(cells["p"], lambda i: f'{place(i)}, column "{title}"')
         if rows:
-            yield Part(cells, len(rows), place)
+            yield Part({r: v if r == "p" else coded(v) for r, v in cells.items()}, len(rows), place)
 
     return Table(header, lambda i: [row[i] for row in rows[:SHOWN]], len(rows) <= SHOWN, parts)
 

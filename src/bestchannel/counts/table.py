@@ -94,11 +94,12 @@ class Table:
         every, title = self.whole(found, most=MOST_CELLS), self.header[found["p"]].strip()
         values = every.columns["p"].astype(np.float64)
         refuse_not_finite(values, lambda i: f'{every.place(i)}, column "{title}"')
-        sides = {role: column(array, role, every.place) for role, array in every.columns.items() if role != "p"}
+        given = {role: side for role, side in every.columns.items() if role != "p"}
+        sides = {role: v if isinstance(v, Column) else column(v, role, every.place) for role, v in given.items()}
         return _matrices(sides, values, name, every.place, transpose=hints.transpose)
 
     def whole(self, columns: Mapping[str, int], *, gaps: bool = False, most: int | None = None) -> Part:
-        """All rows of these columns at once, as arrays; at most so many."""
+        """All rows of these columns at once; at most so many."""
         parts: list[Part] = []
         for part in self.parts(columns, gaps):
             parts.append(part)
@@ -106,9 +107,10 @@ class Table:
                 raise InputError(f"the channels of a file must have at most {most:,} cells; there are more rows")
         if not parts:
             raise InputError(f"there must be {'trials' if gaps else 'lines after the header'}; there is none")
+        if len(parts) == 1:
+            return parts[0]
         joined = {role: np.concatenate([_values(part.columns[role]) for part in parts]) for role in columns}
-        place = parts[0].place if len(parts) == 1 else partial(place_from, 0)
-        return Part(joined, sum(part.n_rows for part in parts), place, parts[0].declared)
+        return Part(joined, sum(part.n_rows for part in parts), partial(place_from, 0), parts[0].declared)
 
 
 def _values(column: Any) -> NDArray[Any]:
