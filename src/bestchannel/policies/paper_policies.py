@@ -59,7 +59,25 @@ class PaperPolicy(Policy):
     theorem: ClassVar[str]
 
     def estimates(self, counts: Counts) -> Estimates:
-        """The values of the empirical channels."""
+        """The values of the empirical channels.
+
+        Parameters
+        ----------
+        counts
+            [x, y] of every channel that was sensed.
+
+        Returns
+        -------
+        dict of int to Interval
+            Ĉ of each, between its certified ends, in bits.
+
+        Examples
+        --------
+        >>> import bestchannel as bc, numpy as np
+        >>> naive = bc.NaiveChanSel([(2, 2), (2, 2)], epsilon=0.1, delta=0.05)
+        >>> round(naive.estimates({0: np.array([[9, 1], [1, 9]])})[0].lower, 3)
+        0.531
+        """
         return plug_in(counts, self.functional)
 
     def _checked_senses(self, senses: Senses) -> Senses:
