@@ -143,7 +143,7 @@ ATTACKS = {
             for i in range(250)
         ),
     ),
-    "calls of strangers": lambda a: a.repeated(16, call("GET", "/openapi.json"), call("GET", "/login")),
+    "calls of anonymous": lambda a: a.repeated(16, call("GET", "/openapi.json"), call("GET", "/login")),
     "calls with a token": lambda a: a.repeated(16, call("GET", "/api/runs", a.view), call("GET", "/api/runs/lab", a.view)),
     "reports": lambda a: a.repeated(64, call("GET", "/api/runs/lab/report", a.view), call("GET", "/api/runs/lab/file", a.view)),
 }  # fmt: skip

@@ -108,7 +108,7 @@ def test_owner_begins_at_once_and_others_in_turn():
 def test_connections_leave_files_for_the_runs():
     limits = Limits()
     limits.fit(800)
-    assert limits.strangers.most + limits.connections.most == 400
+    assert limits.anonymous.most + limits.connections.most == 400
 
 
 def test_revoked_client_loses_all_that_it_holds():

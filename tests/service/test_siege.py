@@ -18,7 +18,7 @@ def small():
     limits = large()
     for room in vars(limits).values():
         room.most, room.most_each, room.reserve = 12, 6, 3
-    for room in (limits.strangers, limits.connections):
+    for room in (limits.anonymous, limits.connections):
         room.most, room.most_each = 100, 50
     return limits
 server.Limits = small

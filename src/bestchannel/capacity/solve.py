@@ -200,13 +200,8 @@ def capacities(
     if not isinstance(stack, np.ndarray):
         library = type(stack).__module__.partition(".")[0]
         if library == "xarray":
-            options: _Options = {
-                "tol": tol,
-                "rtol": rtol,
-                "normalize": normalize,
-                "workers": workers,
-                "progress": progress,
-            }
+            options: _Options = {"tol": tol, "rtol": rtol, "normalize": normalize, "workers": workers}
+            options["progress"] = progress
             return solve_named(stack, lambda data: capacities(data, **options))
         if isinstance(stack, Mapping):
             named = dict(stack)

@@ -25,7 +25,7 @@ VERBS = {  # the first line of the help of every verb, which is a function in th
     "serve": "Serve a folder of runs: sensors answer requests over the network, people watch the verdict form.",
     "study": "Compare policies over thousands of simulated runs.",
     "verify": "Check again that a record proves what it claims.",
-    "watch": "Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.",
+    "watch": "Watch a run until it ends: leader, evidence, senses, sensors. A lost connection is made again.",
     "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
 }
 

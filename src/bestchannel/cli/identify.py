@@ -100,19 +100,17 @@ def _pairs(texts: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"--policy-option must look like margin=0.1; it is {key + sign + value!r}")
         if key.strip() == "delta":
             raise InputError("--policy-option is for what a policy has beyond delta; give --delta")
-    named = {key.strip(): _value(value.strip()) for key, _, value in pairs}
+    named = {}
+    for key, _, value in pairs:
+        try:
+            named[key.strip()] = json_format.loads(value.strip())
+        except (ValueError, RecursionError):
+            named[key.strip()] = value.strip()
     if len(named) < len(pairs):
         raise InputError(
             f"--policy-option must name each option once; it names {len(pairs)}, of them {', '.join(named)}"
         )
     return named
-
-
-def _value(text: str) -> Any:
-    try:
-        return json_format.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 @verbs.verb(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bestchannel.lower_bound.shots import LeastShots
     from bestchannel.study.planning import Plan
 
+ENDS = ("lower", "upper")
 MOST_INPUTS = 8  # of a channel with more inputs only the sum of their shares is shown
 
 
@@ -76,20 +77,12 @@ def _capacities_as_json(
                 "input": answer.input.tolist(),
                 "output": answer.output.tolist(),
                 **{key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")},
-                **_per_second(answer, rates.get(name)),
+                **({"rate": rate, "per_second": {end: getattr(answer, end) * rate for end in ENDS}} if rate else {}),
             }
             for name, answer in answers.items()
+            for rate in [rates.get(name)]
         ],
     }
-
-
-def _per_second(answer: Capacity, rate: float | None) -> dict[str, Any]:
-    """The same in bits per second, where the rate is known."""
-    return (
-        {}
-        if rate is None
-        else {"rate": rate, "per_second": {"lower": answer.lower * rate, "upper": answer.upper * rate}}
-    )
 
 
 def _show_capacities(
@@ -138,13 +131,19 @@ def bound(
     With --shots it says how many shots that all channels answer at once, independently, no policy does without.
     """
     from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it
+    from bestchannel.lower_bound.shots import least_shots
 
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
         costs = options.costs_of_known(cost, read)
         answer = lower_bound(read, delta, question=asked.of(list(read)), **costs, rtol=rtol, progress=progress)
-    least = _least_shots(read, delta, asked) if shots else None
-    document = _bound_as_json(answer) | ({} if least is None else _shots_as_json(least))
+    document, least = _bound_as_json(answer), None
+    if shots:
+        if asked.question is not None:
+            raise InputError("--shots is for the question which channel is the best; leave one of the two out")
+        least = least_shots(read, delta)
+        document["shots_per_nat"] = finite_or_none(least.per_nat)
+        document["shots_lower_bound"] = finite_or_none(least.lower_bound)
     terminal.answer(document, lambda: _show_bound(read, answer, least), json=json)
     if answer.characteristic_time.relative_gap > 1.1 * rtol:
         terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
@@ -170,21 +169,6 @@ def _bound_as_json(answer: LowerBound) -> dict[str, Any]:
 
 def _ends(bracket: Any) -> dict[str, float | None]:
     return {"lower": finite_or_none(bracket.lower), "upper": finite_or_none(bracket.upper)}
-
-
-def _least_shots(channels: Mapping[str, Channel], delta: float, asked: Asked) -> LeastShots:
-    from bestchannel.lower_bound.shots import least_shots  # deferred as well
-
-    if asked.question is not None:
-        raise InputError("--shots is for the question which channel is the best; leave one of the two out")
-    return least_shots(channels, delta)
-
-
-def _shots_as_json(least: LeastShots) -> dict[str, float | None]:
-    return {
-        "shots_per_nat": finite_or_none(least.per_nat),
-        "shots_lower_bound": finite_or_none(least.lower_bound),
-    }
 
 
 def _show_bound(channels: Mapping[str, Channel], answer: LowerBound, least: LeastShots | None) -> None:

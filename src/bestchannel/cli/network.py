@@ -71,9 +71,9 @@ def sense(
 ) -> None:
     """Let a program sense for a service, until the run has ended; at the address of the whole service, for ever.
 
-    The program is kept running, and started again when it dies; a lost line is found again. With several channels, the
-    program is told which: a line is then the name of the channel, a tab, and the symbol. Exit code 3 where the run ends
-    undecided, 130 where it was interrupted.
+    The program is kept running, and started again when it dies; a lost connection is made again. With several channels,
+    the program is told which: a line is then the name of the channel, a tab, and the symbol. Exit code 3 where the run
+    ends undecided, 130 where it was interrupted.
     """
     from bestchannel.service.instrument import Instrument, Program
 
@@ -100,7 +100,7 @@ def watch(
     token: str | None = options.TOKEN,
     json: bool = options.JSON,
 ) -> None:
-    """Watch a run until it ends: leader, evidence, senses, sensors. A lost line is found again.
+    """Watch a run until it ends: leader, evidence, senses, sensors. A lost connection is made again.
 
     Exit code 0 where a channel is named, 3 where the run ends undecided.
     """

@@ -48,7 +48,11 @@ def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, tota
     """A row whose cells have hints and numbers, or where there are many inputs one hint: few bytes, for the many."""
     top, middle = ROW * number, ROW * number + ROW // 2
     by_input, hint = channel.by_input.tolist(), ""
-    cells = [_box(x, top, n_inputs, senses / most) for x, senses in enumerate(by_input)]
+    size = {"y": top + 1, "width": f"{100.0 / n_inputs:.2f}%", "height": ROW - 2, "class_": "cell"}
+    cells = [
+        lone("rect", x=f"{100.0 * x / n_inputs:.2f}%", **size, fill_opacity=shade(senses / most))
+        for x, senses in enumerate(by_input)
+    ]
     if n_inputs > MOST_LETTERED:
         hint = tag("title", f"{channel.name}: {_senses_of_all(channel.senses, total)}")
     else:
@@ -67,11 +71,6 @@ def _senses_row(channel: Measured, number: int, n_inputs: int, most: float, tota
 
 def _senses_of_all(senses: float, total: float) -> str:
     return f"{several(senses, 'sense')}, {percent(senses / total)} of all"
-
-
-def _box(x: int, top: int, n_inputs: int, share: float) -> Html:
-    place, width = f"{100.0 * x / n_inputs:.2f}%", f"{100.0 / n_inputs:.2f}%"
-    return lone("rect", x=place, y=top + 1, width=width, height=ROW - 2, class_="cell", fill_opacity=shade(share))
 
 
 def _centre(x: int, n_inputs: int) -> str:

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bestchannel.arrays import Floats
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.intervals import Estimate
@@ -81,7 +80,11 @@ def title_and_body(result: Identification, origin: Provenance) -> tuple[str, Htm
 
 def _document(summary: Summary, origin: Provenance, findings: Sequence[Html], record: Html = NOTHING) -> str:
     title = tag("title", _title(summary, origin))
-    head = tag("head", *meta(), _permissions(), title, tag("style", style()))
+    # no script runs but that of the page, and nothing is fetched, whatever a name holds
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    allowed = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    permissions = trusted(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">')
+    head = tag("head", *meta(), permissions, title, tag("style", style()))
     shown = tag("main", _body(summary, origin, findings, has_record=bool(record)))
     body = tag("body", shown, record, tag("script", script()), class_="bestchannel page")
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
@@ -129,13 +132,6 @@ def meta() -> list[Html]:
         trusted('<meta name="color-scheme" content="light dark">'),
         trusted('<link rel="icon" href="data:,">'),
     ]
-
-
-def _permissions() -> Html:
-    """No script runs but that of the page, and nothing is fetched, whatever a name holds."""
-    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
-    allowed = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-    return trusted(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">')
 
 
 def record_element(result: Identification, room: int) -> Html | None:
@@ -199,12 +195,15 @@ def header(summary: Summary, about: Provenance) -> Html:
         tag("h1", summary.verdict),
         tag("p", summary.promise, class_="lead"),
         *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
-        tag("dl", *(_fact(word, *value) for word, value in facts.items()), class_="facts"),
+        tag(
+            "dl",
+            *(
+                tag("div", tag("dt", word), tag("dd", value, NOTHING if aside is None else tag("small", f" {aside}")))
+                for word, (value, aside) in facts.items()
+            ),
+            class_="facts",
+        ),
     )
-
-
-def _fact(word: str, value: str, aside: str | None) -> Html:
-    return tag("div", tag("dt", word), tag("dd", value, NOTHING if aside is None else tag("small", f" {aside}")))
 
 
 def warnings(about: Provenance) -> Html:
@@ -351,7 +350,9 @@ def least_senses(summary: Summary) -> LeastSenses:
     """The lower bound at the estimated channels, approximated where the certified one would take minutes."""
     if reason := _why_no_bound(summary):
         return LeastSenses(None, False, reason)
-    channels = [Channel.from_rows(_estimated_rows(channel), normalize=True) for channel in summary.channels]
+    # where the capacity is 0 whatever the rows, and nothing need be sensed, any rows
+    rows = [c.W_hat if min(c.counts.shape) > 1 else np.ones(c.counts.shape) for c in summary.channels]
+    channels = [Channel.from_rows(W, normalize=True) for W in rows]
     question = None if summary.findings is None else summary.question
     bound = quick_bound(channels, summary.delta, question)
     low, high = bound.lower_time, bound.upper_time
@@ -373,12 +374,6 @@ def least_senses(summary: Summary) -> LeastSenses:
         " this size, the certified bound takes longer than a report should (`bestchannel bound` computes it)."
     )
     return LeastSenses(bound.senses, False, remark)
-
-
-def _estimated_rows(channel: Measured) -> Floats:
-    """What was estimated; where the capacity is 0 whatever the rows, and nothing need be sensed, any rows."""
-    shape = channel.counts.shape
-    return channel.W_hat if min(shape) > 1 else np.full(shape, 1.0 / shape[1])
 
 
 def _origin(question: AnyQuestion | None) -> str:

@@ -63,7 +63,11 @@ class Provenance:
         words += ["--delta", f"{summary.delta:g}"]
         words += ["--epsilon", f"{summary.epsilon:g}"] if summary.epsilon else []
         for name, value in summary.options.items():
-            words += _flag(name, value) if name in FLAGS else ["--policy-option", f"{name}={json.dumps(value)}"]
+            if name in FLAGS:
+                plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                words += [f"--{name.replace('_', '-')}", plain]
+            else:
+                words += ["--policy-option", f"{name}={json.dumps(value)}"]
         if summary.estimate is not None:
             words += [] if summary.estimate.design == "fixed" else ["--design", summary.estimate.design]
             words += ["--rank"] if summary.estimate.order else []
@@ -76,11 +80,6 @@ class Provenance:
             return ""
         holder = self.run or (self.report if has_record else "") or "RESULT.json"
         return shlex.join(["bestchannel", "verify", holder])
-
-
-def _flag(name: str, value: object) -> list[str]:
-    plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return [f"--{name.replace('_', '-')}", plain]
 
 
 def origin_of(run: Run, path: Path) -> Provenance:

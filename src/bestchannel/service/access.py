@@ -182,7 +182,7 @@ class Guard:
         self.tokens, self.cookie = tokens, cookie
         self._names, self._any_address = LOOPBACK | {name.lower() for name in names}, any_address
         self._owner, self._others = Rates(10_000, 20_000), Rates(2000, 4000)
-        self._strangers, self._failures = Rates(100, 400), Rates(1, 20)
+        self._anonymous, self._failures = Rates(100, 400), Rates(1, 20)
 
     def check_host(self, request: Request) -> None:
         """Refuse a name that the service does not have: another site may have been made to point here."""
@@ -217,7 +217,7 @@ class Guard:
         if token and bearer:
             _limit(self._failures, address_of(request), "token rate")
             raise RefusedError(401, "token", scope, {"www-authenticate": "Bearer"})
-        _limit(self._strangers, address_of(request), "rate")
+        _limit(self._anonymous, address_of(request), "rate")
         return NOBODY, False
 
     def sign_in(self, token: str, request: Request, path: str) -> Response:

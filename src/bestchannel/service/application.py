@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
@@ -89,8 +89,8 @@ class Stream(StreamingResponse):
         """Send it."""
         call, later = self._call, asyncio.get_running_loop().call_later
         call.waits = True
-        hold = self._room.enter(call.client, call.line.evict)
-        cut = later(min(call.granted.expires - time.time(), LONGEST_S), call.line.evict)
+        hold = self._room.enter(call.client, call.connection.evict)
+        cut = later(min(call.granted.expires - time.time(), LONGEST_S), call.connection.evict)
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -101,7 +101,7 @@ class Stream(StreamingResponse):
 class Application:
     """What uvicorn calls.
 
-    The state of a request has its `line` (the place that its connection holds), `closed` (whether nothing can be
+    The state of a request has the place that its `connection` holds, `closed` (whether nothing can be
     written to it), what its token has `granted`, the `client` that holds places, and whether it `waits` for something
     that is no matter of latency.
     """
@@ -151,14 +151,14 @@ class Application:
 
     async def _admit(self, request: Request) -> None:
         """Let a call pass the rules for all of them, when its turn has come."""
-        call, line = request.state, request.state.line
+        call, connection = request.state, request.state.connection
         self._guard.check_host(request)
         call.granted, by_cookie = self._guard.admit(request)
         call.client = call.granted.bearer or call.client
-        (self._limits.connections if call.granted.bearer else self._limits.strangers).receive(line, call.client)
+        (self._limits.connections if call.granted.bearer else self._limits.anonymous).receive(connection, call.client)
         self._guard.check_origin(request, by_cookie)
         await self._turns.take(call.client)
-        if line not in line.room:
+        if connection not in connection.room:
             raise m.RefusedError(400, "gone", "the client left before its turn came")
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
@@ -250,6 +250,7 @@ class Endpoints:
     _guard: Guard
     _limits: Limits
     _metrics: m.Metrics
+    _description: msgspec.Raw | None = None
 
     @property
     def table(self) -> list[Endpoint]:
@@ -432,11 +433,8 @@ class Endpoints:
     @_called("GET", "/openapi.json", ALL, gives=dict[str, Any])
     async def openapi(self, request: Request) -> Response:
         """The description of all this."""
+        self._description = self._description or msgspec.Raw(msgspec.json.encode(description(self.table)))
         return answer(self._description)
-
-    @cached_property
-    def _description(self) -> msgspec.Raw:
-        return msgspec.Raw(msgspec.json.encode(description(self.table)))
 
     def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
         return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})

@@ -155,7 +155,7 @@ class HostedRun:
             with runs.open_run(self.path, wait_s=store.BRIEFLY_S) as run:
                 self.in_place = run.in_place
                 self.labels = Labels(run.settings.labels)
-                self._stand(run)
+                self._publish(run)
                 self._started.set_result(None)
                 self._serve(run)
         except BaseException as error:
@@ -179,7 +179,7 @@ class HostedRun:
                         task.answer.set_result(task.work(run))
                     except BaseException as error:
                         task.answer.set_exception(error)
-                    self._stand(run)
+                    self._publish(run)
 
     def _keep(self, run: LaboratoryRun, offers: list[Offered]) -> None:
         """Take in the pieces of all offers in their order, and put those that are new on disk together."""
@@ -199,14 +199,14 @@ class HostedRun:
                 offer.answer.set_exception(error)
             if not isinstance(error, runs.NotWrittenError):
                 raise
-            self._stand(run, anew=True)  # a full disk: nothing was kept, and the run goes on without it
+            self._publish(run, anew=True)  # a full disk: nothing was kept, and the run goes on without it
             return
         if moved_on:
-            self._stand(run)
+            self._publish(run)
         for offer, became in zip(offers, outcomes, strict=True):
             offer.answer.set_result(became)
 
-    def _stand(self, run: LaboratoryRun, anew: bool = False) -> None:
+    def _publish(self, run: LaboratoryRun, anew: bool = False) -> None:
         """Say where the run stands, and begin the ledger where it asks for something else, or anew from the file."""
         request, status = run.ask(), status_of(run, self.name)
         if request is None:

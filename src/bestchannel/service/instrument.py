@@ -84,7 +84,7 @@ class Instrument:
     most
         How many senses to lease at once, at most.
     noted
-        Called with a sentence whenever the line is lost or found again.
+        Called with a sentence whenever the connection is lost, and made again.
     stop
         Another way to say `stop`: once it is set, `run` ends soon.
 

@@ -193,7 +193,7 @@ class Leases:
                         self._metrics.expired += 1
                         log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
                 self._wake()  # a lease that never answers may be another's by now
-                await asyncio.to_thread(self._folder.let_go_of_ended)
+                await asyncio.to_thread(self._folder.close_ended)
             except Exception:  # whatever one run has met with, the others need the next tick
                 log.exception("fault", extra={"fields": {"what": "tick"}})
 

@@ -154,7 +154,7 @@ class Ledger:
         What is open is shared among the tokens whose sensors can reach these channels, and then among those of each.
         """
         with self._lock:
-            if self.number is None or not self._has_room(sensor[0], channels, now):
+            if self.number is None or not self._make_room(sensor[0], channels, now):
                 return None
             parts, most = list[Part](), min(most, self._share(sensor[0], channels, now))
             for row, free in self._free.items():
@@ -246,8 +246,8 @@ class Ledger:
         due = -(-(free + lent.total()) // tokens) - lent[token]
         return max(0, -(-min(free, due) // max(1, colleagues[token])))
 
-    def _has_room(self, token: str, channels: Collection[int], now: float) -> bool:
-        """Whether a sensor with this token may have a lease, if need be instead of one of the token with the most."""
+    def _make_room(self, token: str, channels: Collection[int], now: float) -> bool:
+        """Whether a sensor with this token may have a lease; if need be, one of the token with the most ends for it."""
         leases = list(self.leases.values())
         held = Counter(lease.sensor[0] for lease in leases)
         if len(leases) >= MOST_LEASES:

@@ -193,7 +193,7 @@ class Limits:
     """The rooms of a service."""
 
     def __init__(self) -> None:
-        self.strangers = Places("connections without a token", 1000, 500, 0)
+        self.anonymous = Places("connections without a token", 1000, 500, 0)
         self.connections = Places("connections", 3000, 3000, 200)
         self.unread = Places("answers that nobody reads", 256, 64, 32)
         self.bodies = Places("bodies on their way", 256, 64, 32)
@@ -204,7 +204,7 @@ class Limits:
 
     def fit(self, files: int) -> None:
         """Let connections take at most half of the files that the system permits."""
-        self.strangers.most = min(self.strangers.most, files // 8)
+        self.anonymous.most = min(self.anonymous.most, files // 8)
         self.connections.most = min(self.connections.most, 3 * files // 8)
 
     def clear(self, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""A client's line to the service, with the standard library alone: HTTP that comes back after the line was cut.
+"""A client's calls to the service, with the standard library alone: HTTP that connects again after it was cut off.
 
 `Link` makes calls, `events` watches a run, and `Outbox` sends what was sensed until it is acknowledged.
 """
@@ -25,7 +25,7 @@ ANSWER_S = 60.0  # seconds after which a call without an answer is made again
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 """Between two attempts: twice as long each time, and by chance between half and all of it."""
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
-LOST = (OSError, http.client.HTTPException, ValueError)  # what a line that was cut raises
+LOST = (OSError, http.client.HTTPException, ValueError)  # what a connection that was cut raises
 MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
 Piece = tuple[Mapping[str, Any], dict[str, Any]]  # the lease that it belongs to, and what is sent
 
@@ -101,7 +101,7 @@ class Link:
             except LOST as error:
                 reason = str(error) or type(error).__name__
                 self.close()
-                if was_open:  # the service lets go of lines that were silent for long
+                if was_open:  # the service closes connections that were silent for long
                     continue
             if not lost:
                 self._noted(f"the service does not answer ({reason}); trying again")

@@ -46,7 +46,7 @@ Stamp = tuple[int, int]  # when a file was written to, in nanoseconds, and its s
 
 
 @dataclass(frozen=True)
-class Resting:
+class ClosedRun:
     """A run that is not hosted: it has ended, answers itself, or cannot be read. It is read again `until` then."""
 
     stamp: Stamp
@@ -62,7 +62,7 @@ class RunFolder:
         folder = folder.absolute()
         self.folder, self.hosted = folder, dict[str, HostedRun]()
         self._lease_s, self._changed = lease_s, changed
-        self._resting: dict[str, Resting] = {}
+        self._closed: dict[str, ClosedRun] = {}
         self._lock = threading.RLock()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ class RunFolder:
         policy = make_policy(wish.policy, alphabets, delta=wish.delta, epsilon=wish.epsilon, **asked)
         path = self.folder / f"{wish.name}.db"
         with self._lock:
-            self.let_go_of_ended()  # also of a run whose file, and with it the name, is gone
+            self.close_ended()  # also of a run whose file, and with it the name, is gone
             if os.path.lexists(path):
                 raise InputError(f"there is a run {wish.name!r} already; choose another name")
             with runs.begin(path, policy, channels, max_senses=wish.max_senses):
@@ -140,29 +140,29 @@ class RunFolder:
             return
         with self._lock, self._hosting(name) as hosted:
             if hosted is None:
-                raise InputError(f"the run {name} cannot be changed here; {self._resting[name].status.error}")
+                raise InputError(f"the run {name} cannot be changed here; {self._closed[name].status.error}")
             limit = None if change.end else change.max_senses
             hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
 
     def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
         """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""
-        known: HostedRun | Resting | None = self.hosted.get(name)
+        known: HostedRun | ClosedRun | None = self.hosted.get(name)
         if known is None:
-            stamp, resting = _stamp(self.path(name)), self._resting.get(name)
-            if resting is None or resting.stamp != stamp or time.monotonic() >= resting.until:
+            stamp, closed = _stamp(self.path(name)), self._closed.get(name)
+            if closed is None or closed.stamp != stamp or time.monotonic() >= closed.until:
                 with self._lock, self._hosting(name):
                     pass
-            known = self.hosted.get(name) or self._resting.get(name)
+            known = self.hosted.get(name) or self._closed.get(name)
             if known is None:
                 raise MissingFileError(f"there is no run {name!r} any more")
         return known.labels, known.status
 
-    def let_go_of_ended(self) -> None:
+    def close_ended(self) -> None:
         """Close the files of hosted runs that have nothing more to ask, or are no longer where they were."""
         with self._lock:
             ended = [hosted for hosted in self.hosted.values() if _has_ended(hosted) or not hosted.in_place()]
             for hosted in ended:
-                self._let_go(hosted)
+                self._close(hosted)
         if ended:  # their memory goes back to the system, so that a service stays as small as its open runs
             gc.collect()  # a run and its policy refer to each other
             with suppress(AttributeError, OSError, TypeError):
@@ -216,7 +216,7 @@ class RunFolder:
         hosted = self.hosted.get(name) or self._host(name)
         yield hosted
         if hosted is not None and _has_ended(hosted):
-            self._let_go(hosted)
+            self._close(hosted)
         self._changed()
 
     def _host(self, name: str) -> HostedRun | None:
@@ -226,24 +226,24 @@ class RunFolder:
             if runs.answers_itself(path):
                 run = runs.view(path)
                 status = status_of(run, name, "it answers itself")
-                self._resting[name] = Resting(stamp, Labels(run.settings.labels), status)
+                self._closed[name] = ClosedRun(stamp, Labels(run.settings.labels), status)
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
             hosted.paused = name in self._paused
             hosted.start().result()
         except BestChannelError as error:
             failed = RunStatus(run=name, state=FAILED, error=str(error))
-            self._resting[name] = Resting(stamp, None, failed, time.monotonic() + RETRY_S)
+            self._closed[name] = ClosedRun(stamp, None, failed, time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
         return hosted
 
-    def _let_go(self, hosted: HostedRun) -> None:
+    def _close(self, hosted: HostedRun) -> None:
         hosted.stop()
         del self.hosted[hosted.name]
-        self._resting.pop(hosted.name, None)
+        self._closed.pop(hosted.name, None)
         if hosted.in_place():
-            self._resting[hosted.name] = Resting(_stamp(hosted.path), hosted.labels, hosted.status)
+            self._closed[hosted.name] = ClosedRun(_stamp(hosted.path), hosted.labels, hosted.status)
         else:
             why = "its file was moved, deleted or overwritten; what is there now is served as it is"
             log.warning("run replaced", extra={"fields": {"run": hosted.name, "why": why}})

@@ -105,7 +105,7 @@ class _TimedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         address = Client.at(self.client[0] if self.client else "local")
-        self._hold = self._limits.strangers.enter(address, self._give_up, always=True)
+        self._hold = self._limits.anonymous.enter(address, self._give_up, always=True)
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
@@ -125,7 +125,7 @@ class _TimedProtocol(HttpToolsProtocol):
         _cancel(self._head_due)
         self._in_head = False
         super().on_headers_complete()
-        self.scope["state"] |= {"line": self._hold, "closed": partial(self._closed, self.cycle)}
+        self.scope["state"] |= {"connection": self._hold, "closed": partial(self._closed, self.cycle)}
 
     def on_response_complete(self) -> None:
         self._in_head, self._head = True, 0  # uvicorn itself closes a connection on which no call follows
@@ -212,7 +212,11 @@ class Service:
     def run(self, started: Callable[[], None] | None = None) -> None:
         """Serve until SIGTERM or Ctrl-C; then end calls and streams, and close the files."""
         os.umask(0o077)  # what the runs hold is for whoever has a token
-        self.limits.fit(_files_permitted())
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        files = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+        if soft != resource.RLIM_INFINITY and soft < files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+        self.limits.fit(files)
         with suppress(AttributeError, OSError, TypeError):  # one place of memory for the threads of all runs, in glibc:
             ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)  # what one run frees at its end, others can use
         with asyncio.Runner(loop_factory=_Loop) as runner:
@@ -285,15 +289,6 @@ class _Loop(uvloop.Loop):
         if options.get("ssl"):
             options["ssl_handshake_timeout"] = IDLE_S
         return await super().create_server(*arguments, **options)
-
-
-def _files_permitted() -> int:
-    """How many files the system permits, after having asked for as many as are of use."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return wanted
 
 
 class JsonLines(logging.Formatter):

@@ -103,14 +103,14 @@ def _begin(study: Study) -> None:
     global _study
     _study = study
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        if parent := multiprocessing.parent_process():
+            wait_for([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     gc.freeze()  # what is loaded by now stays: no collection need look at it again
-
-
-def _end_with_parent() -> None:
-    if parent := multiprocessing.parent_process():
-        wait_for([parent.sentinel])
-        os._exit(1)
 
 
 def _work(piece: Piece) -> Runs:

@@ -117,6 +117,8 @@ def _summary(
     )
     undecided = sum(not run.decided for run in runs)
     bounded = bool(np.all(ratios > 0.0)) and not undecided and has_the_bound(condition.policy, study.spec.question)
+    by_set = [group for j in np.unique(sets) if len(group := senses[sets == j]) >= ENOUGH]
+    quantiles = [np.quantile(group, [0.5, 0.95], method="inverted_cdf") for group in by_set]
     q05, median, q95 = np.quantile(senses, [0.05, 0.5, 0.95], method="inverted_cdf").tolist()
     return ConditionSummary(
         study=study.spec.name,
@@ -137,7 +139,7 @@ def _summary(
         mean_rounds=float(np.mean([run.rounds for run in runs])),
         ratio=float(ratios.mean()) if bounded else None,
         ratio_standard_error=_standard_error(ratios) if bounded else None,
-        tail=_tail(senses, sets),
+        tail=max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None),
     )
 
 
@@ -149,13 +151,6 @@ def has_the_bound(policy: PolicyChoice, question: Mapping[str, Any] | None = Non
 
 def _standard_error(values: Floats) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
-
-
-def _tail(senses: Floats, sets: Floats) -> float | None:
-    """The largest q95 ÷ median over the sets that have enough runs."""
-    groups = [group for j in np.unique(sets) if len(group := senses[sets == j]) >= ENOUGH]
-    quantiles = [np.quantile(group, [0.5, 0.95], method="inverted_cdf") for group in groups]
-    return max((float(high / middle) for middle, high in quantiles if middle > 0.0), default=None)
 
 
 Rows = Sequence[Mapping[str, Any]]

@@ -154,7 +154,7 @@ function connection(words, lost) {
   $("connection").classList.toggle("lost", lost);
 }
 
-// EventSource connects again by itself after a broken line, and gives up after a refusal: then we do it.
+// EventSource connects again by itself after a lost connection, and gives up after a refusal: then we do it.
 function follow(address, shows, last) {
   const source = new EventSource(`${address}?last=${encodeURIComponent(last)}`);
   let heard = Date.now();
