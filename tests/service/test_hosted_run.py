@@ -1,5 +1,8 @@
 """The thread that writes a run: offers share a transaction, and none is left without an answer."""
 
+import threading
+import time
+
 import pytest
 
 from bestchannel.runs import NotWrittenError, begin, store
@@ -18,8 +21,7 @@ def hosted(tmp_path):
     hosted = HostedRun("run", path, lambda: None, lease_s=30.0)
     hosted.start().result()
     yield hosted
-    if not hosted._closed:
-        hosted.stop()
+    hosted.stop()
 
 
 def placed(start, *counts):
@@ -57,15 +59,11 @@ def test_clients_that_leave_while_they_wait_do_not_end_the_run(hosted):
     assert hosted.status.state == "open"
 
 
-def test_call_that_was_left_is_not_answered_at_the_end(hosted):
-    def leave_and_end(run):
-        left = hosted.offer(1, [placed(0, 3, 7)])
-        hosted._tasks.put(None)
-        return left.cancel()
-
-    assert hosted.do(leave_and_end).result()
-    hosted._thread.join()
+def test_offer_that_was_left_is_not_kept_at_the_end(hosted):
+    before = entries(hosted.path)
+    assert hosted.do(lambda run: hosted.offer(1, [placed(0, 3, 7)]).cancel()).result()
     hosted.stop()
+    assert entries(hosted.path) == before
 
 
 def test_what_is_offered_after_the_end_is_turned_away(hosted):
@@ -74,6 +72,23 @@ def test_what_is_offered_after_the_end_is_turned_away(hosted):
         hosted.offer(1, [placed(0, 1, 0)]).result()
     with pytest.raises(NotWrittenError, match="try again"):
         hosted.do(lambda run: None).result()
+
+
+def test_what_is_offered_while_the_end_waits_is_turned_away_or_kept_by_the_thread_itself(hosted):
+    reached, go_on = threading.Event(), threading.Event()
+    hosted.do(lambda run: (reached.set(), go_on.wait()))
+    reached.wait()
+    before = hosted.offer(1, [placed(0, 3, 7)])
+    ending = threading.Thread(target=hosted.stop)
+    ending.start()
+    while not hosted._thread._shutdown:
+        time.sleep(0.001)
+    late = hosted.offer(1, [placed(10, 3, 7)])
+    go_on.set()
+    ending.join()
+    assert before.result()[0].outcome == "kept"
+    with pytest.raises(NotWrittenError, match="try again"):
+        late.result()
 
 
 def test_a_full_disk_refuses_an_offer_and_the_same_offer_is_kept_later(hosted, monkeypatch):
@@ -98,3 +113,28 @@ def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(
         hosted.offer(1, [placed(0, 3, 7)]).result()
     assert (hosted.status.state, hosted.status.error) == ("failed", "in the policy")
     assert hosted.ledger.lend(("token", "s"), {0}, 10, 0.0) is None
+
+
+def test_everybody_who_waits_is_answered_when_the_policy_fails(hosted, monkeypatch):
+    def broken(self, *arguments):
+        raise ZeroDivisionError("in the policy")
+
+    monkeypatch.setattr("bestchannel.runs.LaboratoryRun.tell_pieces", broken)
+    hold = hosted.do(lambda run: (hosted.offer(1, [placed(0, 3, 7)]), hosted.do(lambda run: run.state)))
+    offered, asked = hold.result()
+    with pytest.raises(ZeroDivisionError):
+        offered.result(timeout=10)
+    with pytest.raises(NotWrittenError, match="the run failed"):
+        asked.result(timeout=10)
+
+
+def test_the_status_knows_a_change_by_the_time_that_it_is_answered(hosted, monkeypatch):
+    publish = HostedRun._publish
+
+    def slow(self, *arguments, **options):
+        time.sleep(0.2)
+        publish(self, *arguments, **options)
+
+    monkeypatch.setattr(HostedRun, "_publish", slow)
+    hosted.do(lambda run: run.limit(7)).result()
+    assert hosted.status.max_senses == 7

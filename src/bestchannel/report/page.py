@@ -351,7 +351,8 @@ def least_senses(summary: Summary) -> LeastSenses:
     if reason := _why_no_bound(summary):
         return LeastSenses(None, False, reason)
     # where the capacity is 0 whatever the rows, and nothing need be sensed, any rows
-    rows = [c.W_hat if min(c.counts.shape) > 1 else np.ones(c.counts.shape) for c in summary.channels]
+    sizes = [channel.counts.shape for channel in summary.channels]
+    rows = [c.W_hat if min(s) > 1 else np.full(s, 1.0 / s[1]) for c, s in zip(summary.channels, sizes, strict=True)]
     channels = [Channel.from_rows(W, normalize=True) for W in rows]
     question = None if summary.findings is None else summary.question
     bound = quick_bound(channels, summary.delta, question)

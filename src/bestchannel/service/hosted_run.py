@@ -7,15 +7,14 @@ disk, and the cost of putting it there is shared. The policy thinks in this thre
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -41,22 +40,6 @@ class Offered:
     request: int
     pieces: tuple[AnswerPiece, ...]
     answer: Future[list[PieceOutcome]]
-
-
-@dataclass(frozen=True)
-class Job:
-    """Something to do in the run's own thread, and who waits for it."""
-
-    work: Callable[[LaboratoryRun], Any]
-    answer: Future[Any]
-
-
-Task = Offered | Job | None  # what the thread is given; None ends it
-
-
-def waited_for(task: Offered | Job) -> bool:
-    """Whether somebody still waits for the task; from then on it cannot be cancelled, as by a client that leaves."""
-    return task.answer.set_running_or_notify_cancel()
 
 
 def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
@@ -107,82 +90,95 @@ class HostedRun:
     def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
         self.name, self.path, self._changed = name, path, changed
         self.ledger = Ledger(lease_s, changed)
-        self.paused, self._closed = False, False
+        self.paused = False
         self.status: RunStatus
         self.labels: Labels
         self.in_place: Callable[[], bool]
-        self._tasks: SimpleQueue[Task] = SimpleQueue()
-        self._started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._work, name=f"run {name}", daemon=True)
+        self._thread, self._file = ThreadPoolExecutor(1, f"run {name}"), ExitStack()
+        self._run: LaboratoryRun | None = None
+        self._why_closed: BestChannelError = runs.NotWrittenError("the run was closed meanwhile; try again")
+        self._offers: deque[Offered] = deque()
 
     def start(self) -> Future[None]:
         """Open the file; done, or failed, once the run stands as its log says."""
-        self._thread.start()
-        return self._started
+        return self._thread.submit(self._open)
 
     def stop(self) -> None:
         """Write what is waiting, and close the file; what is offered later is refused, to be offered again."""
-        self._tasks.put(None)
-        self._thread.join()
-        self._closed = True
-        self._turn_away()
+        self._submit(self._close)
+        self._thread.shutdown()
 
     def offer(self, request: int, pieces: Iterable[AnswerPiece]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
         offered = Offered(request, tuple(pieces), Future())
-        self._put(offered)
+        self._offers.append(offered)
+        kept = self._submit(self._keep)
+        if kept.done() and (closed := kept.exception()):
+            with suppress(ValueError):  # where the thread has taken it nevertheless
+                self._offers.remove(offered)
+                offered.answer.set_exception(closed)
         return offered.answer
 
     def do(self, work: Callable[[LaboratoryRun], T]) -> Future[T]:
-        """What the work comes to, done in the run's own thread."""
-        job = Job(work, Future())
-        self._put(job)
-        return job.answer
+        """What the work comes to, done in the run's own thread; by then the status says where the run stands."""
 
-    def _put(self, task: Offered | Job) -> None:
-        self._tasks.put(task)
-        if self._closed:  # perhaps after `stop` has looked for the last time
-            self._turn_away()
+        def done() -> T:
+            run = self._opened()
+            try:
+                return work(run)
+            finally:
+                self._or_fail(lambda: self._publish(run))
 
-    def _turn_away(self) -> None:
-        with suppress(Empty):
-            while True:
-                if (task := self._tasks.get_nowait()) is not None and waited_for(task):
-                    task.answer.set_exception(runs.NotWrittenError("the run was closed meanwhile; try again"))
+        return self._submit(done)
 
-    def _work(self) -> None:
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
         try:
-            with runs.open_run(self.path, wait_s=store.BRIEFLY_S) as run:
-                self.in_place = run.in_place
-                self.labels = Labels(run.settings.labels)
-                self._publish(run)
-                self._started.set_result(None)
-                self._serve(run)
+            return self._thread.submit(work)
+        except RuntimeError:  # the thread has ended, or does what was left to do
+            refused: Future[T] = Future()
+            refused.set_exception(self._why_closed)
+            return refused
+
+    def _open(self) -> None:
+        try:
+            run = self._file.enter_context(runs.open_run(self.path, wait_s=store.BRIEFLY_S))
+            self.in_place, self.labels = run.in_place, Labels(run.settings.labels)
+            self._publish(run)
+            self._run = run
+        except BaseException:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        self._run = None
+        self._file.close()
+
+    def _opened(self) -> LaboratoryRun:
+        if self._run is None:
+            raise self._why_closed
+        return self._run
+
+    def _keep(self) -> None:
+        """Take in the offers that wait, together, and answer them: whoever was first has come for all."""
+        waiting = [self._offers.popleft() for _ in range(min(len(self._offers), MOST_AT_ONCE))]
+        # from now on an answer cannot be cancelled, as by a client that leaves
+        offers = [offer for offer in waiting if offer.answer.set_running_or_notify_cancel()]
+        try:
+            run = self._opened()
+            try:
+                outcomes = self._or_fail(lambda: self._kept(run, offers))
+            except runs.NotWrittenError:  # a full disk: nothing was kept, and the run goes on without it
+                self._or_fail(lambda: self._publish(run, anew=True))
+                raise
         except BaseException as error:
-            self._fail(error)
+            for offer in offers:
+                offer.answer.set_exception(error)
+            return
+        for offer, became in zip(offers, outcomes, strict=True):
+            offer.answer.set_result(became)
 
-    def _serve(self, run: LaboratoryRun) -> None:
-        while True:
-            batch = [self._tasks.get()]
-            with suppress(Empty):
-                while len(batch) < MOST_AT_ONCE:
-                    batch.append(self._tasks.get_nowait())
-            batch = [task for task in batch if task is None or waited_for(task)]
-            offers = [task for task in batch if isinstance(task, Offered)]
-            if offers:
-                self._keep(run, offers)
-            for task in batch:
-                if task is None:
-                    return
-                if isinstance(task, Job):
-                    try:
-                        task.answer.set_result(task.work(run))
-                    except BaseException as error:
-                        task.answer.set_exception(error)
-                    self._publish(run)
-
-    def _keep(self, run: LaboratoryRun, offers: list[Offered]) -> None:
-        """Take in the pieces of all offers in their order, and put those that are new on disk together."""
+    def _kept(self, run: LaboratoryRun, offers: Sequence[Offered]) -> list[list[PieceOutcome]]:
+        """What becomes of the pieces of all offers in their order; those that are new are put on disk together."""
         ledger, number = self.ledger, self.ledger.number
         outcomes = [
             [ledger.take_in(piece) for piece in offer.pieces]
@@ -192,19 +188,9 @@ class HostedRun:
         ]
         pairs = zip(chain(*(offer.pieces for offer in offers)), chain(*outcomes), strict=True)
         new = [piece for piece, outcome in pairs if outcome.outcome == KEPT]
-        try:
-            moved_on = number is not None and bool(new) and run.tell_pieces(number, new).complete
-        except BaseException as error:
-            for offer in offers:
-                offer.answer.set_exception(error)
-            if not isinstance(error, runs.NotWrittenError):
-                raise
-            self._publish(run, anew=True)  # a full disk: nothing was kept, and the run goes on without it
-            return
-        if moved_on:
+        if number is not None and new and run.tell_pieces(number, new).complete:
             self._publish(run)
-        for offer, became in zip(offers, outcomes, strict=True):
-            offer.answer.set_result(became)
+        return outcomes
 
     def _publish(self, run: LaboratoryRun, anew: bool = False) -> None:
         """Say where the run stands, and begin the ledger where it asks for something else, or anew from the file."""
@@ -216,18 +202,20 @@ class HostedRun:
         self.status = status
         self._changed()
 
-    def _fail(self, error: BaseException) -> None:
-        """Say why the run cannot go on, to all who wait and will ask."""
-        if not self._started.done():
-            self._started.set_exception(error)
-            return
-        self.ledger.begin(None)
-        self.status = replace(self.status, state=FAILED, request=None, more_senses=None, error=str(error))
-        self._changed()
-        failure = error if isinstance(error, BestChannelError) else runs.NotWrittenError(f"the run failed: {error}")
-        while (task := self._tasks.get()) is not None:
-            if waited_for(task):
-                task.answer.set_exception(failure)
+    def _or_fail(self, work: Callable[[], T]) -> T:
+        """What the work comes to; where more is wrong than a disk, the run cannot go on, and its status says why."""
+        try:
+            return work()
+        except runs.NotWrittenError:
+            raise
+        except BaseException as error:
+            failed = runs.NotWrittenError(f"the run failed: {error}")
+            self._why_closed = error if isinstance(error, BestChannelError) else failed
+            self._close()
+            self.ledger.begin(None)
+            self.status = replace(self.status, state=FAILED, request=None, more_senses=None, error=str(error))
+            self._changed()
+            raise
 
 
 def outcome_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
