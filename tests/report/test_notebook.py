@@ -80,7 +80,7 @@ def test_an_estimate_shows_its_verdict_and_intervals():
 
 def test_an_open_estimate_says_so():
     words = Page(estimate({"a": [[9, 1], [1, 9]], "b": [[8, 2], [2, 8]]})._repr_html_()).words
-    assert words.startswith("Undecided between a and b; at least ")
+    assert words.startswith("Undecided between a and b. Some ")
 
 
 def test_a_capacity_shows_its_bracket():

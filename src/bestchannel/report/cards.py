@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -14,15 +14,13 @@ from bestchannel.channels import Channel
 from bestchannel.display import Frame
 from bestchannel.errors import MissingExtraError
 from bestchannel.intervals import Estimate
-from bestchannel.intervals.verdict import forecast
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification, Status
-from bestchannel.promises import in_words
-from bestchannel.report.charts import Row, interval_cells, interval_figure, legend, order_figure
+from bestchannel.report.charts import interval_cells, interval_figure, legend, order_figure
 from bestchannel.report.heat_maps import matrix_map
-from bestchannel.report.markup import Html, bits, brief, joined, named, several, table, tag
+from bestchannel.report.markup import Html, bits, brief, joined, several, table, tag
 from bestchannel.report.page import style
-from bestchannel.report.summary import summarise, values_of
+from bestchannel.report.summary import Summary, summarise
 
 MOST_ROWS = 8
 MOST_CELLS = 4096  # cells of a matrix, or of all channels together, up to which a notebook need not wait for a figure
@@ -41,23 +39,21 @@ def identification_card(result: Identification) -> str:
         heading = tag("h2", f"{answer[:1].upper()}{answer[1:]}.")
         return framed(heading, tag("p", several(result.senses, "sense"), rest))
     summary = summarise(result)
-    rows = [(channel.name, channel.estimate) for channel in summary.channels]
-    return framed(
-        tag("h2", summary.verdict),
-        tag("p", f"{summary.promise} {summary.spent}"),
-        *_intervals(rows, summary.marked, summary.values),
-    )
+    promise = tag("p", f"{summary.promise} {summary.spent}")
+    return framed(tag("h2", summary.verdict), promise, *_intervals(summary))
 
 
 def estimate_card(result: Estimate) -> str:
-    """The verdict and its guarantee; the best capacities with their intervals."""
-    channels = sorted(result.channels, key=lambda channel: -channel.capacity)
+    """The same of an estimate, with what warns of it, and the places of the channels where they were asked for."""
+    summary, order = summarise(result), result.order
+    places = order and order_figure(order.ranks[:MOST_ROWS], len(result.channels), "Places, all at once")
+    warnings = result.checks.warnings if result.checks else ()
     return framed(
-        tag("h2", _sentence(result)),
-        *(tag("p", f"Warning: {text}.") for text in (result.checks.warnings if result.checks else ())),
-        tag("p", in_words(result.guarantee)),
-        *_intervals([(channel.name, channel) for channel in channels], summarise(result).marked, values_of(result)),
-        *([order_figure(result.order.ranks[:MOST_ROWS], len(channels), "Places, all at once")] if result.order else []),
+        tag("h2", summary.verdict),
+        *(tag("p", f"Warning: {text}.") for text in warnings),
+        tag("p", summary.promise),
+        *_intervals(summary),
+        places or "",
     )
 
 
@@ -112,28 +108,15 @@ def channel_card(channel: Channel) -> str:
     return framed(heading, tag("div", drawing, class_="scroll"))
 
 
-def _sentence(result: Estimate) -> str:
-    if result.question is not None:
-        return summarise(result).verdict
-    leader = brief(result.verdict.leader)
-    if len(result.channels) == 1:
-        return f"{leader}: {bits(result.channels[0].capacity)} bits per channel use."
-    if result.decided and result.epsilon:
-        return f"{leader} is within {result.epsilon:g} bit of the largest {result.quantity}."
-    if result.decided:
-        return f"{leader} has the largest {result.quantity}."
-    return f"Undecided between {named(result.verdict.candidates)}; {forecast(result.verdict)}."
-
-
-def _intervals(rows: Sequence[Row], marked: Iterable[str], values: str) -> list[Html]:
+def _intervals(summary: Summary) -> list[Html]:
     """Figure and table of the first few channels, and how many there are besides."""
-    shown = rows[:MOST_ROWS]
+    shown = [(channel.name, channel.estimate) for channel in summary.channels[:MOST_ROWS]]
     cells = [[brief(name), *interval_cells(estimate)] for name, estimate in shown]
     return [
         legend(),
-        interval_figure(shown, frozenset(marked), f"{values} with their intervals"),
+        interval_figure(shown, summary.marked, f"{summary.values} with their intervals"),
         table("Bits per channel use", ["channel", "estimate", "proved", "approximate, not proved"], cells),
-        _and_more(len(rows) - len(shown)),
+        _and_more(len(summary.channels) - len(shown)),
     ]
 
 

@@ -19,7 +19,7 @@ from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
 from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
-from bestchannel.report.markup import brief, named, several
+from bestchannel.report.markup import bits, brief, named, several
 from bestchannel.runs.results import anytime_estimates, told_counts
 
 
@@ -112,7 +112,7 @@ class Summary:
     @property
     def values(self) -> str:
         """What the intervals are of: capacities, unless counts were estimated at one input distribution."""
-        return values_of(self.estimate)
+        return "Capacities" if self.quantity == "capacity" else "Values of I(P;W)"
 
     @property
     def quantity(self) -> str:
@@ -138,7 +138,9 @@ class Summary:
             names = [channel.name for channel in self.channels if channel.name in left]
             return f"Undecided between {named(names)}." if names else "Undecided."
         if len(self.channels) == 1:
-            return f"{brief(self.best)} is the only channel."
+            known = self.channels[0].estimate if self.estimate else None
+            alone = "is the only channel" if known is None else f"carries {bits(known.capacity)} bits per channel use"
+            return f"{brief(self.best)} {alone}."
         if self.epsilon:
             return f"{brief(self.best)} is within {self.epsilon:g} bit of the largest {value}."
         return f"{brief(self.best)} has the largest {value}."
@@ -165,11 +167,6 @@ class Summary:
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
         sensed = f"{several(self.senses, self.unit)} of {several(len(self.channels), 'channel')}"
         return f"{sensed}{paid} in {several(len(self.course), 'request')}."
-
-
-def values_of(estimate: Estimate | None) -> str:
-    """What an estimate says of all channels."""
-    return "Capacities" if estimate is None or estimate.input_distribution is None else "Values of I(P;W)"
 
 
 def summarise(result: Identification | Estimate) -> Summary:
