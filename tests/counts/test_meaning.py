@@ -475,3 +475,10 @@ def test_frames_whose_names_come_twice_are_refused():
 def test_values_that_are_no_column_are_refused_in_one_sentence():
     with pytest.raises(InputError, match="must be a rectangular matrix of numbers"):
         bc.quantise({"link": ([0, 1], np.array(None))}, 2)
+
+
+def test_totals_of_probabilities_are_not_divided_by(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text(",a,b,Total\nu,0.9,0.2,1.1\nv,0.2,0.8,1\n")
+    with pytest.raises(InputError, match="must be without totals; 'Total' is the sum of the others"):
+        read_channels(path, normalize=True)

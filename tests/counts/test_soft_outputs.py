@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bestchannel as bc
+from bestchannel.counts import read_counts
 from bestchannel.counts.labelled_counts import measured, refuse_measured
 from bestchannel.errors import InputError
 
@@ -157,3 +158,13 @@ def test_labels_that_spell_numbers(label, value):
 @given(st.complex_numbers(allow_nan=False, allow_infinity=False))
 def test_a_complex_number_is_read_as_python_writes_it(point):
     assert measured(str(point)) == (point.real, point.imag)
+
+
+def test_measured_numbers_with_a_sign_between_thousands_are_refused(tmp_path):
+    """1,003 beside 998 is no decimal number; beside 0,5 or alone it is one."""
+    path = tmp_path / "log.txt"
+    path.write_text("x;y\n" + "".join(f"{i % 2};{('998', '1,003')[i % 2]}\n" for i in range(40)))
+    with pytest.raises(InputError, match="line 3, y is '1,003', which may be a number of thousands"):
+        read_counts(path, bins=[1.0])
+    path.write_text("x;y\n" + "".join(f"{i % 2};{('1,103', '1,003')[i % 2]}\n" for i in range(40)))
+    assert read_counts(path, bins=[1.05])["log"].counts.tolist() == [[0, 20], [20, 0]]

@@ -371,11 +371,12 @@ def refuse_labels(labels: Iterable[str], where: str, declared: Container[str] = 
         known.add(label.strip(), "")
 
 
-def refuse_totals(counts: Integers, inputs: Sequence[str], outputs: Sequence[str], where: str) -> None:
+def refuse_totals(cells: NDArray[Any], inputs: Sequence[str], outputs: Sequence[str], where: str) -> None:
     """Refuse an input or output that is called total and is one, which would be counted twice."""
-    for labels, table in ((inputs, counts), (outputs, counts.T)):
+    for labels, table in ((inputs, cells), (outputs, cells.T)):
         for i, label in enumerate(labels if len(labels) == len(table) > 1 else ()):
-            if not _TOTALS.isdisjoint(label.casefold().split()) and np.array_equal(table.sum(axis=0), 2 * table[i]):
+            called = not _TOTALS.isdisjoint(label.casefold().split())
+            if called and np.allclose(table.sum(axis=0), 2 * table[i], rtol=1e-9, atol=0):
                 raise InputError(f"{where} must be without totals; {label!r} is the sum of the others (leave it out)")
 
 

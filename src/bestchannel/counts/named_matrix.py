@@ -79,6 +79,9 @@ class NamedMatrix:
     def channel(self, *, normalize: bool) -> Channel:
         """The channel whose rows these are."""
         self._refuse_exchanged()
+        if normalize:  # which would divide by a total too
+            where = f'channel "{self.name}"'
+            refuse_totals(numeric_array(self.rows, where), self.inputs or (), self.outputs or (), where)
         return Channel.from_rows(
             self.rows, name=self.name, inputs=self.inputs, outputs=self.outputs, normalize=normalize
         )

@@ -31,6 +31,7 @@ from bestchannel.counts.labelled_counts import (
     measured,
     refuse_measured_inputs,
 )
+from bestchannel.counts.text_log import GROUPED
 from bestchannel.counts.trials import Trials, in_time
 from bestchannel.errors import InputError
 
@@ -169,6 +170,7 @@ class MeasuredOutputs(Combinations):
         self._pair_of = array("q")
         self._values = array("d")
         self._dimension = 0
+        self._written: dict[bool | None, str] = {}  # whether numbers are as 1,000, or None where these are whole
 
     def number(self, channel: str, x: str, y: str, place: str) -> int:
         """See `Combinations`; rows of one combination may get several numbers."""
@@ -177,6 +179,9 @@ class MeasuredOutputs(Combinations):
         if value is None:
             raise InputError(f"{place}, y must be a number to be put into a bin; it is {y.strip()!r}")
         self._dimension = self._dimension or len(value)
+        kind = None if "," not in y else GROUPED.fullmatch(y) is not None
+        if "." not in y and kind not in self._written:
+            self._written[kind] = f"{place}, y is {y.strip()!r}"
         if len(value) != self._dimension:
             raise InputError(
                 f"{place}, y must be a {_KIND[self._dimension]} number like those before; it is {y.strip()!r}"
@@ -198,6 +203,11 @@ class MeasuredOutputs(Combinations):
         blocks = list(log)
         if any(block.counts is not None for block in blocks):
             raise InputError(NOT_SENSES)
+        if self._written.keys() == {True, None}:
+            raise InputError(
+                f"{self._written[True]}, which may be a number of thousands, as others have no comma; write numbers"
+                " without a sign between thousands, and with a point before fractions"
+            )
         rows, by_time = in_time(blocks)
         order = np.concatenate([np.zeros(0, np.int64), *(row.astype(np.int64) for row in rows)])
         if not len(order):
