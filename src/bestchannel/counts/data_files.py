@@ -45,36 +45,39 @@ class Format:
     those that a file is made of; `render` is what such a file holds.
     """
 
-    table: Callable[[OpenFile, Hints, str, Progress | None], Table | None] | None
-    matrices: Callable[[OpenFile, Hints, bool], list[NamedMatrix]] | None
+    table: Callable[[OpenFile, Hints, str, Progress | None], Table | None] = lambda *_: None
+    matrices: Callable[[OpenFile, Hints, bool], list[NamedMatrix]] = lambda *_: []
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
     log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
     texts: Callable[[OpenFile, Hints], list[OpenFile]] | None = None
 
     def table_of(self, source: OpenFile, hints: Hints, use: str, progress: Progress | None = None) -> Table | None:
         """The table in the file; where it has none, nobody can say what columns are called."""
-        table = self.table and self.table(source, hints, use, progress)
+        table = self.table(source, hints, use, progress)
         if table is None and hints.columns is not None:
-            raise InputError(
-                f"columns belongs to rows with names above them; none are read from this {source.ending} file"
-            )
+            kind = f"none are read from this {source.ending} file"
+            raise InputError(f"columns belongs to rows with names above them; {kind}")
         return table
 
-    def matrices_of(self, source: OpenFile, hints: Hints, *, counts: bool) -> list[NamedMatrix]:
-        """The matrices in the file."""
-        assert self.matrices is not None  # where a file is always a table
-        return self.matrices(source, hints, counts)
+    def rows_of(
+        self, source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
+    ) -> Iterator[RowBlock] | None:
+        """The rows of a log; None where the file holds matrices."""
+        if self.log:
+            return self.log(source, hints, seen, progress)
+        table = self.table_of(source, hints, "count", progress)
+        return None if table is None else table.log(seen, source.name, hints.columns)
 
 
 _TEXT = Format(matrix_text.read_table, matrix_text.read_matrices, log=text_log.read_log)
 _JSON = Format(json_format.read_table, json_format.read_matrices)
-_ARROW = Format(table_files.read_table, None)
+_ARROW = Format(table_files.read_table)
 FORMATS = {
     ".csv": replace(_TEXT, render=matrix_text.render),
     **dict.fromkeys((".tsv", ".txt", ".dat", ".log"), _TEXT),
     ".parquet": replace(_ARROW, render=table_files.render),
     ".npz": Format(array_files.read_table, array_files.read_archive, array_files.render),
-    ".npy": Format(None, array_files.read_array),
+    ".npy": Format(matrices=array_files.read_array),
     ".mat": Format(array_files.read_table, array_files.read_variables),
     ".json": replace(_JSON, render=json_format.render),
     **dict.fromkeys(json_format.LINES, _JSON),
@@ -138,7 +141,7 @@ def read_channels(
                 for source in sources:
                     table = format.table_of(source, told, "p")
                     of_rows = table and table.matrices(source.name, told)
-                    matrices = of_rows or format.matrices_of(source, told, counts=False)
+                    matrices = of_rows or format.matrices(source, told, False)
                     found += [matrix.upright(transpose).channel(normalize=normalize) for matrix in matrices]
         return by_name(found)
 
@@ -355,14 +358,13 @@ def read_joint_trials(
 def _trials(
     path: Paths, hints: Hints, outputs: Sequence[str] | None, bins: Bins, set_aside: float, progress: Progress | None
 ) -> Trials:
-    if not _to_be_cut(bins):
-        seen = Combinations(outputs, numbers_are_labels=bins is not None, transpose=hints.transpose)
-        contents = _Contents(path, hints, seen, progress)
-        with contents.named():
-            return in_order(seen, contents.rows(NO_ORDER))
+    cut = _to_be_cut(bins)
+    as_labels = Combinations(outputs, numbers_are_labels=bins is not None, transpose=hints.transpose)
     measured = MeasuredOutputs(transpose=hints.transpose)
-    contents = _Contents(path, hints, measured, progress)
+    contents = _Contents(path, hints, measured if cut else as_labels, progress)
     with contents.named():
+        if not cut:
+            return in_order(as_labels, contents.rows(NO_ORDER))
         if outputs is not None:
             raise InputError(
                 "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"
@@ -409,9 +411,9 @@ class _Contents:
         with _opened(file, self._hints) as (sources, format, hints):
             found = []
             for source in sources:
-                log = self._log(source, format, hints, progress)
+                log = format.rows_of(source, hints, self._seen, progress)
                 if log is None:
-                    found += format.matrices_of(source, hints, counts=True)
+                    found += format.matrices(source, hints, True)
                 elif len(sources) > 1:
                     raise InputError(
                         f'rows must be on one sheet; {len(sources)} have content, and "{source.name}" has rows;'
@@ -425,15 +427,6 @@ class _Contents:
                     whole = [not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found]
                 raise InputError(no_matrices if all(whole) else NOT_TRIALS)
             self.matrices += found
-
-    def _log(
-        self, source: OpenFile, format: Format, hints: Hints, progress: Progress | None
-    ) -> Iterator[RowBlock] | None:
-        """The rows of a log; None where the file holds matrices."""
-        if format.log:
-            return format.log(source, hints, self._seen, progress)
-        table = format.table_of(source, hints, "count", progress)
-        return None if table is None else table.log(self._seen, source.name, hints.columns)
 
 
 def _meant(file: Path, sheet: OpenFile) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,11 @@ class JointTrials:
 
     def counts(self) -> dict[Hashable, Integers]:
         """counts[x, y] of every channel by its key, of shape (n_inputs, n_outputs)."""
-        return {labels.key: self._table(j) for j, labels in enumerate(self.alphabets)}
+        tables: dict[Hashable, Integers] = {}
+        for labels, x, y in zip(self.alphabets, self.x.T, self.y.T, strict=True):
+            tables[labels.key] = np.zeros(labels.alphabet, np.int64)
+            np.add.at(tables[labels.key], (x[y != MISSING], y[y != MISSING]), 1)
+        return tables
 
     def labelled_counts(self) -> Iterator[LabelledCounts]:
         """The counts of every channel with their labels."""
@@ -111,12 +115,6 @@ class JointTrials:
         both = (self.y[:, j] != MISSING) & (self.y[:, i] != MISSING)
         x_b, y_b, x_a, y_a = (letters[both, channel] for channel in (j, i) for letters in (self.x, self.y))
         return AnswerPairs(x_b, y_b, x_a, y_a, None if self.groups is None else self.groups[both])
-
-    def _table(self, j: int) -> Integers:
-        n_inputs, n_outputs = self.alphabets[j].alphabet
-        answered = self.y[:, j] != MISSING
-        cells = self.x[answered, j] * n_outputs + self.y[answered, j]
-        return np.bincount(cells, minlength=n_inputs * n_outputs).reshape(n_inputs, n_outputs)
 
 
 def _refuse_letters(name: str, labels: ChannelLabels, letters: Integers, size: int) -> None:
@@ -155,15 +153,12 @@ def combined(trials: JointTrials, names: Sequence[str]) -> JointTrials:
             f"{name} would have {len(seen):,} outputs, and channels are read as one up to {MOST_LETTERS}; combine"
             " fewer, or put their outputs into fewer classes"
         )
-    outputs = tuple(_tuple(parts, np.unravel_index(code, sizes)) for code in seen.tolist())
+    letters = ([part.outputs[i] for part, i in zip(parts, np.unravel_index(code, sizes), strict=True)] for code in seen)
+    outputs = tuple(f"({', '.join(answers)})" for answers in letters)
     labels = ChannelLabels(name, inputs, outputs)
     X, Y = (np.column_stack([letters[:, members], np.full(len(letters), MISSING)]) for letters in (trials.x, trials.y))
     X[answered, -1], Y[answered, -1] = x, y
     return JointTrials((*parts, labels), X, Y, trials.inferred_outputs, trials.groups)
-
-
-def _tuple(parts: Sequence[ChannelLabels], letters: Sequence[Any]) -> str:
-    return f"({', '.join(part.outputs[i] for part, i in zip(parts, letters, strict=True))})"
 
 
 def _members(trials: JointTrials, names: Sequence[str]) -> list[int]:
