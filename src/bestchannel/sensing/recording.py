@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestchannel.arrays import Integers, numeric_array
 from bestchannel.counts.data_files import Paths, read_trials
@@ -321,31 +319,24 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
             f"there must be one alphabet for each channel; there are {len(alphabets)} and"
             f" {several(len(named), 'channel')}"
         )
-    logs = {key: _pairs(log, f"the trials of channel {key!r}") for key, log in named.items()}
-    sizes = list(alphabets or [(int(log[:, 0].max()) + 1, int(log[:, 1].max()) + 1) for log in logs.values()])
-    outputs = tuple(_by_input(key, log, size) for (key, log), size in zip(logs.items(), sizes, strict=True))
-    labels = tuple(ChannelLabels.numbered(key, size) for key, size in zip(logs, sizes, strict=True))
-    sent = tuple(
-        log[:, 0].astype(np.min_scalar_type(size[0] - 1)) for log, size in zip(logs.values(), sizes, strict=True)
-    )
-    return Trials(labels, outputs, alphabets is None, sent, (None,) * len(labels))
-
-
-def _pairs(log: object, where: str) -> Integers:
-    pairs = numeric_array(log, where)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or pairs.min() < 0:
-        raise InputError(f"{where} must be pairs (x, y) of whole numbers >= 0; they are {pairs.dtype} {pairs.shape}")
-    return pairs.astype(np.int64)
-
-
-def _by_input(key: Hashable, log: Integers, size: tuple[int, int]) -> tuple[NDArray[Any], ...]:
-    """The outputs of each input, which must fit the alphabet."""
-    n_inputs, n_outputs = size
-    x, y = (int(n) for n in log.max(axis=0))
-    if x >= n_inputs or y >= n_outputs:
-        raise InputError(
-            f"the trials of channel {key!r} must fit its alphabet of {several(n_inputs, 'input')} and"
-            f" {several(n_outputs, 'output')}; they have input {x} or output {y}"
-        )
-    symbols = log[:, 1].astype(np.min_scalar_type(y))
-    return tuple(symbols[log[:, 0] == i] for i in range(n_inputs))
+    labels, outputs, sent = [], [], []
+    for i, (key, log) in enumerate(named.items()):
+        pairs = numeric_array(log, f"the trials of channel {key!r}")
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or pairs.min() < 0:
+            raise InputError(
+                f"the trials of channel {key!r} must be pairs (x, y) of whole numbers >= 0; they are {pairs.dtype}"
+                f" {pairs.shape}"
+            )
+        x, y = pairs.astype(np.int64).T
+        seen = int(x.max()) + 1, int(y.max()) + 1
+        n_inputs, n_outputs = alphabets[i] if alphabets is not None else seen
+        if seen[0] > n_inputs or seen[1] > n_outputs:
+            raise InputError(
+                f"the trials of channel {key!r} must fit its alphabet of {several(n_inputs, 'input')} and"
+                f" {several(n_outputs, 'output')}; they have input {seen[0] - 1} or output {seen[1] - 1}"
+            )
+        symbols = y.astype(np.min_scalar_type(seen[1] - 1))
+        labels.append(ChannelLabels.numbered(key, (n_inputs, n_outputs)))
+        outputs.append(tuple(symbols[x == letter] for letter in range(n_inputs)))
+        sent.append(x.astype(np.min_scalar_type(n_inputs - 1)))
+    return Trials(tuple(labels), tuple(outputs), alphabets is None, tuple(sent), (None,) * len(labels))
