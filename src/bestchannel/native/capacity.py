@@ -17,7 +17,7 @@ _solve = Kernel(
     "lanes_solve",
     "stack[cnm] first last n m l tol. rtol. normalize lower[c] upper[c] inputs[cn] outputs[cm] status[c]u1 room(nml)",
 )
-_interior_point = Kernel("interior_point", "n m W[nm] neg_entropy[n] p[n] goal. >best[n] room(nm)")
+_interior_point = Kernel("interior_point", "n m W[nm] neg_entropy[n] p[n] goal. >best[n] room(nm)", positive="nm")
 _climb = Kernel("climb", "n m W[nm] neg_entropy[n] p[n] steps >best[n] >D[n] room(nm)", positive="nm")
 _neg_entropies = Kernel("neg_entropies", "* m W[*m] >neg_entropy[*] >excess[*] >space[m]")
 _outputs = Kernel("outputs", "* n m W[*nm] P[*n] >Q[*m] >space[m]")

@@ -49,8 +49,8 @@
 #define MATRIX double
 #define LOG bc_quick_log
 #define PSI bc_psi
-#define MAX bc_max
-#define MIN bc_min
+#define MAX(a, b) larger(b, a)
+#define MIN(a, b) smaller(b, a)
 #define DIVISOR(b) (b)
 #define OVER(a, divisor) ((a) / (divisor))
 #define LEAST BC_TINY                          /* what no output and no sum is below */

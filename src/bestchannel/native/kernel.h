@@ -27,10 +27,6 @@ enum { WIDE = 8 };
 typedef double Wide __attribute__((vector_size(WIDE * sizeof(double)), aligned(8), may_alias));
 #define AS_WIDE(numbers) (*(const Wide *)(numbers))
 
-/* The larger and the smaller of two numbers; a `b` that is no number changes nothing. */
-static inline double larger(double a, double b) { return b > a ? b : a; }
-static inline double smaller(double a, double b) { return b < a ? b : a; }
-
 /* log x to 2 ulp: for loops over few letters, where that of mathematics.h takes twice as long; -708.4 below 2^-1022. */
 static inline double quick_log(double x) {
     double value = bc_quick_log(x > 0x1p-1022 ? x : 0x1p-1022);

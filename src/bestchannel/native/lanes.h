@@ -34,7 +34,7 @@ static void PART(stage)(const double *block, int count, const PART(Lanes) *at, u
         }
         EACH_LANE {
             int good = (fabs(total[l] - 1.0) <= BC_ROW_SUM_TOLERANCE) | (normalize & (total[l] > 0.0));
-            trouble[l] = good ? trouble[l] : bc_max(trouble[l], BAD_SUM);
+            trouble[l] = good ? trouble[l] : larger(BAD_SUM, trouble[l]);
             total[l] = 1.0 / total[l];
         }
         EACH(y, 0, m) EACH_LANE OF(W, x, m, y) *= total[l];
@@ -68,7 +68,7 @@ static void PART(solve_all)(const Task *task, Size first, Size last, double *spa
         for (int l = 0; l < LANES; l++) {
             if (owner[l] >= 0) {
                 double gap = at.high[l] - at.low[l];
-                at.goal[l] = precise ? bc_min(task->tol, task->rtol * at.high[l]) : task->tol;
+                at.goal[l] = precise ? smaller(task->rtol * at.high[l], task->tol) : task->tol;
                 iterations[l]++;
                 if (gap <= at.goal[l] || iterations[l] > BC_MAX_ITERATIONS || !(gap < 1e300)) {
                     PART(answer)(task, owner[l], &at, l, n, m);

@@ -26,7 +26,7 @@ _ARGUMENT = re.compile(r"([>\w*]+\.?)(?:[\[(]([\w*]+)[\])](\w*))?")
 _KINDS = {name: np.dtype(name) for name in ("f8", "i8", "i4", "u8", "u1")}
 _LITERALS = {str(digit): digit for digit in range(10)}
 _MOST_PLANS = 1000
-_MOST = 2**55  # that the sizes of work space multiply to: the numbers that it takes are then counted without overflow
+_MOST, _MOST_TOGETHER = 2**29, 2**55  # sizes of work space, and their product, that never overflow in what it takes
 _LINE = 64  # bytes of a cache line: vectors of work space that begin with one are read in a third less time
 _octet_at, _address_of = ctypes.c_char.from_buffer, ctypes.addressof  # looked up once: they are called a lot
 
@@ -146,8 +146,9 @@ class Kernel:
             passed[place] = sizes[dim] if dim != "*" else math.prod(sizes[dim])
         to_make = [(place, kind, _shape(dims, sizes)) for place, kind, dims in self._made]
         asked = [sizes[dim] for dim in self._room[1]] if self._room else []
-        room = 0 if not asked else self._room[2](*asked) if math.prod(1 + size for size in asked) < _MOST else -1
-        if room < 0:
+        counted = max(asked, default=0) < _MOST and math.prod(1 + size for size in asked) < _MOST_TOGETHER
+        room = self._room[2](*asked) if asked and counted else 0
+        if room < 0 or not counted:
             raise ValueError(f"the kernel does not take these sizes: {[*key]}")
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()

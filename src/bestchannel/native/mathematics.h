@@ -35,8 +35,9 @@ BC_INLINE double bc_from_integer(uint64_t k) {
     return bc_from_bits(k + 0x4338000000000000u) - 6755399441055744.0;
 }
 
-BC_INLINE double bc_max(double a, double b) { return a > b ? a : b; }
-BC_INLINE double bc_min(double a, double b) { return a < b ? a : b; }
+/* The larger and the smaller of two numbers; a `b` that is no number changes nothing. */
+BC_INLINE double larger(double a, double b) { return b > a ? b : a; }
+BC_INLINE double smaller(double a, double b) { return b < a ? b : a; }
 
 /* The exponent k of x = 2^k m with m in [sqrt(1/2), sqrt 2), for a normal x > 0, in two's complement. */
 BC_INLINE uint64_t bc_exponent(uint64_t bits) {
@@ -84,7 +85,7 @@ BC_INLINE double bc_log(double x) {
 
 /* log(1 + x) to 0.6 ulp; -infinity at -1, NaN below. */
 BC_INLINE double bc_log1p(double x) {
-    double u = 1.0 + x, larger = bc_max(x, 1.0), lost = (larger - u) + (x > 1.0 ? 1.0 : x);
+    double u = 1.0 + x, more = larger(1.0, x), lost = (more - u) + (x > 1.0 ? 1.0 : x);
     uint64_t bits = bc_bits(u), exponent = bc_exponent(bits);
     double k = bc_from_integer(exponent), scale = bc_from_bits((0x3FFu - exponent) << 52);
     double f = exponent == 0 ? x : bc_from_bits(bits - (exponent << 52)) - 1.0;
@@ -99,7 +100,7 @@ BC_INLINE double bc_log1p(double x) {
 /* exp x to 0.6 ulp where it is normal, and to 1 ulp below 2.3e-308: x = k log 2 + r with |r| <= 0.347, and
    exp r = 1 + r + r^2/2 + r^3 (1/6 + ...), the first three in two parts. */
 BC_INLINE double bc_exp(double x) {
-    double inside = bc_min(bc_max(x, -746.0), 710.0);
+    double inside = smaller(710.0, larger(-746.0, x));
     double shifted = inside * 1.44269504088896340736 + 6755399441055744.0, k = shifted - 6755399441055744.0;
     double first = inside - k * BC_LOG2_HIGH, second = k * BC_LOG2_LOW;
     double r = first - second, missing = (first - r) - second;

@@ -12,6 +12,7 @@ static Losses pairs_of(Space *space, Pairs *pairs, Size terms, Size n, Size m, T
                      .level = level, .slope = slope};
     Losses losses = pairs_room(space, terms, n, m, pairs);
     losses.weight = weight;
+    fill_at_zero(pairs, n, m);
     return losses;
 }
 
@@ -21,7 +22,6 @@ BC_EXPORT double BC(pair_climbed)(Size terms, Size n, Size m, TERMS, double *P, 
     Space space = {room, 0};
     Pairs pairs;
     Losses losses = pairs_of(&space, &pairs, terms, n, m, first, count, alpha, beta, kappa, drift, level, slope, weight);
-    fill_at_zero(&pairs, n, m);
     return climb(&losses, P, logW, logR, largest, PAIR_SETTLED);
 }
 ROOM(pair_climbed, (Size terms, Size n, Size m), Pairs pairs; pairs_room(&space, terms, n, m, &pairs))
@@ -35,7 +35,6 @@ BC_EXPORT double BC(pair_bounded)(Size terms, Size n, Size m, TERMS, double *P, 
     Size used;
     Losses losses = pairs_of(&space, &pairs, terms, n, m, first, count, alpha, beta, kappa, drift, level, slope, weight);
     double *searched = take(&space, boxes * box_size(n, m)), *cuts = take(&space, 3 * (boxes + 1));
-    fill_at_zero(&pairs, n, m);
     FOR(i, begun) copy(ends + 2 * i * n, searched + i * box_size(n, m), 2 * n);
     return search(&losses, P, logW, logR, target, begun, boxes, searched, cuts, &used);
 }
@@ -48,7 +47,6 @@ BC_EXPORT double BC(pair_row)(Size terms, Size n, Size m, TERMS, Size x, double 
     Space space = {room, 0};
     Pairs pairs;
     Losses losses = pairs_of(&space, &pairs, terms, n, m, first, count, alpha, beta, kappa, drift, level, slope, weight);
-    fill_at_zero(&pairs, n, m);
     return pair_loss(&losses, x, p, logR, logw);
 }
 ROOM(pair_row, (Size terms, Size n, Size m), Pairs pairs; pairs_room(&space, terms, n, m, &pairs))

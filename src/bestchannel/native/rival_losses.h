@@ -31,21 +31,6 @@ struct Losses {
     double *parts, *reached;                           /* [x, y], [side, x, y] */
 };
 
-static double row_loss(const Losses *losses, Size x, double p, const double *logR, double *logw);
-static double rise_of(const Losses *losses, Size x, double p, const double *w, const double *logw);
-
-/* Room for the bets of so many requests, merged to two epochs a group where there are more. */
-static Losses losses_room(Space *space, Size requests, Size groups, Size n, Size m) {
-    Size epochs = requests < 2 * groups ? requests : 2 * groups;
-    return (Losses){
-        .n = n, .m = m, .epochs = epochs, .loss = row_loss, .rise = rise_of, .senses = take(space, n * epochs), .tilts = take(space, n * epochs),
-        .logQ = take(space, n * epochs * m), .row = row_room(space, epochs, m), .a = take(space, m),
-        .tau = take(space, epochs), .logw = take(space, m), .rest = take(space, m), .logR = take(space, m),
-        .R = take(space, 2 * m), .pulls = take(space, 2 * m), .at_ends = take(space, 2 * n), .ends = take(space, 2 * n),
-        .P = take(space, n), .slopes = take(space, n), .rises = take(space, n), .parts = take(space, n * m),
-        .reached = take(space, 2 * n * m)};
-}
-
 /* The epoch of one end of a chord: at the least ω (side 0) or at the largest (side 1) of some requests. */
 static void merge(Losses *losses, const double *history, Size first, Size last, Size x, int side, Size at) {
     Size n = losses->n, m = losses->m, width = 2 * n + m, epoch = x * losses->epochs + at;
@@ -118,6 +103,18 @@ static double rise_of(const Losses *losses, Size x, double p, const double *w, c
         rise += losses->tilts[x * epochs + e] * losses->row.weights[e] * mean;
     }
     return rise;
+}
+
+/* Room for the bets of so many requests, merged to two epochs a group where there are more. */
+static Losses losses_room(Space *space, Size requests, Size groups, Size n, Size m) {
+    Size epochs = requests < 2 * groups ? requests : 2 * groups;
+    return (Losses){
+        .n = n, .m = m, .epochs = epochs, .loss = row_loss, .rise = rise_of, .senses = take(space, n * epochs),
+        .tilts = take(space, n * epochs), .logQ = take(space, n * epochs * m), .row = row_room(space, epochs, m),
+        .a = take(space, m), .tau = take(space, epochs), .logw = take(space, m), .rest = take(space, m), .logR = take(space, m),
+        .R = take(space, 2 * m), .pulls = take(space, 2 * m), .at_ends = take(space, 2 * n), .ends = take(space, 2 * n),
+        .P = take(space, n), .slopes = take(space, n), .rises = take(space, n), .parts = take(space, n * m),
+        .reached = take(space, 2 * n * m)};
 }
 
 /* Move R a part of the way to the output of the rows at which the bounds are reached: the part, and a limit. At the

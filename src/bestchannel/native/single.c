@@ -257,14 +257,6 @@ static void newton(const Single *at, double high, double goal) {
     FOR(x, n) ds[x] = aim[x] - s[x] - at->weight[x] * dp[x];
 }
 
-/* How many numbers of work space `interior_point` requires; -1 for a size that it does not take. */
-BC_EXPORT Size BC(interior_point_room)(Size n, Size m) {
-    Space room = {0, 0};
-    if (n < 1 || m < 1 || n > 1 << 26 || m > (1ll << 31) / n) return -1;
-    laid_out(&room, n, m);
-    return room.used;
-}
-
 /* best: the input distribution with the smallest gap on the way from p to a gap of at most goal nats. The rows W[x, y]
    sum to 1 and neg_entropy[x] = sum_y W log W. p is first lifted off the boundary in proportion to its gap. */
 BC_EXPORT void BC(interior_point)(Size n, Size m, const double *W, const double *neg_entropy, const double *p,
@@ -292,6 +284,7 @@ BC_EXPORT void BC(interior_point)(Size n, Size m, const double *W, const double 
         evaluate(&at, &low, &high);
     }
 }
+ROOM(interior_point, (Size n, Size m), laid_out(&space, n, m))
 
 /* q = pW, D_x = D(W_x || q) in nats, each logarithm to 2 ulp and sums uncompensated: what steps go by, no certificate. */
 static void divergences(Size n, Size m, const double *W, const double *neg_entropy, const double *p, double *q,
