@@ -6,6 +6,9 @@
 // Whatever the steps did, the answer is certified from p alone, in float64: I(p; W) <= C <= max_x D_x.
 // What is not certified to the goal, or not a channel, goes to `interior_point`: the same in
 // float64, step by step. A lane whose channel is finished takes the next one from the queue.
+//
+// The steps are those of native/interior_point.h. Here is what a processor does not have: the sketch and the queue, and
+// reciprocals and logarithms by the instructions of a device, which are not the same to the bit elsewhere.
 
 constexpr double CAUTIOUS = 0.5;  // of the way to the boundary, when in circles
 constexpr double NATS_PER_BIT = 0.69314718055994530942;
@@ -66,7 +69,7 @@ __device__ __forceinline__ double logarithm(double x) {
     return fma(e, 0.693147180369123816490, fma(t2 * z, series, fma(e, 1.90821492927058770002e-10, t2)));
 }
 
-// (1+u) log(1+u) - u without cancellation for u near 0.
+// `bc_psi`, by a branch where a processor computes both ways in its vectors.
 __device__ double psi(double u) {
     if (u <= -1.0) return 1.0;
     if (fabs(u) > 0.02) return (1.0 + u) * log1p(u) - u;
