@@ -295,13 +295,13 @@ def test_equal_counts_have_equal_approximate_intervals_and_errors_that_never_cam
 def test_plug_in_capacity_is_solved_once_for_all_channels_of_one_size(monkeypatch):
     # the ends of the intervals solve other channels, near the counts
     module = importlib.import_module("bestchannel.intervals.plug_in")  # the package has a function of this name
-    solved, solve = [], module.capacities
+    solved, solve = [], module.solved
 
-    def noting(stack, **options):
+    def noting(stack, tol):
         solved.append(len(stack))
-        return solve(stack, **options)
+        return solve(stack, tol)
 
-    monkeypatch.setattr(module, "capacities", noting)
+    monkeypatch.setattr(module, "solved", noting)
     bc.estimate({"good": GOOD, "bad": BAD, "wide": [[90, 5, 5], [5, 5, 90]]})
     assert solved[:2] == [2, 1]  # the others are simulated
 

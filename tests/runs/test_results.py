@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from bestchannel import Adaptive, BestChanID, InputError, Simulator, identify
+from bestchannel import Adaptive, BestChanID, InputError, Simulator, estimate, identify
 from bestchannel.channels import Channel, bsc, z_channel
 from bestchannel.runs.results import as_document, from_document, read_result
 
@@ -39,6 +39,17 @@ def test_record_holds_every_sense_and_ends_where_the_policy_ended():
     assert steps[-1].status.senses == result.senses
     assert [result.audit.channels[j].key for j in steps[-1].status.candidates] == [result.best] == ["relay"]
     assert steps[-1].status.next_senses == 0
+
+
+def test_intervals_of_a_record_are_those_that_counts_chosen_by_looking_have_at_any_time():
+    result = outcome()
+    document, counts = as_document(result), {}
+    for step in result.audit.steps:
+        for j, table in step.counts.items():
+            counts[str(j)] = counts.get(str(j), 0) + table
+    known = estimate(counts, delta=result.delta, design="adaptive").channels
+    said = [(channel["capacity"], channel["lower"], channel["upper"]) for channel in document["channels"]]
+    assert said == [(channel.capacity, channel.lower, channel.upper) for channel in known]
 
 
 def test_record_keeps_its_own_counts():

@@ -11,7 +11,7 @@ import numpy as np
 import bestchannel as bc
 from bestchannel.channels import bsc
 from bestchannel.policies import ChannelLabels
-from bestchannel.policies.identify import outcome
+from bestchannel.policies.policy import outcome
 from bestchannel.policies.request import Observation
 
 BIT = ("0", "1")

@@ -37,7 +37,7 @@ from bestchannel.evidence.bets import leader_bets
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive.bets import Bets, RivalStake
 from bestchannel.policies.adaptive.sampling import RULES
-from bestchannel.policies.identify import outcome
+from bestchannel.policies.policy import outcome
 from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
 from tests.verification.records import bets_of, falls

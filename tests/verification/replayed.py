@@ -14,7 +14,7 @@ import numpy as np
 
 from bestchannel import Adaptive, Simulator, identify
 from bestchannel.native.library import VARIANT
-from bestchannel.policies.identify import outcome
+from bestchannel.policies.policy import outcome
 from bestchannel.runs.results import as_document, from_document
 from bestchannel.verification.verdict import Replay
 

@@ -67,6 +67,13 @@ def solve_stack(
     return Capacities(lower, upper, converged, P, Q)
 
 
+def solved(stack: Floats, tol: float, *, normalize: bool = False) -> Capacities:
+    """The capacities of stack[…, x, y], which are channels for sure, but for rounding; by this thread."""
+    leading, n, m = parted(stack.shape)
+    flat = np.ascontiguousarray(stack).reshape(-1, n, m)
+    return folded(solve_stack(flat, Tolerance(tol), name=channel_names(leading), normalize=normalize), leading)
+
+
 @functools.lru_cache
 def _way(n: int, m: int, count: int, tolerance: Tolerance) -> tuple[bool, bool, float, float, float]:
     """Whether the lanes solve such channels, whether their bounds are taken as they are; rounding, goal and ceiling."""

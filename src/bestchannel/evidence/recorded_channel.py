@@ -22,7 +22,7 @@ import numpy as np
 from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity import capacities
+from bestchannel.capacity.stack import solved
 from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
 from bestchannel.native import evidence as kernels
 
@@ -207,7 +207,7 @@ def _smoothed(counts: Integers) -> Floats:
 
 def _inputs(W: Floats, fixed: Floats | None) -> Floats:
     """The best input distribution of each channel, or the fixed one."""
-    best = capacities(W, tol=1e-6, normalize=True).input if fixed is None else np.broadcast_to(fixed, W.shape[:-1])
+    best = solved(W, 1e-6, normalize=True).input if fixed is None else np.broadcast_to(fixed, W.shape[:-1])
     return np.ascontiguousarray(best)
 
 

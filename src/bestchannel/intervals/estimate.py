@@ -24,7 +24,7 @@ from bestchannel.counts.quantisation import Binning
 from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
 from bestchannel.errors import InputError, JointTrialsFoundError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.fixed_design import RecordedSet, proved_ends
+from bestchannel.intervals.fixed_design import RecordedSet, SharedSet, proved_ends
 from bestchannel.intervals.joint_design import JointSet
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
@@ -38,7 +38,6 @@ from bestchannel.intervals.plug_in import (
     proposition_1,
     why_withheld,
 )
-from bestchannel.intervals.shared_design import SharedSet
 from bestchannel.intervals.verdict import (
     Compared,
     Difference,
@@ -507,13 +506,14 @@ def _channel_estimate(
     """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
     grouped = isinstance(recorded, JointSet)  # trials are not independent, which all else supposes
     if isinstance(recorded, JointSet):
-        lower, upper, positive = recorded.ends(content.name, alpha)
+        ends = recorded.ends(content.name, alpha)
     else:
-        lower, upper, positive = proved_ends(table, P, alpha, recorded, content.name)
+        ends = proved_ends(table, P, alpha, recorded, content.name)
     part_done()
     n_inputs, n_outputs = content.counts.shape
     ceiling = math.log2(min(n_inputs, n_outputs))
     capacity = min(at_counts.capacity, ceiling)
+    lower, upper = ends.in_bits(capacity, ceiling)
     withheld = GROUPED if grouped else why_withheld(at_counts)
     rough = None if withheld else approximate_interval(at_counts, alpha)
     known = ChannelEstimate(
@@ -522,10 +522,9 @@ def _channel_estimate(
         n_outputs=n_outputs,
         senses=int(content.counts.sum()),
         capacity=capacity,
-        # the estimate is never outside: it is biased upwards, and an interval may be widened
-        lower=min(lower / NATS_PER_BIT, capacity),
-        upper=max(min(upper / NATS_PER_BIT, ceiling), capacity),
-        positive=positive,
+        lower=lower,
+        upper=upper,
+        positive=ends.positive,
         corrected=rough.capacity if rough else None,
         asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
         withheld=withheld,

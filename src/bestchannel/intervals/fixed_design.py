@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations, product
-from typing import NamedTuple
 
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.recorded_channel import Effort, RecordedSplit, coins_for, shuffled, unlabelled, weight_for
-from bestchannel.intervals import region
+from bestchannel.intervals.region import Ends, anytime_ends
 
 MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 """The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""
@@ -184,28 +183,16 @@ class RecordedSet:
         return dict(zip(self.tables, np.exp(-0.5 * np.minimum(z, 4.0) ** 2), strict=True))
 
 
-class Ends(NamedTuple):
-    """Between which ends a capacity lies, and whether it is shown to be above 0."""
-
-    lower: float
-    upper: float
-    positive: bool
-
-
 def proved_ends(table: Integers, P: Floats | None, alpha: float, recorded: RecordedSet | None, name: str) -> Ends:
     """Each end is wrong with probability at most α/2, whatever other channels do: at all times where none is recorded.
 
     Otherwise the better of the ends of a fixed design and of the anytime ones, which have a share of α each.
     """
-    half = 0.5 * (alpha if recorded is None else SAFETY * alpha)
-    threshold = region.joint_threshold(table, half)
-    lower = region.lower_end(table, threshold, P)
-    upper = region.upper_end(table, region.row_thresholds(table, half), P)
-    positive = lower > 0.0 or region.excludes_zero(table, threshold)
+    anytime = anytime_ends(table, alpha if recorded is None else SAFETY * alpha, P)
     if recorded is None:
-        return Ends(lower, upper, positive)
+        return anytime
     low, high = recorded.interval(name, (1.0 - SAFETY) * alpha)
-    return Ends(max(low, lower), min(high, upper), low > 0.0 or positive)
+    return Ends(max(low, anytime.lower), min(high, anytime.upper), low > 0.0 or anytime.positive)
 
 
 @dataclass(frozen=True)
@@ -300,3 +287,39 @@ def _below(pairs: Pairs) -> dict[str, set[str]]:
     for b, a in pairs:
         below.setdefault(b, set()).add(a)
     return below
+
+
+@dataclass(frozen=True)
+class SharedSet:
+    """Channels that answered the same trials, of which counts are known: no two are supposed independent.
+
+    The ends of a channel's interval are e-values of its own senses alone, so that they hold whatever the dependence
+    between channels is; of two channels their ends are subtracted. docs/theory/joint-trials.md.
+    """
+
+    tables: Mapping[str, Integers]
+    recorded: RecordedSet | None
+    P: Floats | None = None
+
+    def leads(self, leader: str, delta: float) -> dict[str, float]:
+        """The lower end of the leader's capacity less that of every other channel.
+
+        The best channel a is ruled out, by any b, with at most δ: its one upper end is wrong with at most δ/2, and each
+        of the k - 1 lower ends of others with at most δ/2(k - 1).
+        """
+        rivals = [name for name in self.tables if name != leader]
+        lower = self._ends(leader, delta / max(len(rivals), 1)).lower
+        return {name: lower - self._ends(name, delta).upper for name in rivals}
+
+    def order(self, delta: float) -> tuple[tuple[str, str], ...]:
+        """The pairs (b, a) of which b's lower end is above a's upper one: 2k ends, which hold at once."""
+        ends = {name: self._ends(name, delta / len(self.tables)) for name in self.tables}
+        return tuple((b, a) for b, a in permutations(ends, 2) if ends[b].lower > ends[a].upper)
+
+    def ahead(self, b: str, a: str, delta: float) -> float:
+        """The lower end of C_b - C_a, by the same ends."""
+        alpha = delta / len(self.tables)
+        return self._ends(b, alpha).lower - self._ends(a, alpha).upper
+
+    def _ends(self, name: str, alpha: float) -> Ends:
+        return proved_ends(self.tables[name], self.P, alpha, self.recorded, name)

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats, Integers, distribution
-from bestchannel.capacity import capacities
-from bestchannel.capacity.stack import best_inputs
+from bestchannel.capacity.stack import best_inputs, solved
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
@@ -92,7 +91,7 @@ def functional_for(input_distribution: Sequence[float] | None) -> Functional:
 
 def _solved(stack: Floats) -> tuple[list[Interval], Floats]:
     """The certified capacity, in bits, of every channel of stack[c, x, y], and the input [c, x] that reaches it."""
-    answer = capacities(stack, tol=PLUG_IN_TOLERANCE, workers=1)
+    answer = solved(stack, PLUG_IN_TOLERANCE)
     return [Interval(*ends) for ends in zip(answer.lower.tolist(), answer.upper.tolist(), strict=True)], answer.input
 
 
@@ -242,9 +241,9 @@ def _matched(at_counts: CapacityAtCounts) -> Callable[[float], float]:
     """
     N, observed = at_counts.n.sum(axis=1).astype(np.int64), at_counts.capacity
     V = _channels_like(at_counts.n, at_counts.P)
-    at = capacities(V, tol=1e-6, workers=1)
+    at = solved(V, 1e-6)
     draws = np.random.default_rng(0).multinomial(N, V, size=(SIMULATIONS, *V.shape[:2])) / N[:, None]
-    values = capacities(draws, tol=1e-5, workers=1).value
+    values = solved(draws, 1e-5).value
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.where(V > 0.0, np.log2(V / at.output[:, None, :]), 0.0)
     # the linear part of Ĉ has mean 0 and most of the scatter: without it the mean needs few simulations
@@ -296,4 +295,4 @@ def _capacity_with_unseen(at_counts: CapacityAtCounts, alpha: float) -> float:
     share, missing = _unseen_outputs(at_counts.n, at_counts.P @ W)
     rate = math.log(2.0 / alpha) / at_counts.n.sum()
     mixed = np.where(missing, (W + rate * share) / (1.0 + rate), W)
-    return float(capacities(mixed[None], tol=1e-6, workers=1).value[0])
+    return float(solved(mixed[None], 1e-6).value[0])

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity import capacities
+from bestchannel.capacity.stack import solved
 from bestchannel.evidence.bets import leader_bets
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 
@@ -88,6 +88,26 @@ def row_thresholds(counts: Integers, alpha: float) -> Floats:
     return math.log(len(counts) / alpha) + redundancy(counts)
 
 
+class Ends(NamedTuple):
+    """Between which ends a value lies, and whether it is above 0, all at once."""
+
+    lower: float
+    upper: float
+    positive: bool
+
+    def in_bits(self, value: float, ceiling: float) -> tuple[float, float]:
+        """Both ends, none beyond the ceiling; an estimate is never outside, since it is biased upwards."""
+        return min(self.lower / NATS_PER_BIT, value), max(min(self.upper / NATS_PER_BIT, ceiling), value)
+
+
+def anytime_ends(counts: Integers, alpha: float, P: Floats | None = None) -> Ends:
+    """The ends of C(W), or of I(P; W), each wrong with probability at most α/2 at all times."""
+    threshold = joint_threshold(counts, 0.5 * alpha)
+    lower = lower_end(counts, threshold, P)
+    upper = upper_end(counts, row_thresholds(counts, 0.5 * alpha), P)
+    return Ends(lower, upper, lower > 0.0 or excludes_zero(counts, threshold))
+
+
 def excludes_zero(counts: Integers, threshold: float) -> bool:
     """Whether no channel with equal rows is in the joint region, so that C(W) > 0, and I(P; W) > 0 for P > 0.
 
@@ -130,7 +150,7 @@ def _best_bet(n: Floats, threshold: float, smoothing: float, fixed: Floats | Non
 
 
 def _best_input(W: Floats) -> Floats:
-    return capacities(W[None], tol=1e-6, workers=1).input[0]
+    return solved(W[None], 1e-6).input[0]
 
 
 def _best_weight(n: Floats, W: Floats, P: Floats, threshold: float, weights: Floats) -> tuple[float, float, Floats]:
@@ -196,7 +216,7 @@ def _of_two_outputs(low: Floats, high: Floats) -> float:
     lowest, highest = np.argsort(low)[:2], np.argsort(-high)[:2]
     ends = [(low[i], high[j]) for i in lowest for j in highest if i != j]
     corners = np.array([[[1.0 - a, a], [1.0 - b, b]] for a, b in ends])
-    return float(capacities(corners, tol=1e-9, workers=1).upper.max()) * NATS_PER_BIT
+    return float(solved(corners, 1e-9).upper.max()) * NATS_PER_BIT
 
 
 class RowRegions(NamedTuple):
@@ -222,7 +242,7 @@ def _of_rows(rows: RowRegions, P: Floats | None) -> float:
     for _ in range(CUTS):
         if P is None:
             against = np.concatenate([worst, near])
-            answer = capacities(against[None], tol=1e-6, workers=1)
+            answer = solved(against[None], 1e-6)
             worst = against[answer.input[0] > 1e-9] if math.isfinite(best) else worst
         Q = answer.output[0] if P is None else P @ near
         Q = Q + 1e-6 / n_outputs

@@ -12,12 +12,10 @@ from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
-from bestchannel.policies.policy import Policy
+from bestchannel.policies.policy import Policy, outcome
 from bestchannel.policies.request import Observation, Request, Supply, told_shape
-from bestchannel.policies.transcript import Audit, Identification, Status
-from bestchannel.process import VERSION
-from bestchannel.promises import conditional, several
-from bestchannel.questions import NearlyBest
+from bestchannel.policies.transcript import Identification, Status
+from bestchannel.promises import several
 
 Watch = Callable[[Status], None]
 """What is called after every answer."""
@@ -258,38 +256,6 @@ def _letters(name: Hashable, pair: Any) -> tuple[Sequence[Any], Sequence[Any]]:
             f" two the same; it has {pair!r}"
         )
     return inputs, outputs
-
-
-def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_outputs: bool) -> Identification:
-    """What the policy has come to; `parties` are its channels, by what they are called.
-
-    Where their outputs are only those that were seen, the guarantee says so.
-    """
-    best, nearly, supposed = policy.recommendation, policy.nearly_best, policy.supposed
-    return Identification(
-        best=None if best is None else parties[best].key,
-        decided=policy.decided,
-        senses=policy.senses,
-        rounds=policy.rounds,
-        policy=policy.reference(),
-        delta=policy.delta,
-        question=policy.question,
-        guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
-        candidates=tuple(parties[channel].key for channel in policy.candidates),
-        cost=policy.spent_cost,
-        nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
-        findings=policy.findings and policy.findings.called(lambda channel: parties[channel].key),
-        evidence=None if supposed is None else supposed.evidence(policy.question, lambda c: parties[c].key),
-        audit=Audit(
-            channels=tuple(parties),
-            options=policy.options,
-            steps=tuple(policy.steps),
-            limits=tuple(policy.limits),
-            revision=policy.revision,
-            version=VERSION,
-            inferred_outputs=inferred_outputs,
-        ),
-    )
 
 
 def _told_about(sensor: Sensor, policy: Policy) -> tuple[tuple[ChannelLabels, ...], bool]:

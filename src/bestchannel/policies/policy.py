@@ -26,8 +26,9 @@ from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts
-from bestchannel.policies.transcript import Alphabet, Stakes, Status, Step
-from bestchannel.promises import several
+from bestchannel.policies.transcript import Alphabet, Audit, Identification, Stakes, Status, Step
+from bestchannel.process import VERSION
+from bestchannel.promises import conditional, several
 from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Supposed
 
 Senses = dict[int, tuple[int, ...]]
@@ -157,13 +158,12 @@ class Policy(ABC):
         self.question.refuse_unless_possible(len(self.alphabets))
         self.epsilon = self.question.epsilon
         self.functional: Functional = functional_for(input_distribution)
-        if isinstance(self.functional, InformationAt):
-            distribution(self.functional.P, len(self.functional.P), "the fixed input distribution")
         self.candidates = tuple(range(len(self.alphabets)))
         self.evidence_nats, self.threshold_nats = {}, {}
-        for alphabet in self.alphabets:
-            if min(alphabet) > 1:
-                self.functional.rate(*alphabet)
+        if isinstance(self.functional, InformationAt):
+            sizes = [len(self.functional.P), *(n_inputs for n_inputs, m in self.alphabets if min(n_inputs, m) > 1)]
+            for n_inputs in dict.fromkeys(sizes):
+                distribution(self.functional.P, n_inputs, "the fixed input distribution")
         self.steps, self.limits = [], []
         self._answered = self._total_told = 0
         self._senses_told = [[0] * n_inputs for n_inputs, _ in self.alphabets]
@@ -446,6 +446,38 @@ class Policy(ABC):
             f"the policy {self.reference()} must return the number of a channel, 0 to {len(self.alphabets) - 1}, or"
             f" None; it returns {channel!r}"
         ) from None
+
+
+def outcome(policy: Policy, parties: Sequence[ChannelLabels], *, inferred_outputs: bool) -> Identification:
+    """What the policy has come to; `parties` are its channels, by what they are called.
+
+    Where their outputs are only those that were seen, the guarantee says so.
+    """
+    best, nearly, supposed = policy.recommendation, policy.nearly_best, policy.supposed
+    return Identification(
+        best=None if best is None else parties[best].key,
+        decided=policy.decided,
+        senses=policy.senses,
+        rounds=policy.rounds,
+        policy=policy.reference(),
+        delta=policy.delta,
+        question=policy.question,
+        guarantee=conditional(policy.guarantee, inferred_outputs, (labels.condition for labels in parties)),
+        candidates=tuple(parties[channel].key for channel in policy.candidates),
+        cost=policy.spent_cost,
+        nearly_best=None if nearly is None else NearlyBest(parties[nearly.channel].key, nearly.within_bits),
+        findings=policy.findings and policy.findings.called(lambda channel: parties[channel].key),
+        evidence=None if supposed is None else supposed.evidence(policy.question, lambda c: parties[c].key),
+        audit=Audit(
+            channels=tuple(parties),
+            options=policy.options,
+            steps=tuple(policy.steps),
+            limits=tuple(policy.limits),
+            revision=policy.revision,
+            version=VERSION,
+            inferred_outputs=inferred_outputs,
+        ),
+    )
 
 
 @cache  # a study makes thousands of policies

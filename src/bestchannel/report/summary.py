@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers
+from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.errors import InputError
-from bestchannel.intervals import ChannelEstimate, Estimate
+from bestchannel.intervals import ChannelEstimate, Estimate, estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.promises import amount, in_words
 from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
 from bestchannel.report.markup import bits, brief, named, several
-from bestchannel.runs.results import anytime_estimates, told_counts
+from bestchannel.runs.results import MOST_COUNTS, share_of, told_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ def _of_record(result: Identification) -> Summary:
     require_consistent(result)
     steps, tables = result.audit.steps, told_counts(result)
     senses = [sum(map(int, table.sum(axis=1))) for table in tables]
-    estimates = anytime_estimates(result, tables)
+    estimates = _anytime_estimates(result, tables)
     course = tuple(step.status for step in steps)
     channels = [
         Measured(str(c.key), c.inputs, c.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
@@ -259,6 +260,23 @@ def _require_consistent_step(step: Step, channels: Sequence[ChannelLabels]) -> N
     numbers = (step.request.number, status.senses, status.requests, status.rounds, status.next_senses)
     if not all(0 <= number <= MOST for number in (*numbers, status.more_senses or 0)):
         raise InputError(f"{where} has a status that cannot be right")
+
+
+def _anytime_estimates(result: Identification, tables: Sequence[Integers]) -> list[ChannelEstimate | None]:
+    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ, at any time.
+
+    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
+    """
+    usable = {
+        str(j): LabelledCounts(str(j), table.astype(np.int64), labels.inputs, labels.outputs, inferred_outputs=False)
+        for j, (labels, table) in enumerate(zip(result.audit.channels, tables, strict=True))
+        if 0 < sum(map(int, table.sum(axis=1))) <= MOST_COUNTS
+    }
+    if not usable:
+        return [None] * len(tables)
+    answer = estimate(usable, delta=share_of(result.delta, len(usable), len(tables)), design="adaptive")
+    known = {channel.name: channel for channel in answer.channels}
+    return [known.get(str(j)) for j in range(len(tables))]
 
 
 def _of_counts(estimate: Estimate) -> Summary:

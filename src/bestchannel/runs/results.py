@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 
 from bestchannel.arrays import Integers
-from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
-from bestchannel.intervals import ChannelEstimate, Estimate, estimate
+from bestchannel.intervals import Estimate
+from bestchannel.intervals.plug_in import capacities_at_counts
+from bestchannel.intervals.region import anytime_ends
 from bestchannel.json_text import json_of
 from bestchannel.policies import Audit, ChannelLabels, Identification, NearlyBest, Request, Status, Step, Supply
 from bestchannel.questions import Best, Evidence, Findings
@@ -38,7 +39,6 @@ from bestchannel.record import (
 # what an outcome and its record, and their parts, have alike
 OUTCOME = ("decided", "senses", "rounds", "policy", "delta", "guarantee", "cost")
 AUDIT, STATUS = ("revision", "version", "inferred_outputs"), ("senses", "rounds", "next_senses", "more_senses")
-ENDS = ("capacity", "lower", "upper")  # what is known of a channel, in bits
 MOST_COUNTS = 2**53  # senses of a channel from which no capacity is estimated: doubles do not hold them one by one
 FINDINGS = tuple(part.name for part in fields(Findings) if part.name != "decided")
 
@@ -62,7 +62,7 @@ def as_document(result: Identification) -> dict[str, Any]:
 
 def record_of(result: Identification) -> Result:
     """The record of a result; its channels between ends that hold at any time, for all at once at 1 - δ."""
-    nearly, audit, tables = result.nearly_best, result.audit, told_counts(result)
+    nearly, audit = result.nearly_best, result.audit
     names = [str(labels.key) for labels in audit.channels]
     return Result(
         **_alike(result, OUTCOME),
@@ -72,12 +72,33 @@ def record_of(result: Identification) -> Result:
         candidates=tuple(map(str, result.candidates)),
         nearly_best=None if nearly is None else NearlyBestRecord(str(nearly.channel), nearly.within_bits),
         evidence=_evidence_record(result.evidence),
-        channels=tuple(
-            MeasuredRecord(name, sum(map(int, table.sum(axis=1))), *(getattr(known, end, None) for end in ENDS))
-            for name, table, known in zip(names, tables, anytime_estimates(result, tables), strict=True)
-        ),
+        channels=tuple(_measured(result, names)),
         audit=_audit_record(audit, names),
     )
+
+
+def _measured(result: Identification, names: Sequence[str]) -> Iterator[MeasuredRecord]:
+    """Every channel between ends that hold at any time, for all at once at 1 - δ; without counts, nothing is known.
+
+    Which channels have counts is up to the data, so each gets δ/k as if all k had.
+    """
+    tables = told_counts(result)
+    senses = [sum(map(int, table.sum(axis=1))) for table in tables]
+    usable = {j: tables[j].astype(np.int64) for j, total in enumerate(senses) if 0 < total <= MOST_COUNTS}
+    values = dict(zip(usable, capacities_at_counts([*usable.values()]), strict=True))
+    alpha = share_of(result.delta, len(usable), len(tables)) / max(len(usable), 1)
+    for j, (name, total) in enumerate(zip(names, senses, strict=True)):
+        if j not in usable:
+            yield MeasuredRecord(name, total, None, None, None)
+            continue
+        ceiling = math.log2(min(usable[j].shape))
+        capacity = min(values[j].capacity, ceiling)
+        yield MeasuredRecord(name, total, capacity, *anytime_ends(usable[j], alpha).in_bits(capacity, ceiling))
+
+
+def share_of(delta: float, usable: int, channels: int) -> float:
+    """The part of δ that intervals of so many of the channels have, as if all had one."""
+    return delta * usable / channels
 
 
 def _evidence_record(found: Evidence | None) -> EvidenceRecord | msgspec.UnsetType:
@@ -222,20 +243,3 @@ def told_counts(result: Identification) -> list[Integers]:
         for channel, table in step.counts.items():
             totals[channel] += table
     return totals
-
-
-def anytime_estimates(result: Identification, tables: Sequence[Integers]) -> list[ChannelEstimate | None]:
-    """Of every channel with counts to estimate from: all intervals at once hold with probability 1 - δ, at any time.
-
-    Which channels those are is up to the data, so each gets δ/k as if all k were among them.
-    """
-    usable = {
-        str(j): LabelledCounts(str(j), table.astype(np.int64), labels.inputs, labels.outputs, inferred_outputs=False)
-        for j, (labels, table) in enumerate(zip(result.audit.channels, tables, strict=True))
-        if 0 < sum(map(int, table.sum(axis=1))) <= MOST_COUNTS
-    }
-    if not usable:
-        return [None] * len(tables)
-    answer = estimate(usable, delta=result.delta * len(usable) / len(tables), design="adaptive")
-    known = {channel.name: channel for channel in answer.channels}
-    return [known.get(str(j)) for j in range(len(tables))]

@@ -20,7 +20,8 @@ from msgspec import structs
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, identify
-from bestchannel.policies.identify import Watch, outcome
+from bestchannel.policies.identify import Watch
+from bestchannel.policies.policy import outcome
 from bestchannel.policies.request import Observation, checked_counts
 from bestchannel.process import Progress
 from bestchannel.promises import several

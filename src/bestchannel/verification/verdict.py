@@ -20,7 +20,7 @@ from bestchannel.errors import InputError
 from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
-from bestchannel.policies.identify import outcome
+from bestchannel.policies.policy import outcome
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
 from bestchannel.runs.results import as_document, from_document, identification_of
