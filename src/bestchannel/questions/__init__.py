@@ -7,12 +7,9 @@ import msgspec
 import numpy as np
 
 from bestchannel.errors import InputError
-from bestchannel.questions.above import Above
-from bestchannel.questions.best import Best
-from bestchannel.questions.order import Order
-from bestchannel.questions.question import Evidence, Findings, NearlyBest, Question, Standpoint, Supposed
-from bestchannel.questions.top import Top
-from bestchannel.questions.within import Within
+from bestchannel.questions.levels import Above, Within
+from bestchannel.questions.question import Best, Evidence, Findings, NearlyBest, Question, Standpoint, Supposed
+from bestchannel.questions.ranking import Order, Top
 
 AnyQuestion = Best | Above | Top | Within | Order
 """Every question there is, as a record may hold it."""
