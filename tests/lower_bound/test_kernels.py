@@ -5,7 +5,7 @@ import pytest
 from scipy.special import rel_entr
 
 import bestchannel as bc
-from bestchannel.lower_bound.certificate import Leader
+from bestchannel.lower_bound.alternatives import Leader
 from bestchannel.native.lower_bound import Side
 from tests.lower_bound.second_opinion import NATS_PER_BIT, GridGame, row_divergences
 from tests.native.inner import divergence_difference_row, divergence_sum_row, phi_at, tilted_row

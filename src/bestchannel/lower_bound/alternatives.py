@@ -3,7 +3,14 @@
 An alternative replaces the rows of a channel b and of a rival a that is worse, and leaves every other
 channel as it is. A policy that says that b is better must have ruled it out, by Σ_x N_bx D(W_bx‖λ_bx) +
 Σ_x N_ax D(W_ax‖λ_ax) nats of evidence. The search is local, from many starts; that what it finds is
-an alternative is proved by capacity brackets, that there is nothing better by `certificate`.
+an alternative is proved by capacity brackets.
+
+That there is nothing better is proved by branch and bound: a lower bound of the evidence against every alternative,
+
+    Z = inf{ Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x) : C(v) ≥ C(u) }.
+
+With counts as weights this is the evidence that a policy has, and the bound is the certified one that a proved stop
+needs.
 """
 
 from __future__ import annotations
@@ -11,15 +18,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bestchannel.arrays import Floats, frozen
-from bestchannel.capacity import capacity
-from bestchannel.information import divergence_nats
+from bestchannel.capacity import Capacity, capacity
+from bestchannel.information import NATS_PER_BIT, divergence_nats
 from bestchannel.lower_bound.known_channels import KnownChannels, Pair
-from bestchannel.native.lower_bound import Side, search_pair
+from bestchannel.native.lower_bound import PROVED, VIOLATED, Curve, Side, certify, search_pair
+from bestchannel.process import Progress, usable_cores
 
 SOFTENING = 1e-3  # share of the uniform law in a row from which a search starts: a letter at 0 would stay there
 
@@ -141,3 +150,143 @@ def cut_of(known: KnownChannels, alternative: Alternative) -> Floats:
     for channel, rows in alternative.rows.items():
         evidence[known.blocks[channel]] = divergence_nats(known.W[channel], rows)
     return evidence
+
+
+# --- the proof that nothing is better --------------------------------------------------------------
+
+CURVE_RANGE = (1e-6, 1e2)
+CURVE_POINTS = 190  # prices of capacity at which the leader is solved, relative to its weight: a factor of 1.1 apart
+
+CURVE_STEPS, CURVE_TOLERANCE = 500, 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """`bound` ≤ min(Z, target), and whether it is the target; by which factor the rival's weights were raised for it.
+
+    Where the search met a pair that seems to cost less, it is `doubt`.
+    """
+
+    bound: float
+    proved: bool
+    doubt: Position | None
+    raised: float = 1.0
+
+
+class Leader:
+    """The better channel of pairs with its weights, solved once for all of its rivals."""
+
+    def __init__(self, W: Floats, w: Floats, answer: Capacity) -> None:
+        prices = w.sum() * np.geomspace(*CURVE_RANGE, CURVE_POINTS)
+        P = np.maximum(answer.input, 1e-6)
+        self.curve = Curve.of(Side.of(W, w), prices, W, P / P.sum(), CURVE_STEPS, CURVE_TOLERANCE)
+
+    def prove(
+        self, W: Floats, w: Floats, guess: Floats, target: float, *, most_boxes: int, alarm: bool = True
+    ) -> Proof:
+        """A lower bound of Z against the rival with rows W and weights w, up to the target.
+
+        `guess` are rows near a solution; they change the time, never the validity. Without
+        `alarm` the search goes on past rows that seem to cost less than the target.
+        """
+        answer = capacity(guess, tol=1e-6)
+        found = certify(Side.of(W, w), self.curve, most_boxes, self._price(answer), answer.output, target, alarm)
+        doubt = self._met(found.v, found.P) if found.end == VIOLATED else None
+        return Proof(max(found.bound, 0.0), found.end == PROVED, doubt)
+
+    def _price(self, answer: Capacity) -> float:
+        """The price at which the leader comes down to this capacity."""
+        nats = answer.lower * NATS_PER_BIT
+        return float(np.interp(-nats, -self.curve.capacity, self.curve.s))
+
+    def _met(self, v: Floats, P: Floats) -> Position:
+        """A rival with the rows v, and the leader where it has come down to the rival's capacity."""
+        laws = np.maximum(v, LEAST_ENTRY)
+        laws /= laws.sum(axis=1, keepdims=True)
+        price, prices = self._price(capacity(laws, tol=1e-9)), self.curve.s
+        i = min(max(int(np.searchsorted(prices, price)), 1), len(prices) - 1)
+        r = (price - prices[i - 1]) / (prices[i] - prices[i - 1])
+        u, P_u = ((1.0 - r) * values[i - 1] + r * values[i] for values in (self.curve.u, self.curve.P))
+        return Position(u, P_u, laws, P)
+
+
+Attempts = tuple[tuple[int, int], ...]
+
+FIRST_LOOK: Attempts = ((1, 24),)  # surplus and boxes of a first look for missing alternatives; nearly all show by then
+
+LONG_LOOK: Attempts = ((1, 400), (4, 400), (16, 700), (64, 700), (256, 700), (1024, 700), (1, 12_000))
+"""Surplus and boxes of the attempts at a proof, in this order, less those that could not improve on an earlier one."""
+
+BOX_WORK, BOXES_AT_LEAST = 1_000_000, 700
+"""An attempt has at most BOX_WORK/(inputs times outputs)² boxes, or BOXES_AT_LEAST: some ten seconds."""
+
+MANY_TIMES, REACH, LITTLE = 4, 0.9, 0.3
+"""An attempt is made with MANY_TIMES the boxes of the last one; or if the last bound, raised as the weights are, would
+come within REACH of the target; or if it was so LITTLE that it says nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """The weights have the value `target` for every pair, if the rivals are given a little more.
+
+    Far rivals have small weights and long proofs; for next to nothing they get room to spare, and where the boxes run
+    out a larger surplus still leaves a bracket, if a wider one.
+    `smallest_surplus` is a share of all senses, or of what they cost; `guesses` are rows of the rival of each
+    pair near a solution.
+    """
+
+    known: KnownChannels
+    weights: Floats
+    target: float
+    smallest_surplus: float
+    guesses: Mapping[Pair, Floats]
+
+    def prove(self, attempts: Attempts, progress: Progress) -> dict[Pair, Proof]:
+        """The proof for each pair, in parallel."""
+        known, w = self.known, self.weights
+        leaders = {b: Leader(known.W[b], w[known.blocks[b]], known.capacities[b]) for b, _ in self.guesses}
+        proofs: dict[Pair, Proof] = {}
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            answers = pool.map(lambda pair: self._best_proof(leaders[pair[0]], pair, attempts), self.guesses)
+            for pair, proof in zip(self.guesses, answers, strict=True):
+                proofs[pair] = proof
+                progress(len(proofs), len(self.guesses))
+        return proofs
+
+    def _best_proof(self, leader: Leader, pair: Pair, attempts: Attempts) -> Proof:
+        """The first attempt that meets a doubt, or else the one with the largest value for what it gives."""
+        rival = pair[1]
+        share = (self.weights[self.known.blocks[rival]] * self.known.costs[rival]).sum()
+        most = max(BOXES_AT_LEAST, BOX_WORK // self.known.W[rival].size ** 2)
+        best, value, last, spent = Proof(0.0, False, None), 0.0, Proof(0.0, False, None), 1
+        for times, boxes in attempts:
+            surplus = times * self.smallest_surplus
+            raised = 1.0 + surplus / share
+            many = min(boxes, most) >= MANY_TIMES * spent
+            if self.target / (1.0 + surplus) <= value or not (many or self._promises(last, raised)):
+                continue
+            last, spent = self._attempt(leader, pair, raised, min(boxes, most)), min(boxes, most)
+            if last.doubt is not None:
+                return last
+            if last.bound / (1.0 + surplus) > value:
+                best, value = last, last.bound / (1.0 + surplus)
+        return best
+
+    def _promises(self, last: Proof, raised: float) -> bool:
+        """Whether about as many boxes with weights raised so much may do: Z grows at most as they do."""
+        reach = last.bound / self.target * raised / last.raised
+        return reach >= REACH or last.bound < LITTLE * self.target
+
+    def _attempt(self, leader: Leader, pair: Pair, raised: float, boxes: int) -> Proof:
+        """An attempt with the rival's weights raised by a factor; doubts that are none are ignored."""
+        W, w = self.known.W[pair[1]], raised * self.weights[self.known.blocks[pair[1]]]
+        proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes)
+        if proof.doubt is not None and self._cost(pair, raised, proof.doubt) >= self.target:
+            proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes, alarm=False)
+        return replace(proof, raised=raised)
+
+    def _cost(self, pair: Pair, raised: float, position: Position) -> float:
+        """What the alternative at a position costs with the rival's weights raised."""
+        given = self.weights.copy()
+        given[self.known.blocks[pair[1]]] *= raised
+        return float(cut_of(self.known, alternative_at(pair, position)) @ given)

@@ -24,8 +24,19 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, frozen, number_in
-from bestchannel.lower_bound.alternatives import Alternative, Position, alternative_at, cut_of, first_positions, respond
-from bestchannel.lower_bound.certificate import FIRST_LOOK, LONG_LOOK, Attempts, Claim, Proof
+from bestchannel.lower_bound.alternatives import (
+    FIRST_LOOK,
+    LONG_LOOK,
+    Alternative,
+    Attempts,
+    Claim,
+    Position,
+    Proof,
+    alternative_at,
+    cut_of,
+    first_positions,
+    respond,
+)
 from bestchannel.lower_bound.known_channels import KnownChannels, Pair, priced_deviations, small_gap_time
 from bestchannel.process import Progress
 
