@@ -1,7 +1,7 @@
 """A result carries its proof: check it, and see a forged one fail."""
 
 import bestchannel as bc
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from bestchannel.verification import verify
 
 links = {"cable": [[0.98, 0.02], [0.02, 0.98]], "radio": [[0.97, 0.03], [0.25, 0.75]]}

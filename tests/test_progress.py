@@ -7,8 +7,8 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
+from bestchannel.policies.transcript import as_document
 from bestchannel.process import part_of
-from bestchannel.runs.results import as_document
 from bestchannel.study.planning import plan
 from bestchannel.verification import verify
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bestchannel as bc
+from bestchannel.policies.transcript import as_document
 from bestchannel.promises import confidence, criterion
 from bestchannel.report.page import page
-from bestchannel.runs.results import as_document
 from bestchannel.verification import verify
 from tests.journeys.command import result_of
 

@@ -61,7 +61,7 @@ WALKS = {
     "From a result to its check": (
         f"""
         import json
-        from bestchannel.runs.results import as_document
+        from bestchannel.policies.transcript import as_document
         document = json.loads(json.dumps(as_document(bc.identify(bc.Simulator({LINKS}, rng=1)))))
         """,
         "bc.verify(document)",

@@ -47,3 +47,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise InputError(f"a name must occur once in an object; {reprlib.repr(repeated)} occurs more often")
     return content
+
+
+def sorted_text(value: object) -> str:
+    """A value as JSON, its keys in order, so that equal values give equal texts; what JSON has not is an error."""
+    return json.dumps(value, sort_keys=True, allow_nan=False)

@@ -22,7 +22,7 @@ from bestchannel import runs
 from bestchannel.channels import bsc
 from bestchannel.cli import app, identify
 from bestchannel.counts import write_channels
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from tests.runs.steady import Steady
 
 CHANNELS = {"cable": bsc(0.1), "radio": bsc(0.12), "relay": bsc(0.11)}

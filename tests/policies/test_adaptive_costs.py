@@ -8,7 +8,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import runs
 from bestchannel.channels import bsc
-from bestchannel.runs.results import as_document, from_document
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.verification import verify
 from tests.policies.cost_study import spent
 

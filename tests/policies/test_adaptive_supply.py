@@ -9,7 +9,7 @@ import bestchannel as bc
 from bestchannel import runs
 from bestchannel.channels import bec, bsc, random_channel
 from bestchannel.policies import Observation, Supply
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from bestchannel.verification.verdict import Replay
 
 NEAR = [bsc(0.1), bsc(0.12), bsc(0.2)]

@@ -9,7 +9,7 @@ from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.lower_bound.shots import least_shots
 from bestchannel.policies import ChannelLabels
 from bestchannel.policies.request import checked_counts, marginals
-from bestchannel.runs.results import as_document, from_document
+from bestchannel.policies.transcript import as_document, from_document
 
 CHANNELS = {"good": bc.bsc(0.05), "fair": bc.bsc(0.15), "bad": bc.bsc(0.3)}
 

@@ -12,9 +12,10 @@ from bestchannel import Above, Order, Top, Within
 from bestchannel.channels import random_channel
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive import above
-from bestchannel.policies.adaptive.worlds import BestSets, Orders
+from bestchannel.policies.adaptive.view import view_of
+from bestchannel.policies.adaptive.worlds import BestSets, Orders, fewest_senses
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.questions import question_of
-from bestchannel.runs.results import as_document, from_document
 
 LINKS = {"good": bc.bsc(0.05), "fair": bc.bsc(0.1), "poor": bc.bsc(0.2), "bad": bc.bsc(0.3)}
 ROCHESTER = Path(__file__).parents[2] / "data/ibm_readout/rochester.json"

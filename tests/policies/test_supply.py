@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import bestchannel as bc
 from bestchannel import InputError
 from bestchannel.policies import Supply
-from bestchannel.runs.results import as_document, from_document
+from bestchannel.policies.transcript import as_document, from_document
 
 few = st.integers(0, 30)
 requests = st.dictionaries(st.integers(0, 2), st.tuples(few, few), min_size=1)

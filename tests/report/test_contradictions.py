@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestchannel.errors import InputError
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.report.page import page
 from bestchannel.report.summary import require_consistent
-from bestchannel.runs.results import as_document, from_document
 from tests.report.examples import decided, undecided
 from tests.report.reading import Page
 

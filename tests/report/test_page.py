@@ -14,11 +14,11 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import Adaptive, identify
+from bestchannel.policies.transcript import as_document
 from bestchannel.promises import in_words
 from bestchannel.report.page import MOST_UNPACKED, page, record_element, record_in
 from bestchannel.report.provenance import Provenance
 from bestchannel.report.summary import summarise
-from bestchannel.runs.results import as_document
 from bestchannel.sensing import Simulator
 from tests.report.examples import (
     EVERY,

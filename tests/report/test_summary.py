@@ -6,9 +6,9 @@ import pytest
 
 from bestchannel import Above, JointAdaptive, Order, Simulator, Top, identify
 from bestchannel.intervals import estimate
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.report.page import page
 from bestchannel.report.summary import summarise
-from bestchannel.runs.results import as_document, from_document
 from tests.report.examples import bsc, by_the_paper, decided, undecided, unsensed, useless
 
 

@@ -10,9 +10,9 @@ from bestchannel import BestChanID, InputError, NaiveChanSel, Observation, Recor
 from bestchannel.channels import bsc
 from bestchannel.cli import app
 from bestchannel.policies import Policy
+from bestchannel.policies.transcript import as_document
 from bestchannel.runs import store
 from bestchannel.runs.history import History
-from bestchannel.runs.results import as_document
 from tests.runs.steady import Steady
 
 CHANNELS = {"poor": bsc(0.3), "good": bsc(0.02), "fair": bsc(0.1)}

@@ -8,7 +8,7 @@ import pytest
 from bestchannel import BestChanID, InputError, NaiveChanSel, Simulator, identify, runs
 from bestchannel.channels import bsc
 from bestchannel.policies import ChannelLabels
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from tests.runs.steady import PARTIES, RIGHT, WRONG, Steady
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from bestchannel import Adaptive, InputError, Simulator, runs
 from bestchannel.channels import bsc
+from bestchannel.policies.transcript import as_document
 from bestchannel.runs import AnswerPiece
-from bestchannel.runs.results import as_document
 from tests.runs.steady import RIGHT, WRONG
 
 FIRST = [

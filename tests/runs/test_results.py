@@ -5,7 +5,8 @@ import pytest
 
 from bestchannel import Adaptive, BestChanID, InputError, Simulator, estimate, identify
 from bestchannel.channels import Channel, bsc, z_channel
-from bestchannel.runs.results import as_document, from_document, read_result
+from bestchannel.policies.transcript import as_document, from_document
+from bestchannel.runs import read_result
 
 CHANNELS = {"cable": bsc(0.05), "radio é": z_channel(0.5), "relay": Channel.from_rows([[1, 0, 0], [0, 0.5, 0.5]])}
 

@@ -18,8 +18,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from bestchannel.policies.transcript import as_document
 from bestchannel.runs import read_run, store
-from bestchannel.runs.results import as_document
 from bestchannel.service.access import Tokens
 from bestchannel.service.instrument import Instrument
 from bestchannel.service.ledger import identifier

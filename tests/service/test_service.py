@@ -9,12 +9,12 @@ import threading
 import pytest
 
 import bestchannel as bc
+from bestchannel.policies.transcript import as_document
 from bestchannel.questions import question_of
 from bestchannel.report.page import page
 from bestchannel.report.provenance import origin_of
 from bestchannel.runs import open_run, read_run, view
 from bestchannel.runs.history import AnswerPiece
-from bestchannel.runs.results import as_document
 from tests.service import instruments
 from tests.service.running import running, sensing, wait_until
 

@@ -38,7 +38,7 @@ from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive.bets import Bets, RivalStake
 from bestchannel.policies.adaptive.sampling import RULES
 from bestchannel.policies.policy import outcome
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from bestchannel.verification import verify
 from tests.verification.records import bets_of, falls
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bestchannel import Adaptive, BestChanID, MedianChanEl, NaiveChanSel, Simulator, identify
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, random_channel, z_channel
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 
 
 def random_3x3(*seeds):

@@ -15,7 +15,7 @@ import numpy as np
 from bestchannel import Adaptive, Simulator, identify
 from bestchannel.native.library import VARIANT
 from bestchannel.policies.policy import outcome
-from bestchannel.runs.results import as_document, from_document
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.verification.verdict import Replay
 
 OPTIONS = ({}, {"epsilon": 0.03}, {"sampling": "lucb"}, {"input_distribution": True}, {"cost": True})

@@ -10,8 +10,8 @@ import pytest
 from bestchannel import Adaptive, InputError, Policy
 from bestchannel.channels import bsc
 from bestchannel.policies.catalogue import POLICIES
+from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.questions import Best
-from bestchannel.runs.results import as_document, from_document
 from bestchannel.verification import verify
 from bestchannel.verification.verdict import WORDED
 from tests.verification.forged_records import (

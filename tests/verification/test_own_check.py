@@ -7,7 +7,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.channels import bsc
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from bestchannel.verification import NotValidError, verify
 
 

@@ -10,10 +10,10 @@ import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
 from bestchannel.evidence.bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
+from bestchannel.policies.transcript import as_document
 from bestchannel.report.cards import identification_card
 from bestchannel.report.page import capacities
 from bestchannel.report.summary import summarise
-from bestchannel.runs.results import as_document
 from bestchannel.verification.claims_check import check_claims
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
 from bestchannel.verification.rival_check import SensedRival, proved

@@ -10,7 +10,7 @@ import pytest
 
 from bestchannel import Adaptive, BestChanID, InputError, Simulator, identify
 from bestchannel.channels import bsc
-from bestchannel.runs.results import as_document
+from bestchannel.policies.transcript import as_document
 from bestchannel.verification import verify
 from tests.verification.records import CASES, bets_of, document, falls, leaders, most_restarts, random_3x3, record
 

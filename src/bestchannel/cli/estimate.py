@@ -109,11 +109,11 @@ def _as_json(result: Estimate, together: bool) -> dict[str, Any]:
         document["combined"] = {"name": whole.name, "single": single.name, "beaten": single.lower > whole.lower}
     del document["findings"], document["question"]
     if result.findings is not None:
-        from bestchannel.runs.results import findings_record  # which other estimates do without
+        from bestchannel.policies.transcript import findings_record  # which other estimates do without
 
         if isinstance(result.question, Order):
             document["ranking"], document["order"] = document["order"], None
-        document |= {"decided": result.decided, **to_builtins(findings_record(result))}
+        document |= {"decided": result.decided, **to_builtins(findings_record(result.question, result.findings))}
     for channel in document["channels"]:  # whoever reads one of its keys finds null where it is withheld
         channel["asymptotic"] = channel["asymptotic"] or dict.fromkeys(("capacity", "lower", "upper"))
     return document

@@ -29,9 +29,9 @@ from bestchannel.policies import (
 )
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.identify import Watch
+from bestchannel.policies.transcript import as_document
 from bestchannel.promises import several
 from bestchannel.runs import RememberingSensor, Replay, Simulation, remembering
-from bestchannel.runs.results import as_document
 from bestchannel.runs.run import carried_on
 from bestchannel.sensing import JointRecording, Recording, Simulator
 

@@ -224,8 +224,8 @@ def record_of(path: Path) -> tuple[Any, Provenance] | None:
             return None
         if head.startswith(SQLITE):
             from bestchannel import runs  # deferred, as all that few files need
+            from bestchannel.policies.transcript import as_document
             from bestchannel.report.provenance import origin_of
-            from bestchannel.runs.results import as_document
 
             run = runs.view(path)
             return json.loads(json.dumps(as_document(run.outcome()))), origin_of(run, path)
@@ -269,7 +269,7 @@ def _of_source(document: Mapping[str, Any]) -> Provenance:
 
 def sensed_counts(document: Any) -> dict[str, LabelledCounts]:
     """The counts in a record, with their labels."""
-    from bestchannel.runs.results import MOST_COUNTS, from_document, told_counts
+    from bestchannel.policies.transcript import MOST_COUNTS, from_document, told_counts
 
     result = from_document(document)
     counts = {}

@@ -18,8 +18,8 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import estimate
 from bestchannel.json_text import json_of
 from bestchannel.policies.catalogue import policy_class
+from bestchannel.policies.transcript import from_document
 from bestchannel.report.provenance import Provenance, warnings_in
-from bestchannel.runs.results import from_document
 from bestchannel.runs.settings import refuse_wishes
 from bestchannel.verification.verdict import TRUSTED
 

@@ -16,6 +16,7 @@ from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, 
 from bestchannel.cli.options import Asked
 from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
+from bestchannel.policies.transcript import FINDINGS, as_document
 from bestchannel.promises import MOST_NAMED, amount, listed, several
 from bestchannel.runs.history import Rows, as_pieces
 from bestchannel.runs.laboratory_files import (
@@ -26,7 +27,6 @@ from bestchannel.runs.laboratory_files import (
     read_sheet,
     request_rows,
 )
-from bestchannel.runs.results import FINDINGS, as_document
 
 RUN = options.argument("The file of the run.", metavar="RUN.db")
 ANSWER = options.argument("Rows channel,x,y,count (.csv, .json, .parquet).", metavar="FILE")

@@ -9,12 +9,17 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain, combinations, product
+from operator import or_
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+import numpy as np
 from msgspec import Struct
 
 from bestchannel.arrays import Floats
+from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed, odds, rounded_up
 
 MOST_BITS = 1e6
@@ -345,3 +350,29 @@ class Best(Question, frozen=True, tag="best"):
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         best = standpoint.best
         return best is not None and bool(values.max() - values[best] <= self.epsilon + same)
+
+
+def question_of(asked: Question | Mapping[str, Any] | None, epsilon: float = 0.0) -> Any:
+    """The question that is asked, also as JSON has it, of all kinds that there are; None is the best within epsilon."""
+    if asked is None:
+        return Best(epsilon)
+    kinds = reduce(or_, Question.__subclasses__())
+    try:
+        question = msgspec.convert(msgspec.to_builtins(asked, enc_hook=_plain), kinds)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InputError(
+            f'a question must be Above, Top, Order or Within, or JSON as {{"kind": "above", "level": 0.9}}; it is'
+            f" {asked!r} ({error})"
+        ) from None
+    if epsilon in (0.0, question.epsilon):
+        return question
+    if "epsilon" in question.__struct_fields__ and not isinstance(question, Best) and not question.epsilon:
+        return msgspec.structs.replace(question, epsilon=epsilon)
+    raise InputError(f"epsilon is for the best channels and for orders, once; with {question!r} leave it out")
+
+
+def _plain(number: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    if isinstance(number, np.generic):
+        return number.item()
+    raise TypeError(f"{number!r} is no number")

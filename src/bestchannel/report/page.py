@@ -25,6 +25,7 @@ from bestchannel.intervals import Estimate
 from bestchannel.json_text import json_of
 from bestchannel.lower_bound.bound import quick_bound
 from bestchannel.policies import Identification
+from bestchannel.policies.transcript import as_document
 from bestchannel.promises import amount, confidence, criterion, in_words
 from bestchannel.questions import Above, AnyQuestion, Within
 from bestchannel.report.charts import (
@@ -44,7 +45,6 @@ from bestchannel.report.heat_maps import matrix_map, senses_map, senses_table
 from bestchannel.report.markup import Html, bits, brief, folded, lone, percent, several, tag, trusted, whole
 from bestchannel.report.provenance import Provenance, lasting, moment
 from bestchannel.report.summary import Measured, Summary, summarise
-from bestchannel.runs.results import as_document
 
 UNKNOWN = Provenance()
 

@@ -18,10 +18,10 @@ from bestchannel.errors import InputError
 from bestchannel.intervals import ChannelEstimate, Estimate, estimate
 from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
+from bestchannel.policies.transcript import MOST_COUNTS, share_of, told_counts
 from bestchannel.promises import amount, in_words
 from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
 from bestchannel.report.markup import bits, brief, named, several
-from bestchannel.runs.results import MOST_COUNTS, share_of, told_counts
 
 
 @dataclass(frozen=True, eq=False)

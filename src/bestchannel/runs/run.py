@@ -18,11 +18,14 @@ import numpy as np
 from msgspec import structs
 
 from bestchannel.arrays import Integers
+from bestchannel.disk import errors_naming, read_bytes
 from bestchannel.errors import InputError
+from bestchannel.json_text import json_of
 from bestchannel.policies import ChannelLabels, Identification, Policy, Request, Sensor, identify
 from bestchannel.policies.identify import Watch
 from bestchannel.policies.policy import outcome
 from bestchannel.policies.request import Observation, checked_counts
+from bestchannel.policies.transcript import from_document
 from bestchannel.process import Progress
 from bestchannel.promises import several
 from bestchannel.runs import store
@@ -215,6 +218,12 @@ def read_run(path: str | os.PathLike[str]) -> Identification:
 def view(path: str | os.PathLike[str]) -> Run:
     """Where a run stands now, read without disturbing whoever writes to it."""
     return Run(store.read(path))
+
+
+def read_result(path: Path) -> Identification:
+    """The result in a file."""
+    with errors_naming(path):
+        return from_document(json_of(read_bytes(path)))
 
 
 @contextmanager

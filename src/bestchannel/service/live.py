@@ -29,9 +29,9 @@ from msgspec.json import encode
 from bestchannel import runs
 from bestchannel.errors import BestChannelError
 from bestchannel.policies import Identification
+from bestchannel.policies.transcript import record_of
 from bestchannel.report.page import page, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
-from bestchannel.runs.results import record_of
 from bestchannel.service.limits import Client, Places
 from bestchannel.service.messages import LiveReport, Refusal
 from bestchannel.service.pages import run_list

@@ -21,9 +21,9 @@ from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.policy import outcome
+from bestchannel.policies.transcript import as_document, from_document, identification_of
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
-from bestchannel.runs.results import as_document, from_document, identification_of
 from bestchannel.verification.record import NotValidError, Record, Watch, check_structure, read, reading, require
 
 CLOSE = 1e-6  # relatively: how closely numbers must agree, which another processor may round otherwise
