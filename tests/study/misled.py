@@ -1,8 +1,7 @@
 """Policies that break no promise and are as unlucky in their leaders as the theorem allows; and their sabotaged twins."""
 
 from bestchannel.policies import Adaptive
-from bestchannel.policies.adaptive.state import State
-from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.state import State, View
 from bestchannel.policies.policy import Counts
 
 PRIOR = 60

@@ -23,8 +23,7 @@ from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
 from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
 from bestchannel.policies.adaptive.nearly import NearlyScript
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
-from bestchannel.policies.adaptive.state import Missing, PastBets, State, nearest_to_best
-from bestchannel.policies.adaptive.view import NOTHING, View, view_of
+from bestchannel.policies.adaptive.state import NOTHING, Missing, PastBets, State, View, nearest_to_best, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError, checked_alphabets

@@ -11,7 +11,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, leader_bets, settle_senses
 from bestchannel.native.evidence import wagers
-from bestchannel.policies.adaptive.view import NOTHING, View
+from bestchannel.policies.adaptive.state import NOTHING, View
 
 LARGEST_ON_BINARY, LARGEST_ON_RIVAL, LARGEST_OVER_INPUTS = 1.0, 0.5, 4.0
 """The largest weight for each sense of the input that is sensed least: with two inputs, with more, and with n: 4/n.

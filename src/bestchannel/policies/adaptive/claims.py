@@ -20,7 +20,7 @@ from bestchannel.arrays import Floats, Integers
 from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, RivalAccount, settle_senses
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
-from bestchannel.policies.adaptive.view import NOTHING, Look, View, view_of
+from bestchannel.policies.adaptive.state import NOTHING, Look, View, view_of
 from bestchannel.policies.policy import Plan, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.questions import Supposed

@@ -24,8 +24,7 @@ from bestchannel.policies.adaptive.adaptive_policy import (
     whole,
 )
 from bestchannel.policies.adaptive.bets import prudent
-from bestchannel.policies.adaptive.state import State
-from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.state import State, View
 from bestchannel.policies.policy import Counts, Senses, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES, Supply, marginals
 

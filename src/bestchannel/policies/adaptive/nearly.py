@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.claims import Bettor, Wager
 from bestchannel.policies.adaptive.sampling import SLACKS
-from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.adaptive.worlds import Pair, Worlds, WorldsScript, is_clear
 from bestchannel.policies.policy import Script, Senses
 from bestchannel.policies.request import Supply

@@ -15,7 +15,7 @@ from bestchannel.evidence.bets import RivalAccount, leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
-from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Script, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Within

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
-from bestchannel.policies.adaptive.view import View
+from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Counts, Script, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Order, Supposed, Top
