@@ -12,8 +12,7 @@ from bestchannel import Above, Order, Top, Within
 from bestchannel.channels import random_channel
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive import above
-from bestchannel.policies.adaptive.state import view_of
-from bestchannel.policies.adaptive.worlds import BestSets, Orders, fewest_senses
+from bestchannel.policies.adaptive.worlds import BestSets, Orders
 from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.questions import question_of
 
