@@ -19,7 +19,7 @@ from tests.native.inner import merged, row_bound
 
 
 def _row_bound(a, N, tau, logQ, s, logR, logw):
-    return row_bound(a, N, tau, logQ, s, logR, logw, 1e-4)
+    return row_bound(a, N, tau, np.ascontiguousarray(logQ.T), s, logR, logw, 1e-4)
 
 
 def row_loss(w, a, N, tau, logQ, s, logR):
@@ -148,7 +148,7 @@ def test_what_seems_to_be_lost_is_the_least_over_all_outputs(seed):
     for first in np.linspace(0.005, 0.995, 199):
         R, total = np.log([first, 1.0 - first]), 0.0
         for x in range(2):
-            row = P[x] * counts[x], senses[x], P[x] * tilts[x], logQ[x], P[x] * weight, R
+            row = P[x] * counts[x], senses[x], P[x] * tilts[x], logQ[x].T, P[x] * weight, R
             total += _row_bound(*row, np.log(W[x])) - P[x] * charged[x]
         least = min(least, total)
     assert lost <= least + 0.2
@@ -198,7 +198,7 @@ def test_merged_requests_lose_at_least_as_much(seed):
     assert senses.sum(axis=1) == pytest.approx(each_request.sum(axis=0))
     for P, W in zip(rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(3), (20, 3)), strict=True):
         t = (P[:, None] * tilts)[..., None]
-        together = (senses * np.log((W[:, None, :] ** (1 - t) * np.exp(t * logQ)).sum(axis=2))).sum()
+        together = (senses * np.log((W[:, None, :] ** (1 - t) * np.exp(t * logQ.swapaxes(1, 2))).sum(axis=2))).sum()
         each = 0.0
         for N, omega, Q in requests_of(account):
             t = (P * omega)[:, None]

@@ -18,15 +18,15 @@ choices = Kernel(
 """Which of its weights [c, i] is best for every rival c, with ω [c, x] and Q [c, y]; `growths` [c, i] are reduced."""
 
 row_bound = Kernel(
-    "rival_row", "e m a[m] N[e] tau[e] logQ[em] s. logR[m] logw[m] tolerance. room(em)", _NUMBER, positive="m"
+    "rival_row", "e m a[m] N[e] tau[e] logQ[me] s. logR[m] logw[m] tolerance. room(em)", _NUMBER, positive="m"
 )
 """An upper bound of what a row loses, within the tolerance where that can be shown; `logw` moves to that row."""
 
-_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nem]", positive="nm")
+_epochs = Kernel("rival_epochs", "r e n m history[rh] >senses[ne] >tilts[ne] >logQ[nme]", positive="nm")
 
 
 def merged(groups, n, m, history):
-    """Senses [x, e], tilts [x, e] and log Q [x, e, y] of the few epochs to which the requests are merged."""
+    """Senses [x, e], tilts [x, e] and log Q [x, y, e] of the few epochs to which the requests are merged."""
     return _epochs(history, n=n, m=m, h=2 * n + m, e=min(len(history), 2 * groups))
 
 

@@ -182,7 +182,7 @@ BC_EXPORT void BC(rival_climbs)(Size rivals, Size groups, Size n, Size m, double
 ROOM(rival_climbs, (Size requests, Size groups, Size n, Size m), losses_room(&space, requests, groups, n, m),
      take(&space, n + n * m + m))
 
-/* For tests: the few epochs of `merge_requests`, senses [x, e], tilts [x, e] and logQ [x, e, y]; and `row_bound`. */
+/* For tests: the few epochs of `merge_requests`, senses [x, e], tilts [x, e] and logQ [x, y, e]; and `row_bound`. */
 BC_EXPORT void BC(rival_epochs)(Size requests, Size epochs, Size n, Size m, const double *history, double *senses,
                                 double *tilts, double *logQ) {
     Losses losses = {.n = n, .m = m, .epochs = epochs, .senses = senses, .tilts = tilts, .logQ = logQ};

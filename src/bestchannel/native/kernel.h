@@ -31,7 +31,8 @@ typedef double Wide __attribute__((vector_size(WIDE * sizeof(double)), aligned(8
 static inline double quick_log(double x) {
     double value = bc_quick_log(x > 0x1p-1022 ? x : 0x1p-1022);
     value = x < BC_INFINITY ? value : x;
-    return x > 0.0 ? value : x == 0.0 ? -BC_INFINITY : BC_NAN;
+    value = x > 0.0 ? value : BC_NAN;
+    return x == 0.0 ? -BC_INFINITY : value;
 }
 
 /* exp x to 2 ulp; 0 below -708. x = k log 2 + r with |r| <= 0.347, and exp r by its power series up to r^13. */
