@@ -472,6 +472,14 @@ def test_frames_whose_names_come_twice_are_refused():
         joint_trials(pd.concat({"far": part, "near": part}, axis=1))
 
 
+def test_frame_of_keys_alone_is_refused():
+    keys = pd.MultiIndex.from_product([["A", "B"], ["0", "1"]], names=["channel", "tx"])
+    with pytest.raises(
+        InputError, match='the counts of channel "A" must not be empty; there are keys beside them alone'
+    ):
+        labelled_counts(pd.DataFrame(index=keys))
+
+
 def test_values_that_are_no_column_are_refused_in_one_sentence():
     with pytest.raises(InputError, match="must be a rectangular matrix of numbers"):
         bc.quantise({"link": ([0, 1], np.array(None))}, 2)

@@ -423,6 +423,8 @@ def _matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
 def _labelled_matrix(name: str, frame: Any, hints: Hints) -> NamedMatrix:
     """A frame of counts with the inputs as its index, unless its labels say that it is something else."""
     names = _names(frame)
+    if not names:
+        raise InputError(f'the counts of channel "{name}" must not be empty; there are keys beside them alone')
     rows, titles = np.column_stack([_array(frame, title) for title in names]), (frame.index.name, frame.columns.name)
     inputs, outputs, (beside, above) = (list(map(_title, labels)) for labels in (frame.index, names, titles))
     if hints.form is None:
