@@ -6,17 +6,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
 from bestchannel.channels import random_channel
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive import above
-from bestchannel.policies.adaptive.worlds import BestSets, Orders
+from bestchannel.policies.adaptive.state import view_of
+from bestchannel.policies.adaptive.worlds import BestSets, Orders, fewest_senses
 from bestchannel.policies.transcript import as_document, from_document
 from bestchannel.questions import question_of
 
 LINKS = {"good": bc.bsc(0.05), "fair": bc.bsc(0.1), "poor": bc.bsc(0.2), "bad": bc.bsc(0.3)}
+NOTHING_SEEN = view_of([], [np.zeros((2, 2), dtype=int)] * 4, None, [])
 ROCHESTER = Path(__file__).parents[2] / "data/ibm_readout/rochester.json"
 ONE_OUTPUT = bc.Channel.from_rows([[1.0], [1.0]])
 MIXED = {"z": bc.z_channel(0.2), "three": random_channel(3, 3, rng=np.random.default_rng(5)), "bsc": bc.bsc(0.25)}
@@ -303,6 +306,26 @@ def test_the_claim_against_the_nearest_world_is_the_hardest_of_all_worlds(inside
     assert hardest in claims
     expected = tuple(ranks[place] for place in hardest) if hardest[0] < hardest[1] else None
     assert box.hardest_claim(ranks, None) == expected
+
+
+@pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (1, 2), (2, 3)], [(b, a) for b in (0, 1) for a in (2, 3)]])
+def test_no_plan_that_serves_all_pairs_has_fewer_senses(pairs):
+    rng = np.random.default_rng(len(pairs))
+    gaps, needed = rng.uniform(0.05, 0.2, len(pairs)), rng.uniform(1.0, 5.0, len(pairs))
+    led, followed = rng.uniform(0.1, 0.5, (2, 4))
+    n, _ = fewest_senses(pairs, gaps, needed, NOTHING_SEEN._replace(leader_variances=led, rival_variances=followed))
+
+    def spare(senses):
+        return [1.0 - (led[b] / senses[b] + followed[a] / senses[a]) * 2.0 * x / gap**2
+                for (b, a), gap, x in zip(pairs, gaps, needed, strict=True)]  # fmt: skip
+
+    assert min(spare(np.maximum(n, 1e-9))) > -1e-9
+    used = sorted({channel for pair in pairs for channel in pair})
+    shares = n[used] / n.sum()
+    assert minimize(
+        lambda scale: scale @ shares, np.full(len(used), 1.2), bounds=[(0.2, 5.0)] * len(used), method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda scale: spare(np.bincount(used, scale * n[used], 4) + 1e-9)},
+    ).fun > 0.998  # fmt: skip
 
 
 # Recorded counts.

@@ -36,7 +36,7 @@ MARGIN = 1.0  # nats that are planned for beyond what is demanded
 BATCH, LITTLE = 0.12, 0.01  # the part of its senses still needed that a request asks of a channel, or of all senses
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 4.0  # senses of a channel in a request, at least
-STEPS = 250  # of the search for the fewest senses
+STEPS, ENOUGH = 250, 1.001  # of the search for the fewest senses, and times the fewest with which it ends
 EASIER = 1.5  # times as much as by the present claim that a sense must bring by another for that to be bet for
 CUTS = 2_000  # of a box, to see whether all of it is bet against
 
@@ -486,7 +486,8 @@ def fewest_senses(pairs: Sequence[Pair], gaps: Floats, needed: Floats, view: Vie
     """Senses n of every channel, the fewest in all with v_b/n_b + v_a/n_a <= gap²/(2 needed) for every pair (b, a).
 
     With multipliers λ of the constraints, n_j² is the sum of λ v over the pairs that j is part of; λ is multiplied by
-    what its constraint lacks until none does. Also, the part of each channel's senses that serves it as a leader.
+    what its constraint lacks until none does. The dual problem, (Σ n)² / Σ λ gap²/(2 needed), shows how few there
+    may be. Also, the part of each channel's senses that serves it as a leader.
     """
     k, over, under = len(view.values), *np.array(pairs, dtype=np.int64).T
     most = gaps**2 / (2.0 * needed)
@@ -496,6 +497,10 @@ def fewest_senses(pairs: Sequence[Pair], gaps: Floats, needed: Floats, view: Vie
         led, followed = np.bincount(over, multipliers * v_over, k), np.bincount(under, multipliers * v_under, k)
         n = np.sqrt(led + followed)
         spread = v_over / n[over] + np.divide(v_under, n[under], out=np.zeros_like(v_under), where=n[under] > 0.0)
-        multipliers *= np.clip(spread / most, 0.05, 20.0) ** 0.9
+        lacking = spread / most
+        if float(lacking.max() * (multipliers * most).sum()) <= ENOUGH * float(n.sum()):
+            break
+        lacking = np.clip(lacking, 0.05, 20.0)
+        multipliers *= np.sqrt(lacking * np.sqrt(lacking))  # roots are the same on every machine, powers are not
     n *= float((spread / most).max())
     return n, np.divide(led, led + followed, out=np.zeros(k), where=led + followed > 0.0)
