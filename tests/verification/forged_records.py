@@ -404,8 +404,14 @@ def dropped_wagers(rng):
 
 
 def one_entry_of_a_question(rng):
-    """One number or text is another one."""
-    return one_entry(rng, honest_question)
+    """One number or text is another one, where something was sensed: before, any options make an honest record."""
+
+    def sensed(rng):
+        while not (result := honest_question(rng))["audit"]["steps"]:
+            pass
+        return result
+
+    return one_entry(rng, sensed)
 
 
 QUESTION_FORGERIES = [claimed_more, enlarged_wagers, dropped_wagers, one_entry_of_a_question]

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 BETTING_FROM = 0.4  # estimated nats of evidence from which on a claim is bet on; what was sensed before is learned from
 LEAST_GAP = 0.7  # standard errors that a gap is thought to be at least
 MARGIN = 1.0  # nats that are planned for beyond what is demanded
-BATCH, LITTLE = 0.12, 0.01  # the part of its senses still needed that a request asks of a channel, or of all senses
+DOUBT = 0.63  # of the standard error of a gap, that bets and plans are prudent about
+BATCH, LITTLE = 0.08, 0.01  # the part of its senses still needed that a request asks of a channel, or of all senses
 SMALLEST_GROWTH, LARGEST_GROWTH = 0.02, 0.5  # of a channel's senses by one request, relatively
 FEWEST = 4.0  # senses of a channel in a request, at least
 STEPS, ENOUGH = 250, 1.001  # of the search for the fewest senses, and times the fewest with which it ends
@@ -422,7 +423,7 @@ class WorldsScript(QuestionScript):
         """What to sense next, for claims and who bets on them."""
         missing = [bettor.demanded(self.wealth) - bettor.evidence - bettor.excused for _, bettor in against]
         ahead = [_gap(*pair, view, bettor.aim) for pair, bettor in against]
-        gaps = [max(prudent(gap, error), LEAST_GAP * error) for gap, error in ahead]
+        gaps = [max(prudent(gap, DOUBT * error), LEAST_GAP * error) for gap, error in ahead]
         pairs = [pair for pair, _ in against]
         wanted, as_leader = fewest_senses(pairs, np.array(gaps), np.maximum(missing, 0.0) + MARGIN, view)
         self.policy.more_senses = math.ceil(min(wanted.sum(), MOST_SENSES))
@@ -436,7 +437,7 @@ class WorldsScript(QuestionScript):
             if not bettor.since and is_clear(pair, view, bettor.aim):
                 bettor.since = self.next_request
             if bettor.since and gap > 0.0 and all(self._sensed(channel, asked) for channel in pair):
-                ahead = prudent(gap, error)
+                ahead = prudent(gap, DOUBT * error)
                 yield best_wager(world.name, bettor, Claim(*pair), ahead, view, asked, self.fixed_input)
 
     def _sensed(self, channel: int, asked: Senses) -> bool:
@@ -479,7 +480,8 @@ def _ease(pair: Pair, view: View) -> float:
     """The nats that a sense brings to the evidence for a claim, with the senses shared out as they serve it best."""
     over, under = pair
     deviation = math.sqrt(float(view.leader_variances[over])) + math.sqrt(float(view.rival_variances[under]))
-    return 0.5 * (prudent(*_gap(over, under, view)) / (deviation + 1e-9)) ** 2
+    gap, error = _gap(over, under, view)
+    return 0.5 * (prudent(gap, DOUBT * error) / (deviation + 1e-9)) ** 2
 
 
 def fewest_senses(pairs: Sequence[Pair], gaps: Floats, needed: Floats, view: View) -> tuple[Floats, Floats]:
