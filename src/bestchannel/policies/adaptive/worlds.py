@@ -444,16 +444,23 @@ class WorldsScript(QuestionScript):
         return channel in self.worthless or (channel in asked and all(asked[channel]))
 
     def _part_of(self, wanted: Floats, as_leader: Floats, view: View) -> Senses:
-        """The part of the senses still needed that is asked for now: all that is little beside the rest."""
-        asked, little = dict[int, tuple[int, ...]](), LITTLE * float(wanted.sum())
+        """The part of the senses still needed that is asked for now: all that is little beside the rest.
+
+        A channel's senses should grow by so much with each request, but by no more than it needs; as large a part as
+        that is of all senses, each has at least.
+        """
+        now = np.array([float(table.sum()) for table in self.counts])
+        least = np.minimum(np.maximum(SMALLEST_GROWTH * now, FEWEST), wanted)
+        part = max(BATCH, float(least.sum() / wanted.sum()))
+        asked = np.maximum(part * wanted, np.maximum(np.minimum(wanted, LITTLE * wanted.sum()), least))
+        asked = np.minimum(asked, np.maximum(LARGEST_GROWTH * now, FEWEST))
+        senses = dict[int, tuple[int, ...]]()
         for channel in np.flatnonzero(wanted > 0.0).tolist():
-            look, now = view.of(channel), float(self.counts[channel].sum())
-            least, most = max(SMALLEST_GROWTH * now, FEWEST), max(LARGEST_GROWTH * now, FEWEST)
+            look = view.of(channel)
             shares = as_leader[channel] * look.as_leader + (1.0 - as_leader[channel]) * look.as_rival
             if len(look.inputs):
-                part = max(BATCH * float(wanted[channel]), min(float(wanted[channel]), little), least)
-                asked[channel] = whole(min(part, most) * shares)
-        return asked
+                senses[channel] = whole(float(asked[channel]) * shares)
+        return senses
 
 
 def _gap(over: int, under: int, view: View, margin: float = 0.0) -> tuple[float, float]:
