@@ -177,7 +177,7 @@ def test_an_answer_within_epsilon_rests_on_all_of_its_pairs():
     said = document(Top(2, 0.05), max_senses=None)
     assert said["decided"]
     for bets in wagers(said):
-        for name in [name for name, bet in bets.items() if bet["under"] == "b"]:
+        for name in [name for name, bet in bets.items() if bet["under"] == "d"]:
             del bets[name]
     with pytest.raises(NotValidError, match="do not show"):
         evidence_alone(said)
