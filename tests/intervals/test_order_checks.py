@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import bestchannel as bc
+from bestchannel.evidence.drift_and_memory import shared_errors
 from bestchannel.intervals.order_checks import ALPHA, SUPPOSED
 from tests.journeys.command import bestchannel, result_of
 from tests.statistical.order_study import changing
@@ -107,3 +108,39 @@ def test_binned_outputs_are_checked_in_the_order_of_the_senses_that_count():
     steady = bc.quantise({"link": (x, 2 * x - 1 + rng.normal(0, 0.8, 4000))}, bins=8)
     assert bc.estimate(drifting).checks.warnings
     assert not bc.estimate(steady).checks.warnings
+
+
+def logs_of(rng, rho, n=600):
+    """Two channels that were sent the same; with the share rho, both err by the same luck."""
+    x, luck = rng.integers(0, 3, n), rng.random((2, n))
+    luck[1] = np.where(rng.random(n) < rho, luck[0], luck[1])
+    return {name: (x, (x + (luck[j] < 0.15)) % 3) for j, name in enumerate("ab")}
+
+
+def test_logs_of_trials_that_two_channels_answered_are_not_taken_for_independent_ones_in_silence():
+    logs = logs_of(np.random.default_rng(1), 0.5)
+    (warning,) = bc.estimate(logs).checks.warnings
+    assert warning.startswith('channels "a" and "b" had the same inputs in the same order, and their answers depend')
+    assert any("design joint" in words for words in bc.estimate({"a": logs["a"], "copy": logs["a"]}).checks.warnings)
+    assert not bc.estimate(logs_of(np.random.default_rng(1), 0.0)).checks.warnings
+    assert not bc.estimate(logs, design="adaptive").checks.warnings  # which supposes no independence
+    other = {"a": logs["a"], "b": tuple(np.roll(part, 1) for part in logs["b"])}
+    assert not bc.estimate(other).checks.warnings
+
+
+def test_e_values_of_independent_answers_to_the_same_inputs_are_at_most_1_on_average():
+    rng = np.random.default_rng(3)
+    drawn = (logs_of(rng, 0.0, n=80) for _ in range(300))
+    e = np.exp([shared_errors(logs["a"][0], logs["a"][1], logs["b"][1]) for logs in drawn])
+    assert e.mean() + 5.0 * e.std() / math.sqrt(len(e)) < 1.0
+
+
+def test_the_order_of_joint_trials_is_looked_at_unless_they_come_in_groups():
+    sent, got, _ = DRIFTS(np.random.default_rng(1))
+    steady = np.where(np.random.default_rng(2).random(len(sent)) < 0.2, 1 - sent, sent)
+    frame = pd.DataFrame({"x": sent, "y_a": got, "y_b": steady})
+    drift, supposed = bc.estimate(frame, design="joint").checks.warnings
+    assert drift.startswith('channel "a" drifts')
+    assert supposed == SUPPOSED
+    grouped = frame.assign(day=np.arange(len(sent)) // 20)
+    assert bc.estimate(grouped, design="joint", groups="day").checks is None

@@ -105,9 +105,11 @@ class JointTrials:
         return tables
 
     def labelled_counts(self) -> Iterator[LabelledCounts]:
-        """The counts of every channel with their labels."""
-        for labels, table in zip(self.alphabets, self.counts().values(), strict=True):
-            yield LabelledCounts(str(labels.key), table, labels.inputs, labels.outputs, self.inferred_outputs)
+        """The counts of every channel with their labels; the order of the trials, unless they come in groups."""
+        for j, (labels, table) in enumerate(zip(self.alphabets, self.counts().values(), strict=True)):
+            name, answered = str(labels.key), self.y[:, j] != MISSING
+            order = (self.x[answered, j], self.y[answered, j]) if self.groups is None else None
+            yield LabelledCounts(name, table, labels.inputs, labels.outputs, self.inferred_outputs, order=order)
 
     def pair(self, b: str, a: str) -> AnswerPairs:
         """The trials that the channels b and a both answered."""

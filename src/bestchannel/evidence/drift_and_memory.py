@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
 
 from bestchannel.arrays import Floats, Integers
 
@@ -31,6 +32,27 @@ LAGS = (1, 2, 3, 4)  # how many senses before a sense are looked at; half of the
 FEWEST_PERIODS = 4  # what comes again less often within the senses is drift
 MOST_SIGNALS = 4  # inputs, the most frequent ones, of which each is searched for a period on its own
 RUN = 2**12  # consecutive senses that are kept together where there are too many to look at all
+
+
+def shared_errors(sent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Nats against the answers of two channels to the same inputs being independent: whether both are unusual at once.
+
+    A quarter of the senses says which output of an input is the usual one. Of the others, the mixture of all joint laws
+    of being unusual [KT81] is divided by the largest likelihood of independent ones.
+    """
+    learned, unusual = len(sent) // 4, np.zeros((len(sent), 2), np.int64)
+    for x in np.unique(sent):
+        here = sent == x
+        for side, got in enumerate((one, other)):
+            if (seen := got[:learned][here[:learned]]).size:
+                unusual[here, side] = got[here] != np.bincount(seen).argmax()
+    nats = 0.0
+    for x in np.unique(sent[learned:]):
+        a, b = unusual[learned:][sent[learned:] == x].T
+        table = np.bincount(2 * a + b, minlength=4).reshape(2, 2)
+        n, sides = table.sum(), np.concatenate([table.sum(axis=0), table.sum(axis=1)])
+        nats += float((gammaln(table + 0.5) - gammaln(0.5)).sum() - gammaln(n + 2.0) - xlogy(sides, sides / n).sum())
+    return nats
 
 
 def drift_and_memory(

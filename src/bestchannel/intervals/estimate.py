@@ -409,7 +409,9 @@ def estimate(
         )
         for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True)
     )
-    checked = check_order(tables.values(), lambda _done, _of: part_done()) if ordered else None
+    checked = None
+    if ordered:
+        checked = check_order(tables.values(), lambda _done, _of: part_done(), apart=design == FIXED)
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]

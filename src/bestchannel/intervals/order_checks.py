@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from bestchannel.counts.labelled_counts import LabelledCounts
-from bestchannel.evidence.drift_and_memory import drift_and_memory
+from bestchannel.evidence.drift_and_memory import drift_and_memory, shared_errors
 from bestchannel.process import Progress
 
 ALPHA = 0.01
@@ -70,8 +72,13 @@ class OrderChecks:
     by_time: bool = False
 
 
-def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = None) -> OrderChecks | None:
-    """The checks of the channels of which the order is known, which `progress` counts; None if it is of none."""
+def check_order(
+    tables: Iterable[LabelledCounts], progress: Progress | None = None, *, apart: bool = True
+) -> OrderChecks | None:
+    """The checks of the channels of which the order is known, which `progress` counts; None if it is of none.
+
+    Of channels that are supposed to be independent (`apart`), whether two of them answered the same trials.
+    """
     ordered = [content for content in tables if content.order is not None]
     if not ordered:
         return None
@@ -85,7 +92,29 @@ def check_order(tables: Iterable[LabelledCounts], progress: Progress | None = No
         checks.append(OrderCheck(content.name, drift, memory, periodic, nats.period))
         if progress:
             progress(len(checks), len(ordered))
-    threshold = math.log10(3 * len(checks) / ALPHA)  # three e-values of each channel share alpha
+    together = _dependences(ordered) if apart else []
+    # three e-values of each channel share alpha, and one of each pair with the same inputs
+    threshold = math.log10((3 * len(checks) + len(together)) / ALPHA)
     sentences = [words for check in checks if (words := check.warning(threshold))]
+    shared = [
+        f'channels "{one}" and "{other}" had the same inputs in the same order, and their answers depend on each other'
+        f" (e-value 10^{value:.1f}); trials that both answered are no independent senses: design joint compares them"
+        for one, other, value in together
+        if value >= threshold
+    ]
     by_time = any(content.by_time for content in ordered)
-    return OrderChecks(ALPHA, threshold, tuple(checks), (*sentences, SUPPOSED) if sentences else (), by_time)
+    warnings = (*sentences, SUPPOSED) if sentences else ()
+    return OrderChecks(ALPHA, threshold, tuple(checks), (*warnings, *shared), by_time)
+
+
+def _dependences(ordered: Iterable[LabelledCounts]) -> list[tuple[str, str, float]]:
+    """The channels that had the same inputs in the same order as another one, which comes first, and log10 e-values."""
+    first, found = dict[tuple[tuple[str, ...], bytes], LabelledCounts](), list[tuple[str, str, float]]()
+    for content in ordered:
+        assert content.order is not None
+        sent, received = content.order
+        earlier = first.setdefault((content.inputs, sent.astype(np.int64).tobytes()), content)
+        if earlier is not content and earlier.order is not None:
+            nats = shared_errors(sent, earlier.order[1], received)
+            found.append((earlier.name, content.name, nats / math.log(10.0)))
+    return found
