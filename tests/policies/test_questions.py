@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from scipy.optimize import minimize
 import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
 from bestchannel.channels import random_channel
+from bestchannel.lower_bound.asked import pairs_of
+from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive import above
 from bestchannel.policies.adaptive.state import view_of
@@ -74,6 +77,7 @@ def test_information_at_a_fixed_input_is_asked_for_too(question, P):
     ("question", "channels", "findings"),
     [
         (Above(1.0), LINKS, {"answers": dict.fromkeys(LINKS, "below")}),
+        (Above(math.log2(3)), {"clear": np.eye(3)}, {"answers": {"clear": "below"}}),  # in nats a bit less than log 3
         (Above(0.0, 0.1), LINKS, {"answers": dict.fromkeys(LINKS, "above")}),
         (Above(0.0), {"one": ONE_OUTPUT}, {"answers": {"one": "below"}}),
         (Top(4), LINKS, {"top": tuple(LINKS)}),
@@ -95,6 +99,12 @@ def test_what_is_not_found_yet_is_said_to_be_nothing_also_before_the_first_sense
     said = as_document(asked(question, LINKS, max_senses=limit))
     assert [list(said[key]) for key in empty] == [[]] * len(empty)
     assert len(said["candidates"]) == len(LINKS)
+
+
+def test_bounds_say_of_known_channels_what_their_alphabets_tell_and_nothing_of_a_question_that_they_do_not_know():
+    assert bc.lower_bound({"clear": np.eye(2)}, 0.05, question=Above(1.0)).findings.answers == {"clear": "below"}
+    with pytest.raises(bc.InputError, match="no lower bound is known for namespace"):
+        pairs_of(SimpleNamespace(epsilon=0.0), KnownChannels.of(list(LINKS.values())))
 
 
 def test_a_tolerance_is_said_with_the_level_and_its_ends_are_decimal():

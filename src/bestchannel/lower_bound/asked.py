@@ -30,7 +30,7 @@ from bestchannel.lower_bound.alternatives import CAPACITY_TOLERANCE, Alternative
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime, CuttingPlanes, characteristic_time
 from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels, Pair, priced_deviations, small_gap_time
 from bestchannel.process import Progress
-from bestchannel.questions import Above, AnyQuestion, Order, Top, Within
+from bestchannel.questions import Above, AnyQuestion, Best, Order, Top, Within
 
 
 def kl_nats(delta: float) -> float:
@@ -87,6 +87,8 @@ def pairs_of(question: AnyQuestion, known: KnownChannels) -> list[Pair]:
     """The pairs that must be told apart: any other answer has the worse of one of them at least as good."""
     if isinstance(question, Order):
         return list(pairwise(known.ranks))
+    if not isinstance(question, Best | Top):
+        raise InputError(f"no lower bound is known for {question!r}")
     return known.best_with_all(question.m if isinstance(question, Top) else 1)
 
 

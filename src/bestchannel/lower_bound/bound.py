@@ -240,7 +240,10 @@ def _findings(question: AnyQuestion, known: KnownChannels, names: list[Hashable]
     """What is true of known channels."""
     if isinstance(question, Best):
         return None
-    ends = {name: (C.lower, C.upper) for name, C in zip(names, known.capacities, strict=True)}
+    ends = {
+        name: (C.lower, min(C.upper, math.log2(min(W.shape))))
+        for name, C, W in zip(names, known.capacities, known.W, strict=True)
+    }
     pairs = [(b, a) for b in ends for a in ends if ends[b][0] > ends[a][1]]
     return question.proved_by(ends, pairs, lambda b, a: ends[b][0] - ends[a][1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -74,6 +75,16 @@ class Above(Question, frozen=True, tag="above"):
         """
         low, high = self._levels
         return {"above": low / self._rate(channel), "below": high / self._rate(channel)}
+
+    def by_alphabet(self, channel: int, alphabet: Sequence[int]) -> str | None:
+        """The side on which a channel is by (n_inputs, n_outputs) alone: none carries more than log2 of the less.
+
+        >>> Above(1.5).by_alphabet(0, (2, 4)), Above(0.5).by_alphabet(0, (2, 4))
+        ('below', None)
+        """
+        if self.level / self._rate(channel) >= math.log2(min(alphabet)):
+            return "below"
+        return "above" if self.ends(channel)["above"] < 0.0 else None
 
     @property
     def _levels(self) -> tuple[float, float]:

@@ -104,12 +104,8 @@ def _check_above(books: Books, question: Above, answers: Mapping[str, str | None
     }
     require(answers.keys() == record.alphabets.keys(), "answers must say something of every channel")
     surely = {
-        channel: "below"
-        if sum(ends[channel].values()) / 2 >= math.log(min(alphabet))
-        else "above"
-        if ends[channel]["above"] < 0.0
-        else None
-        for channel, alphabet in record.alphabets.items()
+        channel: question.by_alphabet(number, alphabet)
+        for number, (channel, alphabet) in enumerate(record.alphabets.items())
     }
     parts, turns = sum(side is None for side in surely.values()), list[Turn]()
     for step, stakes in steps:

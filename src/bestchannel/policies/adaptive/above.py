@@ -78,9 +78,8 @@ class AboveScript(QuestionScript):
         self.levels: list[dict[str, float]] = []  # [channel], in nats
         for channel, alphabet in enumerate(policy.alphabets):
             ends = {side: bits * NATS_PER_BIT for side, bits in question.ends(channel).items()}
-            surely_below = 0.5 * sum(ends.values()) >= math.log(min(alphabet))
             self.levels.append(ends)
-            self.answers[channel] = "below" if surely_below else "above" if ends["above"] < 0.0 else None
+            self.answers[channel] = question.by_alphabet(channel, alphabet)
 
     @property
     def open(self) -> list[int]:
