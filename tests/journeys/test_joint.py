@@ -74,6 +74,18 @@ def test_report_and_card_say_the_design(trials, tmp_path):
     assert "trials are independent of each other" in bc.estimate(bc.read_joint_trials(trials))._repr_html_()
 
 
+def test_replayed_shots_that_drift_are_warned_of_and_missing_answers_are_called_so(trials, tmp_path):
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 2, 3000)
+    drifting, steady = (x ^ (rng.random(3000) < error) for error in (np.linspace(0.0, 0.4, 3000), 0.05))
+    pd.DataFrame({"x": x, "y_a": drifting, "y_b": steady}).astype(int).to_csv(tmp_path / "shots.csv", index=False)
+    answer = bestchannel("identify", "--replay", tmp_path / "shots.csv", "--policy", "joint")
+    assert 'channel "a" drifts' in answer.stderr
+    answer = bestchannel("identify", "--replay", trials, "--policy", "joint")
+    assert answer.returncode == 1
+    assert "bad lacks answers" in answer.stderr
+
+
 REFUSED = {
     "--design fixed": ([], "write `bestchannel estimate --design joint`"),
     "counts": (["--design", "joint"], "these are counts, and a joint design compares the answers of each trial"),

@@ -19,7 +19,7 @@ from bestchannel.policies.adaptive import above
 from bestchannel.policies.adaptive.state import view_of
 from bestchannel.policies.adaptive.worlds import BestSets, Orders, fewest_senses
 from bestchannel.policies.transcript import as_document, from_document
-from bestchannel.questions import question_of
+from bestchannel.questions import Findings, Supposed, question_of
 
 LINKS = {"good": bc.bsc(0.05), "fair": bc.bsc(0.1), "poor": bc.bsc(0.2), "bad": bc.bsc(0.3)}
 NOTHING_SEEN = view_of([], [np.zeros((2, 2), dtype=int)] * 4, None, [])
@@ -105,6 +105,14 @@ def test_bounds_say_of_known_channels_what_their_alphabets_tell_and_nothing_of_a
     assert bc.lower_bound({"clear": np.eye(2)}, 0.05, question=Above(1.0)).findings.answers == {"clear": "below"}
     with pytest.raises(bc.InputError, match="no lower bound is known for namespace"):
         pairs_of(SimpleNamespace(epsilon=0.0), KnownChannels.of(list(LINKS.values())))
+
+
+def test_odds_that_round_to_1_are_not_given():
+    for e_value, shown in ((1.05, False), (1.2, True)):
+        policy = bc.Adaptive([(2, 2)] * 3, delta=0.05, question=Top(2))
+        found = Supposed(e_value, findings=Findings(False))
+        policy._script_of_question.supposed = lambda found=found: found
+        assert (policy.supposed is found) == shown
 
 
 def test_a_tolerance_is_said_with_the_level_and_its_ends_are_decimal():

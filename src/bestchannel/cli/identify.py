@@ -183,11 +183,11 @@ def _refuse_too_short(sensor: Simulator | Recording | JointRecording, policy: Po
 
 def checks_of(sensor: Sensor) -> OrderChecks | None:
     """What the order of a recording says, with warnings on stderr; None of what has none."""
-    if not isinstance(sensor, Recording):
+    if not isinstance(sensor, Recording | JointRecording):
         return None
     with terminal.progress("looking for drift and memory"):
-        checks = check_order(sensor.trials.labelled_counts())
-    if sensor.trials.by_time:
+        checks = check_order(sensor.trials.labelled_counts(), apart=isinstance(sensor, Recording))
+    if checks and checks.by_time:
         terminal.note(BY_TIME)
     terminal.note_warnings(checks.warnings if checks else ())
     return checks

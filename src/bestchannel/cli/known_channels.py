@@ -18,7 +18,7 @@ from bestchannel.cli.reading import Reading
 from bestchannel.errors import InputError
 from bestchannel.json_text import finite_or_none
 from bestchannel.promises import amount, exact, listed, rounded_up, several
-from bestchannel.questions import Best, Within
+from bestchannel.questions import Above, Best, Within
 
 if TYPE_CHECKING:
     from bestchannel.lower_bound.bound import LowerBound
@@ -268,7 +268,8 @@ def _show_plan(result: Plan) -> None:
         return never if senses is None else f"{senses:,}" if senses < 10**12 else f"{senses:.3g}"
 
     bound = _senses_bound(result)
-    origin = "T* kl(δ, 1-δ)" if not isinstance(result.question, Within) else "proof"
+    other = isinstance(result.question, Within) or (isinstance(result.question, Above) and result.question.tolerance)
+    origin = "proof" if other else "T* kl(δ, 1-δ)"
     rows = [("lower bound", "0", f"{bound:,.0f}", "", "1", origin)] if bound else []
     for need in result.needs:
         ratio = f"{need.senses / bound:,.3g}" if bound and need.senses is not None and not need.undecided else ""

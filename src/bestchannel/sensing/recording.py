@@ -251,11 +251,11 @@ class JointRecording:
     def __init__(self, trials: JointTrials) -> None:
         inputs = {labels.inputs for labels in trials.alphabets}
         wanted = "shots are trials with one input for all channels, an answer of each, and no groups"
-        if len(inputs) > 1 or (trials.x != trials.x[:, :1]).any():
-            raise InputError(f"{wanted}; in these the inputs of channels differ")
         if (lacking := [name for name, missing in trials.missing.items() if missing]) or trials.groups is not None:
             raise InputError(f"{wanted}; {f'{lacking[0]} lacks answers' if lacking else 'these have groups'}")
-        self.parties, self.inferred_outputs = list(trials.alphabets), trials.inferred_outputs
+        if len(inputs) > 1 or (trials.x != trials.x[:, :1]).any():
+            raise InputError(f"{wanted}; in these the inputs of channels differ")
+        self.trials, self.parties, self.inferred_outputs = trials, list(trials.alphabets), trials.inferred_outputs
         self._answers = [trials.y[trials.x[:, 0] == x] for x in range(len(self.parties[0].inputs))]
         self._used = [0] * len(self._answers)
 

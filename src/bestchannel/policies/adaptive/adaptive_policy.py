@@ -74,6 +74,9 @@ LOG_FIRST_SHARE, LOG_RESTART_SHARE = math.log(FIRST_SHARE), math.log(1.0 - FIRST
 MOST_INPUTS_WITH_SLACK = 8
 """Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
 
+LEAST_ODDS = 1.1
+"""Evidence of less to 1 is not worth a word."""
+
 THRESHOLDS = ("proved", "calibrated")
 
 SCRIPTS: dict[type[Question], Any] = {
@@ -295,7 +298,7 @@ class Adaptive(Policy):
             return None
         if self._supposed is None or self._supposed[0] != self._answered:
             found = self._script_of_question.supposed() if self._script_of_question else self._supposed_best()
-            self._supposed = self._answered, found if found and found.e_value > 1.0 else None
+            self._supposed = self._answered, found if found and found.e_value >= LEAST_ODDS else None
         return self._supposed[1]
 
     def _supposed_best(self) -> Supposed | None:
