@@ -138,6 +138,6 @@ def test_shuffle_in_which_nothing_is_bet_on_is_worth_one():
 
 def test_evidence_that_is_no_number_is_no_evidence():
     split = split_of(np.array([[40, 2], [3, 50]]), 1)
-    split.W[:] = np.nan
+    split.W[:], split.first[:] = np.nan, np.nan
     assert split.as_leader(5.0) == -math.inf
     assert split.as_rival(5.0) == -math.inf

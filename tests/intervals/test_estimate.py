@@ -88,7 +88,7 @@ def test_input_without_a_count_leaves_the_upper_end_trivial():
     two = bc.estimate({"a": [[90, 10, 0], [10, 90, 0]]})["a"]
     assert channel.upper == channel.asymptotic.upper == math.log2(3)
     assert channel.capacity == pytest.approx(two.capacity, abs=1e-8)
-    assert 0 < channel.lower <= two.lower
+    assert channel.lower == pytest.approx(two.lower, rel=0.1)  # its splits have coins of their own
 
 
 def test_single_sensed_input_says_nothing():

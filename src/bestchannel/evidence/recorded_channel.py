@@ -6,9 +6,10 @@ With a weight s > 0 that does not depend on what is bet on, in nats:
 * `as_rival` is log B(s), where B(s) e^(s C) has a mean of at most 1: large where C is small.
 
 So C >= (log A - log 1/α) / s and C <= (log 1/α - log B) / s with probability at least 1 - α each; and for channels b
-and a, which were sensed independently, A_b(s) B_a(s) >= 1/α has a probability of at most α if C_b <= C_a. Both are
-means over the shuffles of a split of what the bets of `leader_bets` and `rival_bets` bring. Evidence that is no number
-is none: -∞. At a fixed input distribution P all of this holds of I(P; W) in place of C. docs/theory/recorded-counts.md.
+and a, which were sensed independently, A_b(s) B_a(s) >= 1/α has a probability of at most α if C_b <= C_a. A is what the
+`information_bet` on all senses beyond a pilot brings, B the mean over their shuffles of what bets with `rival_tilts`
+bring. Evidence that is no number is none: -∞. At a fixed input distribution P all of this holds of I(P; W) in place of
+C. docs/theory/recorded-counts.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from numpy.random import BitGenerator, Philox
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity.stack import solved
-from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING, BetsMade, leader_bets, rival_tilts
+from bestchannel.evidence.bets import LARGEST_INPUT, ROUNDING, BetsMade, rival_tilts
+from bestchannel.evidence.entropy_bets import information_bet, spread_input
 from bestchannel.native import evidence as kernels
 
 SMOOTHING = 0.5  # counts added to every cell of the rows that are thought to be true
@@ -53,6 +55,8 @@ class RecordedSplit:
     estimate: float  # of the capacity, by the pilot
     spread: float  # the variance of an estimate from the senses beyond the pilot, by the pilot
     least_senses: float  # of an input, of those bet on in a shuffle, on average
+    first: Floats  # [x, y] rows thought to be true, by the pilot
+    rest: Integers  # [x, y] beyond the pilot
     W: Floats  # [j, part, x, y] thought to be true before each part
     P: Floats  # [j, part, x] best for W; or the fixed P of these inputs, which may sum to less than 1
     fixed_input: bool = False
@@ -65,12 +69,13 @@ class RecordedSplit:
         sensed = np.flatnonzero(counts.sum(axis=1) >= FEWEST)
         W = _smoothed(shuffles.known[:, :, sensed])
         least = float(shuffles.tested.sum(axis=(1, 3)).mean(axis=0).min())
-        if min(W.shape[2:]) < 2:
-            return cls(counts.shape, shuffles, sensed, 0.0, 0.0, least, W, np.ones(W.shape[:3]), P is not None)
-        first, fixed = _smoothed(shuffles.pilot[sensed]), None if P is None else P[sensed]
-        left = (counts - shuffles.pilot)[sensed].sum(axis=1)
-        estimate, spread = _pilot(first, _inputs(first[None], fixed)[0], left)
-        return cls(counts.shape, shuffles, sensed, estimate, spread, least, W, _inputs(W, fixed), P is not None)
+        first, rest = _smoothed(shuffles.pilot[sensed]), (counts - shuffles.pilot)[sensed]
+        estimate, spread, inputs, fixed = 0.0, 0.0, np.ones(W.shape[:3]), None if P is None else P[sensed]
+        if min(W.shape[2:]) > 1:
+            estimate, spread = _pilot(first, _inputs(first[None], fixed)[0], rest.sum(axis=1))
+            inputs = _inputs(W, fixed)
+        shape = counts.shape
+        return cls(shape, shuffles, sensed, estimate, spread, least, first, rest, W, inputs, P is not None)
 
     @property
     def ceiling(self) -> float:
@@ -91,7 +96,7 @@ class RecordedSplit:
         """log A(s)."""
         if weight not in self._leader:
             # without inputs to bet on, A = 1: no capacity is below 0
-            self._leader[weight] = _evidence(self._leader_mean(weight)) if min(self.W.shape[2:]) > 1 else 0.0
+            self._leader[weight] = _evidence(self._leader_bet(weight)) if min(self.W.shape[2:]) > 1 else 0.0
         return self._leader[weight]
 
     def as_rival(self, weight: float) -> float:
@@ -100,17 +105,13 @@ class RecordedSplit:
             self._rival[weight] = _evidence(self._rival_mean(weight))
         return self._rival[weight]
 
-    def _leader_mean(self, weight: float) -> float:
-        tested = self.shuffles.tested[:, :, self.sensed].astype(np.float64)
-        senses, shares = tested.sum(axis=3), _shares(tested)
-        P = np.where(senses > 0.0, self.P, 0.0)  # any P may be bet on; an input with 0 needs no senses
-        bet = P.any(axis=2)
-        mass = P[bet].sum(axis=1)
-        weights = weight * shares[bet] * (mass if self.fixed_input else 1.0)
-        bets = leader_bets(self.W[bet], P[bet] / mass[:, None], np.maximum(senses[bet], 1.0), weights)
-        paid = np.zeros(shares.shape)
-        paid[bet] = bets.settled(tested[bet])
-        return _log_mean_exp(paid.sum(axis=1))
+    def _leader_bet(self, weight: float) -> float:
+        senses = self.rest.sum(axis=1)
+        P = self.P[0, 0] if self.fixed_input else spread_input(self.first, np.maximum(senses, 1), weight)
+        bet = (senses > 0) & (P > 0.0)  # any P may be bet on
+        mass = float(P[bet].sum())
+        stake = weight * (mass if self.fixed_input else 1.0)
+        return information_bet(self.rest[bet].astype(np.float64), self.first[bet], P[bet] / mass, stake)
 
     def _rival_mean(self, weight: float) -> float:
         bets = ShuffledBets.on(self, weight)
@@ -231,11 +232,6 @@ def _evidence(nats: float) -> float:
     return nats if math.isfinite(nats) else -math.inf
 
 
-def _log_mean_exp(values: Floats) -> float:
-    most = float(values.max())
-    return most + math.log(float(np.exp(values - most).mean()))
-
-
 def softmax(values: Floats) -> Floats:
     """Shares in proportion to e^values."""
     weights = np.exp(values - values.max())
@@ -249,8 +245,7 @@ MOST_SHUFFLES, FEWEST_SHUFFLES = 16, 4
 CELLS_TIMES_SHUFFLES, SENSES_TIMES_SHUFFLES = 2**14, 2**33
 """Large channels, and counts of many senses, get fewer shuffles of a split, for the time they take."""
 
-COINS = 3
-FIRST_BET = 3  # the part of 2^COINS from which on senses are bet on
+COINS = 3  # for each sense, of which part it is
 
 WORD = 64
 AT_ONCE = 2**18  # random words that are drawn at a time
@@ -281,7 +276,7 @@ class Shuffles:
     Where the number of senses of each input was not chosen by looking at outputs, the senses of an input are
     exchangeable: in an order drawn without regard to the outputs they are as good as sensed one after the other. A
     split sets an eighth of them aside as a pilot. Of the others, every shuffle makes eight parts by tossing three coins
-    for each sense; the first parts are looked at, and each later one is bet on and then looked at too.
+    for each sense; each of them is bet on and then looked at too.
     """
 
     pilot: Integers  # [x, y] looked at before all shuffles
@@ -323,9 +318,8 @@ def shuffled(counts: Integers, coins: BitGenerator, shuffles: int) -> Shuffles:
     """A split of the counts with so many shuffles."""
     pilot = parts(counts[None], coins)[0, 0]
     tosses = parts(np.broadcast_to(counts - pilot, (shuffles, *counts.shape)), coins)
-    so_far = pilot + np.cumsum(tosses, axis=0)
-    known, tested = so_far[FIRST_BET - 1 : -1], tosses[FIRST_BET:]
-    return Shuffles(pilot, known.swapaxes(0, 1), tested.swapaxes(0, 1))
+    known = pilot + np.cumsum(tosses, axis=0) - tosses
+    return Shuffles(pilot, known.swapaxes(0, 1), tosses.swapaxes(0, 1))
 
 
 def parts(counts: Integers, coins: BitGenerator) -> Integers:

@@ -23,8 +23,8 @@ MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 
 NEWTON_STEPS = 100
 
-SAFETY = 0.25
-"""The share of δ that the anytime intervals have in a fixed design: they are narrower where errors are rare."""
+SAFETY = 0.05
+"""The share of δ that the anytime intervals have in a fixed design: they are narrower where an input has few senses."""
 
 
 @dataclass(frozen=True)

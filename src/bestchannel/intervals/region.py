@@ -25,7 +25,7 @@ import numpy as np
 
 from bestchannel.arrays import Floats, Integers
 from bestchannel.capacity.stack import solved
-from bestchannel.evidence.bets import leader_bets
+from bestchannel.evidence.bets import LOG_GAMMA, leader_bets, log_gamma
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 
 SMOOTHING, WEIGHTS = (0.5, 0.1), 25
@@ -48,9 +48,6 @@ BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19
 ROUNDING = 1e-12
 """Relative room that is left for rounding errors."""
 
-LOG_GAMMA = np.array([math.inf, *(math.lgamma(k / 2) for k in range(1, 80))])
-"""log Γ(k/2) for small k."""
-
 
 def redundancy(counts: Integers) -> Floats:
     """R_x = sum_y n log(n/N) - log KT(n) of every row, from above; shape (n_inputs,).
@@ -61,21 +58,8 @@ def redundancy(counts: Integers) -> Floats:
     n = counts.astype(np.float64)
     N, m = n.sum(axis=1), counts.shape[1]
     best = (n * np.log(np.maximum(n, 1.0))).sum(axis=1) - N * np.log(np.maximum(N, 1.0))
-    log_kt = (_log_gamma(2 * n + 1) - LOG_GAMMA[1]).sum(axis=1) + _log_gamma(np.array(m)) - _log_gamma(2 * N + m)
+    log_kt = (log_gamma(2 * n + 1) - LOG_GAMMA[1]).sum(axis=1) + log_gamma(np.array(m)) - log_gamma(2 * N + m)
     return np.maximum(best - log_kt, 0.0) + ROUNDING / 100 * N * np.log(N + m)
-
-
-def _log_gamma(k: Floats) -> Floats:
-    """log Γ(k/2) of whole numbers k ≥ 1, to a few units of its last digit: from a table, or by Stirling's series.
-
-    log Γ(x) = (x - ½) log x - x + ½ log 2π + 1/12x - 1/360x³ + 1/1260x⁵ - 1/1680x⁷ + …, whose rest is less than its
-    next term, 1/1188x⁹ [DLMF, 5.11.1]. scipy.special has it as well, and takes a quarter of a second to import.
-    """
-    x = np.maximum(k, len(LOG_GAMMA)) / 2.0
-    y = 1.0 / x**2
-    series = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x
-    large = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2.0 * math.pi) + series
-    return np.where(k < len(LOG_GAMMA), LOG_GAMMA[np.minimum(k, len(LOG_GAMMA) - 1).astype(np.int64)], large)
 
 
 def joint_threshold(counts: Integers, alpha: float) -> float:
