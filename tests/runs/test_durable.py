@@ -177,6 +177,7 @@ def test_policy_that_asks_something_else_now_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Steady, "_script", BestChanID._script)
     monkeypatch.setattr(Steady, "round_number", 0, raising=False)
     monkeypatch.setattr(Steady, "subroutine", "naive", raising=False)
+    monkeypatch.setattr(Steady, "_begin_round", BestChanID._begin_round, raising=False)
     for go_on in (runs.resume, runs.read_run):
         with pytest.raises(InputError, match="disagree about request 1: the run was begun with another version"):
             go_on(path)
