@@ -162,7 +162,8 @@ def walk(heading: str, folder: object) -> list[str]:
             "import bestchannel as bc",
             "from tests.walks import modules_visited",
             textwrap.dedent(before),
-            f"print(*modules_visited(lambda: {call}))",
+            f"print(*modules_visited(lambda: {call}), flush=True)",
+            "import os; os._exit(0)",  # a service that is followed in its thread would be while the interpreter ends
         ]
     )
     tests, package = Path(__file__).parents[1], Path(bestchannel.__file__).parents[1]  # those of this process
