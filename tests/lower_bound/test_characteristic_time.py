@@ -9,7 +9,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import Channel
 from bestchannel.errors import InputError
-from bestchannel.lower_bound import certificate
+from bestchannel.lower_bound import alternatives
 from bestchannel.lower_bound.characteristic_time import characteristic_time
 from bestchannel.lower_bound.known_channels import KnownChannels
 from bestchannel.native.lower_bound import PROVED, Certificate
@@ -103,7 +103,7 @@ def test_certificate_that_agrees_to_everything_is_caught(monkeypatch):
     def agree(rival, curve, boxes, s, Q, target, alarm):
         return Certificate(PROVED, 1.03 * target, rival.a, rival.w)
 
-    monkeypatch.setattr(certificate, "certify", agree)
+    monkeypatch.setattr(alternatives, "certify", agree)
     T = solved(*channels)
     assert faults_of_upper_end(T, channels, 0, np.random.default_rng(1), count=1)
     assert GridGame((0.1, 0.7), (0.3, 0.85)).cheapest(np.concatenate(T.allocation)) < 1 / T.upper

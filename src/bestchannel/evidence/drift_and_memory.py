@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
 
 from bestchannel.arrays import Floats, Integers
 
@@ -40,6 +39,8 @@ def shared_errors(sent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) ->
     A quarter of the senses says which output of an input is the usual one. Of the others, the mixture of all joint laws
     of being unusual [KT81] is divided by the largest likelihood of independent ones.
     """
+    from scipy.special import gammaln, xlogy  # deferred: as `logsumexp`
+
     learned, unusual = len(sent) // 4, np.zeros((len(sent), 2), np.int64)
     for x in np.unique(sent):
         here = sent == x

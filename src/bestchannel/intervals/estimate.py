@@ -366,7 +366,7 @@ def estimate(
     --------
     >>> result = estimate({"good": [[950, 50], [50, 950]], "bad": [[700, 300], [300, 700]]})
     >>> result.verdict.best, round(result["good"].lower, 2), round(result["good"].upper, 2)
-    ('good', 0.64, 0.78)
+    ('good', 0.65, 0.78)
     >>> estimate(["cat", "dog", "dog", "cat"] * 50, ["cat", "dog", "cat", "cat"] * 50).channels[0].counts
     ((100, 0), (50, 50))
     >>> estimate({"good": [[950, 50], [50, 950]]}, input_distribution=[0.9, 0.1])["good"].upper < 0.4

@@ -77,9 +77,24 @@ class Above(Question, frozen=True, tag="above"):
         return {"above": low / self._rate(channel), "below": high / self._rate(channel)}
 
     def by_alphabet(self, channel: int, alphabet: Sequence[int]) -> str | None:
-        """The side on which a channel is by (n_inputs, n_outputs) alone: none carries more than log2 of the less.
+        """The side on which a channel is by its alphabet alone: none carries more than log2 of the smaller number.
 
-        >>> Above(1.5).by_alphabet(0, (2, 4)), Above(0.5).by_alphabet(0, (2, 4))
+        Parameters
+        ----------
+        channel
+            Its number.
+        alphabet
+            (n_inputs, n_outputs).
+
+        Returns
+        -------
+        str or None
+            "above", "below", or None where senses must tell.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.Above(1.5).by_alphabet(0, (2, 4)), bc.Above(0.5).by_alphabet(0, (2, 4))
         ('below', None)
         """
         if self.level / self._rate(channel) >= math.log2(min(alphabet)):
