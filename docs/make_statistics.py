@@ -208,7 +208,7 @@ def _few_senses() -> list[str]:
         " an interval misses the capacity, the first channel, which is a best one, is ruled out, or a pair is called"
         f" settled. The twin takes all evidence for {few_senses.GIFT:g} times what it is; its wrong intervals, verdicts"
         r" and orders are in the last column. More than allowed happen with probability $10^{-6}$. Made by"
-        " `make statistics STUDIES=few_senses`.",
+        " `make statistics STUDIES=few_senses`, before lower ends came from bets that need not learn the rows.",
         "",
         *(few_senses.table(_kept("few_senses")) if _kept("few_senses").exists() else [NOT_RUN]),
         "",
