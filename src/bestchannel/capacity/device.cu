@@ -255,45 +255,44 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT_QUICK)
     const unsigned lane = threadIdx.x % WARP;
     double *tile = tiles[threadIdx.x / WARP];
     volatile double *W = tile + lane * STRIDE;
-    for (unsigned first = (blockIdx.x * BLOCK + threadIdx.x) - lane; first < count; first += gridDim.x * BLOCK) {
-        const unsigned present = min(count - first, (unsigned)WARP);
-        __syncwarp();
+    const unsigned first = blockIdx.x * BLOCK + threadIdx.x - lane;
+    if (first >= count) return;  // a whole warp, as the others of the block wait for none
+    const unsigned present = min(count - first, (unsigned)WARP);
 #pragma unroll
-        for (int k = 0; k < N * M; k++) {
-            unsigned e = k * WARP + lane;
-            double entry = e < present * (N * M) ? stack[(long long)first * (N * M) + e] : 0.0;
-            tile[e / (N * M) * STRIDE + e % (N * M)] = entry;
+    for (int k = 0; k < N * M; k++) {
+        unsigned e = k * WARP + lane;
+        double entry = e < present * (N * M) ? stack[(long long)first * (N * M) + e] : 0.0;
+        tile[e / (N * M) * STRIDE + e % (N * M)] = entry;
+    }
+    __syncwarp();
+    bool answered = lane >= present;
+    if (!answered && admit(W, normalize)) {
+        float w[N * M];
+        Room<float> rough;
+        Room<double> exact;
+        const Lanesfloat sketched = rough.with<Lanesfloat>(w);
+        const Lanesdouble at = exact.with<Lanesdouble>(W);
+        neg_entropies_ofdouble(&at, N, M);
+        EACH(x, 0, N) {
+            rough.neg_entropy[x] = (float)exact.neg_entropy[x];
+            EACH(y, 0, M) w[x * M + y] = (float)W[x * M + y];
         }
-        __syncwarp();
-        bool answered = lane >= present;
-        if (!answered && admit(W, normalize)) {
-            float w[N * M];
-            Room<float> rough;
-            Room<double> exact;
-            const Lanesfloat sketched = rough.with<Lanesfloat>(w);
-            const Lanesdouble at = exact.with<Lanesdouble>(W);
-            neg_entropies_ofdouble(&at, N, M);
-            EACH(x, 0, N) {
-                rough.neg_entropy[x] = (float)exact.neg_entropy[x];
-                EACH(y, 0, M) w[x * M + y] = (float)W[x * M + y];
-            }
-            Support support = sketch(&sketched);
-            EACH(x, 0, N) exact.p[x] = rough.p[x];
-            divergences_ofdouble(&at, N, M, false);
+        Support support = sketch(&sketched);
+        EACH(x, 0, N) exact.p[x] = rough.p[x];
+        divergences_ofdouble(&at, N, M, false);
 #pragma unroll 1
-            for (int round = 0; round < POLISHES && !(exact.high - exact.low <= goal); round++) {
-                polish(&sketched, support, exact);
-                divergences_ofdouble(&at, N, M, false);
-            }
-            answered = exact.high - exact.low <= goal;
-            if (answered) answers.write(first + lane, exact);
+        for (int round = 0; round < POLISHES && !(exact.high - exact.low <= goal); round++) {
+            polish(&sketched, support, exact);
+            divergences_ofdouble(&at, N, M, false);
         }
-        unsigned left = __ballot_sync(ALL, !answered), base = 0;
-        if (left) {
-            if (lane == 0) base = atomicAdd(waiting, __popc(left));
-            base = __shfl_sync(ALL, base, 0);
-            if (!answered) queue[base + __popc(left & ((1u << lane) - 1))] = first + lane;
-        }
+        answered = exact.high - exact.low <= goal;
+        if (answered) answers.write(first + lane, exact);
+    }
+    unsigned left = __ballot_sync(ALL, !answered), base = 0;
+    if (left) {
+        if (lane == 0) base = atomicAdd(waiting, __popc(left));
+        base = __shfl_sync(ALL, base, 0);
+        if (!answered) queue[base + __popc(left & ((1u << lane) - 1))] = first + lane;
     }
 }
 

@@ -31,8 +31,8 @@ SOURCES = ("capacity", "device.cu"), ("native", "interior_point.h")
 ANNOUNCED_AFTER = 4.0
 """Seconds after which a pause is announced; kernels that CuPy has on disk load faster than that."""
 
-MANY, ENOUGH = 1024, 16
-"""Blocks for each multiprocessor: many with equal shares, so that the last ones end together, or enough to fill it."""
+ENOUGH = 16
+"""Blocks for each multiprocessor that fill it, where each takes channels from a queue."""
 
 HOST, CUDA = {1, 3, 11}, {2, 13}
 """The device types of DLPack that are memory of the host, and those that are memory of a CUDA device."""
@@ -124,7 +124,7 @@ def _launch(
         queue = cupy.empty(count, np.uint32)
         waiting.fill(0)
         arguments = (stack[part], np.uint32(count), np.bool_(normalize), goal, queue, waiting, *out)
-        quick((min(MANY * processors, needed),), (BLOCK,), arguments)
+        quick((needed,), (BLOCK,), arguments)
     wanted = (np.bool_(normalize), goal, np.float64(tolerance.relative_goal))
     arguments = (stack[part], queue, waiting, taken, *wanted, np.uint64(first), refused, *out)
     thorough((min(ENOUGH * processors, needed),), (BLOCK,), arguments)
