@@ -1,9 +1,10 @@
-"""Outside numbers become validated arrays here, once, or are refused by name."""
+"""Outside numbers become validated arrays here, once, or are refused by name; and what rows and columns are called."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -48,6 +49,30 @@ class FrozenMapping(Mapping[K, V]):
 
     def __repr__(self) -> str:
         return repr(self._content)
+
+
+@dataclass(frozen=True)
+class ChannelLabels:
+    """What a channel is called, and what its letters are called: input x is inputs[x].
+
+    `condition` is what a guarantee about the channel adds, as that its outputs are bins of measured values.
+    """
+
+    key: Any
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    condition: str = ""
+
+    @property
+    def alphabet(self) -> tuple[int, int]:
+        """(n_inputs, n_outputs)."""
+        return len(self.inputs), len(self.outputs)
+
+    @staticmethod
+    def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
+        """A channel whose (n_inputs, n_outputs) letters are called 0, 1, 2, ..."""
+        n_inputs, n_outputs = alphabet
+        return ChannelLabels(key, tuple(map(str, range(n_inputs))), tuple(map(str, range(n_outputs))))
 
 
 def numeric_array(values: object, where: str) -> NDArray[Any]:

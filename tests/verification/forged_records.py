@@ -31,8 +31,8 @@ from bestchannel import (
     Within,
     identify,
 )
+from bestchannel.arrays import ChannelLabels
 from bestchannel.channels import bsc, random_channel
-from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.evidence.bets import leader_bets
 from bestchannel.policies import Observation, Supply
 from bestchannel.policies.adaptive.bets import Bets, RivalStake

@@ -10,11 +10,10 @@ from typing import Any
 
 import typer
 
-from bestchannel.arrays import number_in
+from bestchannel.arrays import ChannelLabels, number_in
 from bestchannel.channels import Channel
 from bestchannel.channels.families import family_list
 from bestchannel.channels.sense_costs import sense_costs
-from bestchannel.counts.labelled_counts import ChannelLabels
 from bestchannel.disk import read_bytes
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of

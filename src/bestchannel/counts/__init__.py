@@ -1,10 +1,10 @@
 """What people have becomes counts and channels: text, NumPy, MATLAB, JSON and Parquet files, frames and arrays."""
 
+from bestchannel.arrays import ChannelLabels
 from bestchannel.counts.data_files import read_channels, read_counts, read_joint_trials, read_trials, write_channels
 from bestchannel.counts.joint_trials import JointTrials, combined
-from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts
+from bestchannel.counts.labelled_counts import LabelledCounts, Trials
 from bestchannel.counts.quantisation import quantise
-from bestchannel.counts.trials import Trials
 
 __all__ = [
     "ChannelLabels",

@@ -19,18 +19,20 @@ from bestchannel.counts import array_files, json_format, matrix_text, table_file
 from bestchannel.counts.joint_records import COUNTS, joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
+    NO_ORDER,
+    NOT_TRIALS,
     Columns,
     Combinations,
     Hints,
     LabelledCounts,
     RowBlock,
+    Trials,
     by_name,
     refuse_text,
 )
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.quantisation import NOT_SENSES, SET_ASIDE, Bins, MeasuredOutputs
 from bestchannel.counts.table import Table
-from bestchannel.counts.trials import NO_ORDER, NOT_TRIALS, Trials, counted_in_order, in_order
 from bestchannel.disk import PACKED, OpenFile, errors_naming, name_of, opened, write_bytes
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
@@ -246,8 +248,7 @@ def read_counts(
     seen = Combinations(outputs, numbers_are_labels=bins is not None, transpose=transpose)
     contents = _Contents(path, hints, seen, progress)
     with contents.named():
-        rows = contents.rows()
-        counted = counted_in_order(seen, rows) if order else seen.counted(rows)
+        counted = seen.counted(contents.rows(), order=order)
         counted += [matrix.upright(transpose).counts(seen.declared) for matrix in contents.matrices]
         if not counted and contents.has_log:
             raise InputError("there must be lines after the header; there is none")
@@ -364,7 +365,7 @@ def _trials(
     contents = _Contents(path, hints, measured if cut else as_labels, progress)
     with contents.named():
         if not cut:
-            return in_order(as_labels, contents.rows(NO_ORDER))
+            return as_labels.trials(contents.rows(NO_ORDER))
         if outputs is not None:
             raise InputError(
                 "bins are the outputs, so that outputs cannot be declared beside them; give one of the two"

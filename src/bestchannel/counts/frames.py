@@ -20,11 +20,13 @@ from bestchannel.counts.columns import MOST_INPUTS, are_rows
 from bestchannel.counts.joint_records import joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
+    NO_ORDER,
     Columns,
     Combinations,
     Hints,
     LabelledCounts,
     RowBlock,
+    Trials,
     by_name,
     declared_outputs,
     label_of,
@@ -38,7 +40,6 @@ from bestchannel.counts.matrix_text import (
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.table import Table, log_of_vectors, table_of, table_of_vectors
 from bestchannel.counts.text_log import as_number
-from bestchannel.counts.trials import NO_ORDER, Trials, counted_in_order
 from bestchannel.errors import InputError
 
 UNNAMED = "channel"  # what a channel is called that nothing names
@@ -105,7 +106,7 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
 def _counted(table: Table, declared: Labels, hints: Hints, name: str = UNNAMED) -> list[LabelledCounts]:
     """The counts of the channels whose log the table is."""
     seen = Combinations(declared)
-    return counted_in_order(seen, table.log(seen, name, hints.columns))
+    return seen.counted(table.log(seen, name, hints.columns), order=True)
 
 
 def _unnamed(counts: Any, declared: Labels, hints: Hints) -> list[LabelledCounts]:

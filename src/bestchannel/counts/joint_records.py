@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Integers
+from bestchannel.arrays import ChannelLabels, Integers
 from bestchannel.counts.columns import find_columns, is_count_word, is_index_title, option, role_of
 from bestchannel.counts.joint_trials import MISSING, JointTrials
 from bestchannel.counts.labelled_counts import (
-    ChannelLabels,
     Columns,
     Combinations,
     alphabet,

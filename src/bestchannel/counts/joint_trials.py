@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Integers, frozen
-from bestchannel.counts.labelled_counts import ChannelLabels, LabelledCounts, alphabet
+from bestchannel.arrays import ChannelLabels, Integers, frozen
+from bestchannel.counts.labelled_counts import LabelledCounts, alphabet
 from bestchannel.errors import InputError
 
 MISSING = -1

@@ -13,12 +13,14 @@ import unicodedata
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import MOST_SENSES, Integers, count_table
+from bestchannel.arrays import MOST_SENSES, ChannelLabels, Integers, count_table
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 
@@ -32,6 +34,15 @@ MOST_LETTERS = 2**27  # the most letters of the labels of all combinations toget
 Columns = Mapping[str, str] | Sequence[str] | None
 """What the columns of rows are called, by role, where they are not called as their roles, "" where there is none; a
 sequence names the columns of rows without a header."""
+
+NO_ORDER = (
+    "these are counts, which do not say in which order the senses were taken, and a recording requires one row per"
+    " sense with the columns x, y and perhaps channel; `bestchannel estimate` takes counts"
+)
+NOT_TRIALS = (
+    "these look like probabilities, and a recording requires one row per sense with the columns x, y and perhaps"
+    " channel; `bestchannel identify --simulate` senses known channels"
+)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
@@ -105,28 +116,64 @@ class LabelledCounts:
     by_time: bool = False
 
 
-@dataclass(frozen=True)
-class ChannelLabels:
-    """What a channel is called, and what its letters are called: input x is inputs[x].
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The senses of every channel in their order: input sent[j][i] of channel j gave its output received[j][i].
 
-    `condition` is what a guarantee about the channel adds, as that its outputs are bins of measured values.
+    Both are numbered as in its alphabets, and take one byte each where there are at most 256 letters, two up to 65536.
+    Where outputs were measured values, binnings[j] are the bins of channel j. `by_time` says that the rows had times,
+    and were not in their order.
     """
 
-    key: Any
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    condition: str = ""
+    alphabets: tuple[ChannelLabels, ...]
+    sent: tuple[NDArray[Any], ...]
+    received: tuple[NDArray[Any], ...]
+    inferred_outputs: bool
+    binnings: tuple[Binning | None, ...]
+    by_time: bool = False
 
-    @property
-    def alphabet(self) -> tuple[int, int]:
-        """(n_inputs, n_outputs)."""
-        return len(self.inputs), len(self.outputs)
+    @cached_property
+    def outputs(self) -> tuple[tuple[NDArray[Any], ...], ...]:
+        """outputs[j][x] are the outputs of input x of channel j in their order."""
+        every = zip(self.sent, self.received, self.counts().values(), strict=True)
+        return tuple(tuple(_divided(_pieces(x, y), counts.sum(axis=1), y.dtype)) for x, y, counts in every)
 
-    @staticmethod
-    def numbered(key: Hashable, alphabet: tuple[int, int]) -> ChannelLabels:
-        """A channel whose (n_inputs, n_outputs) letters are called 0, 1, 2, ..."""
-        n_inputs, n_outputs = alphabet
-        return ChannelLabels(key, tuple(map(str, range(n_inputs))), tuple(map(str, range(n_outputs))))
+    def counts(self) -> dict[Hashable, Integers]:
+        """counts[x, y] of every channel by its key, of shape (n_inputs, n_outputs)."""
+        tables: dict[Hashable, Integers] = {}
+        for labels, sent, received in zip(self.alphabets, self.sent, self.received, strict=True):
+            counts = np.zeros(math.prod(labels.alphabet), np.int64)
+            for piece in _pieces(sent, received):
+                counts += np.bincount(np.ravel_multi_index(piece, labels.alphabet), minlength=len(counts))
+            tables[labels.key] = counts.reshape(labels.alphabet)
+        return tables
+
+    def labelled_counts(self) -> Iterator[LabelledCounts]:
+        """The counts of every channel with their labels."""
+        every = zip(self.alphabets, self.counts().values(), self.binnings, self.sent, self.received, strict=True)
+        for labels, table, binning, *order in every:
+            sides = labels.inputs, labels.outputs
+            inferred, by_time = self.inferred_outputs, self.by_time
+            yield LabelledCounts(str(labels.key), table, *sides, inferred, binning, (order[0], order[1]), by_time)
+
+
+def _pieces(x: NDArray[Any], y: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """The letters of some senses at a time: NumPy takes eight bytes for each."""
+    return ((x[i : i + 2**19], y[i : i + 2**19]) for i in range(0, len(x), 2**19))
+
+
+def _divided(
+    parts: Iterable[tuple[NDArray[Any], NDArray[Any]]], sizes: Integers, dtype: np.dtype[Any]
+) -> list[NDArray[Any]]:
+    """The symbols of each group in their order, from parts (group, symbol) of the rows; sizes[g] are of group g."""
+    ends = np.cumsum(sizes)
+    free, divided = ends - sizes, np.empty(int(ends[-1]), dtype)
+    for groups, symbols in parts:
+        order = np.argsort(groups, kind="stable")  # NumPy sorts two bytes by radix, in linear time
+        own = np.bincount(groups, minlength=len(sizes))
+        divided[np.repeat(free - (np.cumsum(own) - own), own) + np.arange(len(groups))] = symbols[order]
+        free += own
+    return np.split(divided, ends[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,8 +353,35 @@ class Combinations:
         j, x, y = np.array([(j, x_of[x], y_of[y]) for j, x_of, y_of, x, y in rows], np.int64).T
         return j, x, y
 
-    def counted(self, blocks: Iterable[RowBlock]) -> list[LabelledCounts]:
-        """The counts of every channel, in the order of the log; the blocks may add combinations as they come."""
+    def trials(self, blocks: Iterable[RowBlock]) -> Trials:
+        """The trials of a log of which every row is one sense."""
+        rows, by_time = in_time(list(map(_compact, blocks)))
+        totals = np.sum([np.bincount(block, minlength=len(self)) for block in rows], axis=0, initial=0)
+        if not np.any(totals):
+            raise InputError("there must be trials; there is none")
+        self.refuse_measured(totals)
+        channel, x, y = (letters.astype(np.min_scalar_type(int(letters.max()))) for letters in self.positions())
+        sizes = np.bincount(channel, totals).astype(np.int64)
+        sent, received = (
+            tuple(_divided(((channel[block], side[block]) for block in rows), sizes, side.dtype)) for side in (x, y)
+        )
+        return Trials(tuple(self.labels()), sent, received, self.inferred_outputs, (None,) * len(sizes), by_time)
+
+    def counted(self, blocks: Iterable[RowBlock], *, order: bool = False) -> list[LabelledCounts]:
+        """The counts of every channel, in the order of the log; the blocks may add combinations as they come.
+
+        With `order` that of the senses is kept too, if every row is one.
+        """
+        blocks = iter(blocks)
+        if order:
+            kept: list[RowBlock] = []
+            for block in blocks:
+                if block.counts is not None:
+                    blocks = chain(kept, [block], blocks)
+                    break
+                kept.append(_compact(block))
+            else:
+                return list(self.trials(kept).labelled_counts()) if len(self) else []
         totals, senses = np.zeros(0), 0
         for block in blocks:
             if block.counts is not None:
@@ -329,6 +403,26 @@ class Combinations:
             refuse_totals(table, labels.inputs, labels.outputs, where)
             tables.append(LabelledCounts(labels.key, table, labels.inputs, labels.outputs, self.inferred_outputs))
         return tables
+
+
+def _compact(block: RowBlock) -> RowBlock:
+    """The rows, each of which is one sense, in two bytes each where that is enough."""
+    if block.counts is not None:
+        raise InputError(NO_ORDER)
+    few = not len(block.combinations) or int(block.combinations.max()) < 2**16
+    return RowBlock(block.combinations.astype(np.uint16 if few else np.uint32), None, block.times)
+
+
+def in_time(blocks: list[RowBlock]) -> tuple[list[NDArray[Any]], bool]:
+    """The combinations of the rows in the order of their times, if all have one; whether that is another order."""
+    rows = [block.combinations for block in blocks]
+    times = [block.times for block in blocks if block.times is not None]
+    if len(times) < len(blocks) or not times:
+        return rows, False
+    together = np.concatenate(times)
+    if np.all(together[:-1] <= together[1:]):
+        return rows, False
+    return [np.concatenate(rows)[np.argsort(together, kind="stable")]], True
 
 
 def alphabet(labels: Iterable[str]) -> list[str]:

@@ -21,18 +21,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bestchannel.arrays import Floats, Integers, number_in, numeric_array, refuse_masked
+from bestchannel.arrays import ChannelLabels, Floats, Integers, number_in, numeric_array, refuse_masked
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.labelled_counts import (
-    ChannelLabels,
     Combinations,
     RowBlock,
+    Trials,
     alphabet,
+    in_time,
     measured,
     refuse_measured_inputs,
 )
 from bestchannel.counts.text_log import GROUPED
-from bestchannel.counts.trials import Trials, in_time
 from bestchannel.errors import InputError
 
 Bins = int | Sequence[float] | Literal["none"] | None
@@ -254,15 +254,15 @@ def _of_pair(name: object, pair: object) -> _MeasuredChannel:
 
 def _quantised(channels: Sequence[_MeasuredChannel], bins: Bins, set_aside: float) -> Trials:
     n_bins, edges = _checked(bins)
-    labels, outputs, sent, binnings = zip(*(_binned(c, n_bins, edges, set_aside) for c in channels), strict=True)
-    return Trials(labels, outputs, False, sent, binnings)
+    labels, sent, received, binnings = zip(*(_binned(c, n_bins, edges, set_aside) for c in channels), strict=True)
+    return Trials(labels, sent, received, False, binnings)
 
 
-_Binned = tuple[ChannelLabels, tuple[NDArray[Any], ...], NDArray[Any], Binning]
+_Binned = tuple[ChannelLabels, NDArray[Any], NDArray[Any], Binning]
 
 
 def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: float) -> _Binned:
-    """The labels of the channel, the bins of each input in their order, the inputs in their order, and its bins."""
+    """The labels of the channel, the inputs and the bins of its senses in their order, and how these were made."""
     plane = channel.values.shape[1] == 2
     bad = np.flatnonzero((~np.isfinite(channel.values) if plane else np.isnan(channel.values)).any(axis=1))
     if len(bad):
@@ -279,9 +279,9 @@ def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: flo
         binning = _learned(channel, ~used, n_bins, by_share=set_aside < 1)
     x, y = channel.x[used], binning.numbers(channel.values[used])
     labels = ChannelLabels(channel.name, channel.inputs, binning.labels(), binning.condition)
-    symbols = y.astype(np.min_scalar_type(len(labels.outputs) - 1))
-    by_input = tuple(symbols[x == i] for i in range(len(channel.inputs)))
-    return labels, by_input, x.astype(np.min_scalar_type(len(channel.inputs) - 1)), binning
+    sides = zip((x, y), labels.alphabet, strict=True)
+    sent, received = (letters.astype(np.min_scalar_type(size - 1)) for letters, size in sides)
+    return labels, sent, received, binning
 
 
 def _first(channel: _MeasuredChannel, n_bins: int, set_aside: float) -> NDArray[np.bool_]:

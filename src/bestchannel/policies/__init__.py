@@ -1,6 +1,6 @@
 """Policies that say what to sense, and the loop that serves them."""
 
-from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.arrays import ChannelLabels
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 from bestchannel.policies.adaptive.joint_policy import JointAdaptive
 from bestchannel.policies.catalogue import make_policy

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bestchannel.arrays import Integers
-from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.arrays import ChannelLabels, Integers
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy, outcome

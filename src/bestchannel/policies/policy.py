@@ -21,8 +21,7 @@ from itertools import chain
 from operator import add, index
 from typing import Any, ClassVar
 
-from bestchannel.arrays import Integers, distribution, number_in
-from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.arrays import ChannelLabels, Integers, distribution, number_in
 from bestchannel.errors import InputError
 from bestchannel.intervals import Functional, InformationAt, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from bestchannel.arrays import Integers
-from bestchannel.counts.labelled_counts import ChannelLabels
+from bestchannel.arrays import ChannelLabels, Integers
 from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.intervals.plug_in import capacities_at_counts

@@ -6,13 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from bestchannel.arrays import Integers, numeric_array
+from bestchannel.arrays import ChannelLabels, Integers, numeric_array
 from bestchannel.counts.data_files import Paths, read_trials
 from bestchannel.counts.frames import is_frame, log_of_frame
 from bestchannel.counts.joint_trials import JointTrials
-from bestchannel.counts.labelled_counts import ChannelLabels, Columns, Combinations
+from bestchannel.counts.labelled_counts import Columns, Combinations, Trials
 from bestchannel.counts.quantisation import SET_ASIDE, Bins
-from bestchannel.counts.trials import Trials, in_order
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.policies.identify import channels_in_brief
@@ -304,7 +303,7 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
         return trials
     if is_frame(trials):
         seen = Combinations(outputs)
-        return in_order(seen, log_of_frame(trials, seen))
+        return seen.trials(log_of_frame(trials, seen))
     raise InputError(
         f"trials must map channels to pairs (x, y), or be a data frame or a log that was read; they are a"
         f" {type(trials).__name__}"
@@ -319,7 +318,7 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
             f"there must be one alphabet for each channel; there are {len(alphabets)} and"
             f" {several(len(named), 'channel')}"
         )
-    labels, outputs, sent = [], [], []
+    labels, sent, received = [], [], []
     for i, (key, log) in enumerate(named.items()):
         pairs = numeric_array(log, f"the trials of channel {key!r}")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu" or pairs.min() < 0:
@@ -335,8 +334,7 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
                 f"the trials of channel {key!r} must fit its alphabet of {several(n_inputs, 'input')} and"
                 f" {several(n_outputs, 'output')}; they have input {seen[0] - 1} or output {seen[1] - 1}"
             )
-        symbols = y.astype(np.min_scalar_type(seen[1] - 1))
         labels.append(ChannelLabels.numbered(key, (n_inputs, n_outputs)))
-        outputs.append(tuple(symbols[x == letter] for letter in range(n_inputs)))
         sent.append(x.astype(np.min_scalar_type(n_inputs - 1)))
-    return Trials(tuple(labels), tuple(outputs), alphabets is None, tuple(sent), (None,) * len(labels))
+        received.append(y.astype(np.min_scalar_type(seen[1] - 1)))
+    return Trials(tuple(labels), tuple(sent), tuple(received), alphabets is None, (None,) * len(labels))
