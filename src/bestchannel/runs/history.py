@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct, convert
 
 from bestchannel.arrays import Integers
 from bestchannel.errors import InputError
@@ -33,11 +34,11 @@ from bestchannel.runs.sqlite_file import LARGEST_VALUE
 
 LONGEST_ID = 200
 
+Whole = Annotated[int, Meta(ge=0, le=MOST_SENSES)]
 Rows = Mapping[tuple[int, int], Sequence[int]]  # how often each output came, by (channel, input)
 
 
-@dataclass(frozen=True)
-class AnswerPiece:
+class AnswerPiece(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Some senses of input `x` of a channel, both by number: `counts[y]` of them gave output y.
 
     Its `id` tells a piece from every other of its request: a piece sent again has the same.
@@ -47,14 +48,39 @@ class AnswerPiece:
     """
 
     id: str
-    channel: int
-    x: int
-    counts: tuple[int, ...]
+    channel: Whole
+    x: Whole
+    counts: tuple[Whole, ...]
 
     @property
     def senses(self) -> int:
         """All senses of the piece."""
         return sum(self.counts)
+
+
+class ToldContent(Struct, frozen=True):
+    """The counts[x][y] of every channel of a request, and the random state that the sensor was in after it, if any."""
+
+    counts: list[tuple[Whole, list[list[Whole]]]]
+    state: Any
+
+
+LIMIT, ASKED, PIECES, TOLD, AMENDED = "limit", "asked", "pieces", "told", "amended"
+CONTENTS: Mapping[str, Any] = {
+    LIMIT: Annotated[int, Meta(ge=0)] | None,  # the most senses that the run may spend
+    ASKED: list[tuple[Whole, tuple[Whole, ...]]],  # the senses of each input of each channel
+    PIECES: list[AnswerPiece],
+    TOLD: ToldContent,
+    AMENDED: list[tuple[Whole, Whole, tuple[Whole, ...]]],  # channel, input, and what it has counted in truth
+}
+"""What an entry of each kind has, as JSON."""
+
+Record = tuple[str, int, object]  # what is to become an entry: kind, request, content
+
+
+def told_record(number: int, counts: Mapping[int, Integers], state: Any = None) -> Record:
+    """The answer to a request, and the random state that the sensor is in after it."""
+    return TOLD, number, {"counts": [*counts.items()], "state": state}
 
 
 def as_pieces(rows: Rows, sender: str = "") -> list[AnswerPiece]:
@@ -148,11 +174,6 @@ class PartialAnswer:
             raise InputError(f"{where} must have counts that are whole numbers from 0 on, not all 0")
 
 
-LIMIT, ASKED, PIECES, TOLD, AMENDED = "limit", "asked", "pieces", "told", "amended"
-
-Record = tuple[str, int, object]  # what is to become an entry: kind, request, content
-
-
 @dataclass(frozen=True)
 class Entry:
     """One line of the log; `content` is JSON, and `time` when it was written, where that is known."""
@@ -182,9 +203,8 @@ class Portions:
 
     def __init__(self, policy: Policy, largest: int | None) -> None:
         self.policy = policy
-        self._largest, self._told = largest, 0
-        self._open: Request | None = None
-        self._begin()
+        self._script = self._asking(largest)
+        self._open = next(self._script, None)
 
     def ask(self) -> Request | None:
         """The open portion, the same until it is answered; None when the policy is done."""
@@ -193,27 +213,21 @@ class Portions:
     def tell(self, observation: Observation) -> None:
         """Answer the open portion."""
         assert self._open is not None  # the caller has asked
-        for channel, table in checked_counts(self._open, observation, self.policy.alphabets).items():
-            self._sums[channel] += table
-        self._told += 1
-        self._advance()
-        if self._open is None and (request := self.policy.ask()) is not None:
-            self.policy.tell(Observation(request.number, self._sums))
-            self._begin()
+        counts = checked_counts(self._open, observation, self.policy.alphabets)
+        try:
+            self._open = self._script.send(counts)
+        except StopIteration:
+            self._open = None
 
-    def _begin(self) -> None:
-        """Cut up what the policy asks now."""
-        request, self._open = self.policy.ask(), None
-        if request is not None:
-            self._sums: dict[int, Integers] = {
-                channel: np.zeros(self.policy.alphabets[channel], dtype=np.int64) for channel in request.senses
-            }
-            self._rest = iter([dict(request.senses)]) if self._largest is None else _cut(request, self._largest)
-            self._advance()
-
-    def _advance(self) -> None:
-        senses = next(self._rest, None)
-        self._open = None if senses is None else Request(self._told + 1, senses)
+    def _asking(self, largest: int | None) -> Generator[Request, dict[int, Integers], None]:
+        number = 0
+        while (request := self.policy.ask()) is not None:
+            sums = {channel: np.zeros(self.policy.alphabets[channel], dtype=np.int64) for channel in request.senses}
+            for senses in [request.senses] if largest is None else _cut(request, largest):
+                number += 1
+                for channel, table in (yield Request(number, senses)).items():
+                    sums[channel] += table
+            self.policy.tell(Observation(request.number, sums))
 
 
 def _cut(request: Request, largest: int) -> Iterator[Senses]:
@@ -279,8 +293,8 @@ class History:
             if seal != entry.seal or entry.number != self.length + 1:
                 raise ValueError("the seal is broken")
             _after(entry.kind, entry.request, len(self.requests), len(self.answers))
-            content, time = json.loads(entry.content), entry.time
-            written = None if time is None else datetime.fromisoformat(time)
+            content = convert(json.loads(entry.content), CONTENTS[entry.kind])
+            written = None if entry.time is None else datetime.fromisoformat(entry.time)
             if written is not None and written.tzinfo is None:
                 raise ValueError("a time must say its zone")
             self.began = self.began or written
@@ -293,40 +307,31 @@ class History:
             self.told_at[entry.request] = written
         self.length, self._seal = entry.number, seal
 
-    def _take_limit(self, _: int, content: Any) -> None:
-        if content is not None and (type(content) is not int or content < 0):
-            raise ValueError("the limit of senses must be a whole number")
-        self.max_senses = content
+    def _take_limit(self, _: int, most: int | None) -> None:
+        self.max_senses = most
 
-    def _take_asked(self, number: int, content: Any) -> None:
-        senses = {channel: tuple(counts) for channel, counts in content}
-        for channel, counts in senses.items():
-            _require_whole(channel, *counts)
+    def _take_asked(self, number: int, content: list[tuple[int, tuple[int, ...]]]) -> None:
+        for channel, counts in content:
             if len(counts) != self.alphabets[channel][0]:
                 raise ValueError(f"channel {channel} has another number of inputs")
-        self.requests[number] = Request(number, senses)
+        self.requests[number] = Request(number, dict(content))
 
-    def _take_pieces(self, number: int, content: Any) -> None:
-        pieces = [AnswerPiece(id, channel, x, tuple(counts)) for id, channel, x, counts in content]
+    def _take_pieces(self, number: int, pieces: list[AnswerPiece]) -> None:
         partial = self._partial[number] = self.partial_answer(number)
         if partial.new_among(pieces) != pieces:
             raise ValueError("a piece occurs twice")
         partial.add(pieces)
 
-    def _take_told(self, number: int, content: Any) -> None:
-        for _, table in content["counts"]:
-            _require_whole(*(count for row in table for count in row))
-        tables = {channel: np.array(table, dtype=np.int64) for channel, table in content["counts"]}
+    def _take_told(self, number: int, content: ToldContent) -> None:
+        tables = {channel: np.array(table, dtype=np.int64) for channel, table in content.counts}
         told = checked_counts(self.requests[number], Observation(number, tables), self.alphabets)
         if number in self._partial:
             self._partial[number].refuse_less(told)
-        self.answers[number] = Answer(told, content["state"])
+        self.answers[number] = Answer(told, content.state)
         self.senses += self.requests[number].total
 
-    def _take_amended(self, number: int, content: Any) -> None:
-        for channel, x, counts in content:
-            _require_whole(channel, x, *counts)
-        rows = {(channel, x): tuple(counts) for channel, x, counts in content}
+    def _take_amended(self, number: int, content: list[tuple[int, int, tuple[int, ...]]]) -> None:
+        rows = {(channel, x): counts for channel, x, counts in content}
         if number in self.answers:
             self._amend_answer(number, rows)
         else:
@@ -367,31 +372,6 @@ class History:
         return asking
 
 
-def limit_record(max_senses: int | None) -> Record:
-    """The most senses that the run may spend from now on."""
-    return LIMIT, 0, max_senses
-
-
-def asked_record(request: Request) -> Record:
-    """A request."""
-    return ASKED, request.number, [[channel, list(senses)] for channel, senses in request.senses.items()]
-
-
-def pieces_record(number: int, pieces: Iterable[AnswerPiece]) -> Record:
-    """Some of an answer."""
-    return PIECES, number, [[piece.id, piece.channel, piece.x, list(piece.counts)] for piece in pieces]
-
-
-def amended_record(number: int, rows: Rows) -> Record:
-    """What inputs of an answer have counted in truth."""
-    return AMENDED, number, [[channel, x, list(counts)] for (channel, x), counts in rows.items()]
-
-
-def told_record(number: int, counts: Mapping[int, Integers], state: Any) -> Record:
-    """An answer."""
-    return TOLD, number, {"counts": [[channel, table.tolist()] for channel, table in counts.items()], "state": state}
-
-
 def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
     """How many requests are asked and told after an entry, which must follow upon so many."""
     if kind == LIMIT:
@@ -405,11 +385,6 @@ def _after(kind: str, request: int, asked: int, told: int) -> tuple[int, int]:
     if kind == TOLD and asked == told + 1 and request == asked:
         return asked, request
     raise ValueError(f"{kind} {request} does not follow upon {asked} asked and {told} told")
-
-
-def _require_whole(*numbers: object) -> None:
-    if not all(type(number) is int and 0 <= number <= MOST_SENSES for number in numbers):
-        raise ValueError("a number must be whole, and from 0 on")
 
 
 def _sealed(previous: str, number: int, kind: str, request: int, content: str) -> str:

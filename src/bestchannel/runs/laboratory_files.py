@@ -14,7 +14,9 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from bestchannel.counts import read_counts
 from bestchannel.counts.matrix_text import lines_of
@@ -67,19 +69,17 @@ def _json_sides(data: bytes) -> dict[str, tuple[object, object]]:
 
 
 def _csv_sides(data: bytes) -> dict[str, tuple[object, object]]:
-    def size(cell: str) -> object:
-        """The number in the cell, or the cell itself, which is refused as a size later."""
-        return int(cell) if cell.strip().isascii() and cell.strip().isdigit() and len(cell) < 10 else cell
-
     table = lines_of(data)
     if [cell.strip().casefold() for cell in table.rows[0]] != HEADER:
         raise InputError(f"line {table.lines[0]} must be {','.join(HEADER)}; it is {','.join(table.rows[0][:10])}")
     table.refuse_ragged(len(HEADER), 1)
     sides: dict[str, tuple[object, object]] = {}
-    for line, (cell, n_inputs, n_outputs) in zip(table.lines[1:], table.rows[1:], strict=True):
-        if (name := cell.strip()) in sides:
+    for line, row in zip(table.lines[1:], table.rows[1:], strict=True):
+        name, *sizes = map(str.strip, row)
+        if name in sides:
             raise InputError(f'line {line}: the channel "{name}" must occur once; it occurs twice')
-        sides[name] = size(n_inputs), size(n_outputs)
+        n_inputs, n_outputs = (int(size) if _is_whole(size) else size for size in sizes)
+        sides[name] = n_inputs, n_outputs
     return sides
 
 
@@ -95,12 +95,12 @@ def _letters(side: object, kind: str, name: str) -> tuple[str, ...]:
         return tuple(map(str, range(side)))
     if not isinstance(side, list) or not side or not {str, int}.issuperset(map(type, side)):
         raise InputError(f"{where} must be a list of labels, or how many there are; they are {reprlib.repr(side)}")
-    letters = tuple(str(label).strip() for label in side)
-    if len(set(letters)) < len(letters):
+    letters = {str(label).strip(): None for label in side}
+    if len(letters) < len(side):
         raise InputError(f"{where} must be different labels; they are {reprlib.repr(side)}")
     for letter in letters:
         _refuse_text(letter, where)
-    return letters
+    return tuple(letters)
 
 
 def _refuse_text(text: str, where: str) -> None:
@@ -116,6 +116,22 @@ class AnswerSheet:
     path: Path
     request: int | None
     cells: list[Cell]
+
+
+class JsonRow(Struct, forbid_unknown_fields=True):
+    """A row of an answer in JSON."""
+
+    channel: str | int
+    x: str | int
+    y: str | int
+    count: Annotated[int, Meta(ge=0, le=MOST_SENSES)]
+
+
+class JsonAnswer(Struct):
+    """An answer in JSON, and the number of the request where it says it."""
+
+    counts: list[JsonRow]
+    request: int | None = None
 
 
 def request_rows(senses: Mapping[int, Sequence[int]], channels: Sequence[ChannelLabels]) -> list[dict[str, Any]]:
@@ -189,25 +205,12 @@ def _is_whole(text: str) -> bool:
 
 
 def _json_sheet(path: Path) -> tuple[int | None, list[Cell]]:
-    document = json_of(read_bytes(path))
-    if not isinstance(document, dict) or not isinstance(document.get("counts"), list):
+    try:
+        answer = convert(json_of(read_bytes(path)), JsonAnswer)
+    except ValidationError as error:
         wanted = '{"counts": [{"channel": …, "x": …, "y": …, "count": …}, …]}'
-        raise InputError(f"the file must be {wanted}; it is {reprlib.repr(document)}")
-    number = document.get("request")
-    if number is not None and type(number) is not int:
-        raise InputError(f"request must be the number of a request; it is {reprlib.repr(number)}")
-    return number, [_json_cell(row, i) for i, row in enumerate(document["counts"], start=1)]
-
-
-def _json_cell(row: object, i: int) -> Cell:
-    if not isinstance(row, dict) or row.keys() != {"channel", "x", "y", "count"}:
-        raise InputError(f"row {i} must have the keys channel, x, y, count; it is {reprlib.repr(row)}")
-    for key in ("channel", "x", "y"):
-        if type(row[key]) not in (str, int):
-            raise InputError(f"row {i}, {key} must be a label; it is {reprlib.repr(row[key])}")
-    if type(row["count"]) is not int or not 0 <= row["count"] <= MOST_SENSES:
-        raise InputError(f"row {i}, count must be a whole number from 0 on; it is {reprlib.repr(row['count'])}")
-    return str(row["channel"]), str(row["x"]), str(row["y"]), row["count"]
+        raise InputError(f"the file must be {wanted}, where every count must be a whole number; {error}") from None
+    return answer.request, [(str(row.channel), str(row.x), str(row.y), row.count) for row in answer.counts]
 
 
 def answered_inputs(

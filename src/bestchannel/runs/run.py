@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import structs
+from msgspec import to_builtins
 
 from bestchannel.arrays import Integers
 from bestchannel.disk import errors_naming, read_bytes
@@ -30,14 +30,15 @@ from bestchannel.process import Progress
 from bestchannel.promises import several
 from bestchannel.runs import store
 from bestchannel.runs.history import (
+    AMENDED,
+    ASKED,
+    PIECES,
     AnswerPiece,
     History,
     PartialAnswer,
+    Record,
     Rows,
-    amended_record,
     as_pieces,
-    asked_record,
-    pieces_record,
     told_record,
 )
 from bestchannel.runs.settings import LABORATORY, RECORDED, Settings, refuse_wishes, source_of
@@ -105,12 +106,8 @@ class LaboratoryRun(Run):
 
     def __init__(self, run: store.Store) -> None:
         super().__init__(run.history)
-        self._run = run
+        self.store = run
         self._write_down_request()
-
-    def in_place(self) -> bool:
-        """Whether the file is still as this process has left it; any thread may ask."""
-        return self._run.in_place()
 
     def request(self, number: int) -> Request:
         """The request of this number, which is open or answered."""
@@ -128,7 +125,7 @@ class LaboratoryRun(Run):
             self._refuse_other(number, rows)
             return Told(number, repeated=True)
         self.history.partial_answer(number).refuse_less(checked)
-        self._run.append(told_record(number, checked, None))
+        self.store.append(told_record(number, checked))
         self._move_on(number)
         return Told(number, repeated=False)
 
@@ -141,15 +138,15 @@ class LaboratoryRun(Run):
         self.request(number)
         partial, pieces = self.history.partial_answer(number), list(pieces)
         is_answered = number in self.history.answers
-        for piece in pieces:
-            if is_answered and piece.id not in partial.pieces:
+        for piece in pieces if is_answered else ():
+            if piece.id not in partial.pieces:
                 raise InputError(f"request {number} was answered before piece {piece.id!r} came; {self.standing()}")
         new = partial.new_among(pieces)
         if not new:
             return Told(number, repeated=True, complete=is_answered)
         complete = sum(piece.senses for piece in new) == partial.total_missing
-        told = [told_record(number, partial.counts(new), None)] if complete else []
-        self._run.append(pieces_record(number, new), *told)
+        told = [told_record(number, partial.counts(new))] if complete else []
+        self.store.append((PIECES, number, to_builtins(new)), *told)
         if complete:
             self._move_on(number)
         return Told(number, repeated=False, complete=complete)
@@ -179,11 +176,11 @@ class LaboratoryRun(Run):
                     f"input x={piece.x} of channel {piece.channel} must have {several(asked, 'sense')}, as request"
                     f" {number} asks; it has {piece.senses:,}"
                 )
-        records = [amended_record(number, rows)]
+        records: list[Record] = [(AMENDED, number, [(*place, counts) for place, counts in rows.items()])]
         if number not in history.answers:
             amended = history.partial_answer(number).amended(rows, history.next_amendment)
-            records += [] if amended.total_missing else [told_record(number, amended.counts(), None)]
-        self._run.append(*records)
+            records += [] if amended.total_missing else [told_record(number, amended.counts())]
+        self.store.append(*records)
         self._replay()
         self._write_down_request()
         return Told(number, repeated=False, complete=number in history.answers)
@@ -194,12 +191,12 @@ class LaboratoryRun(Run):
 
     def limit(self, max_senses: int | None) -> None:
         """Let the run spend at most so many senses; None leaves the limit as it is."""
-        self._run.limit(max_senses)
+        self.store.limit(max_senses)
 
     def _write_down_request(self) -> None:
         request = self._asking.ask()
         if request is not None and request.number not in self.history.requests:
-            self._run.append(asked_record(request))
+            self.store.append((ASKED, request.number, [*request.senses.items()]))
 
     def _refuse_other(self, number: int, rows: Rows) -> None:
         told = self.history.answers[number].counts
@@ -244,10 +241,8 @@ def begin(
     """
     store.refuse_limit(max_senses)
     refuse_wishes(title, note, largest_request)
-    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
-    settings = Settings.of(policy, parties or unnamed, LABORATORY)
-    wishes = structs.replace(settings, title=title, note=note, largest_request=largest_request)
-    with store.opened(path, wishes, is_new=True) as run:
+    settings = Settings.of(policy, parties, LABORATORY, title=title, note=note, largest_request=largest_request)
+    with store.opened(path, settings, is_new=True) as run:
         run.limit(max_senses)
         yield LaboratoryRun(run)
 
@@ -290,7 +285,7 @@ class RememberingSensor:
         if request.number not in history.answers:
             observation = Observation(request.number, self.sensor(request))
             counts = checked_counts(request, observation, history.alphabets)
-            asked = [] if request.number in history.requests else [asked_record(request)]
+            asked = [] if request.number in history.requests else [(ASKED, request.number, [*request.senses.items()])]
             self.run.append(*asked, told_record(request.number, counts, _random_state(self.sensor)))
         return dict(history.answers[request.number].counts)
 
@@ -335,10 +330,9 @@ def remembering(
     ...     bc.identify(durable, policy).best
     0
     """
-    unnamed = [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
     inferred, left = getattr(sensor, "inferred_outputs", False), getattr(sensor, "left", None)
     recorded = {} if left is None else {RECORDED: [list(map(int, senses)) for senses in left]}
-    settings = Settings.of(policy, getattr(sensor, "parties", unnamed), {**source, **recorded}, inferred)
+    settings = Settings.of(policy, getattr(sensor, "parties", None), {**source, **recorded}, inferred)
     with store.opened(path, settings) as run:
         yield RememberingSensor(sensor, run)
 

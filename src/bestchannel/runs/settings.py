@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.json import decode
 
 from bestchannel.channels import Channel
@@ -38,9 +37,17 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     @staticmethod
     def of(
-        policy: Policy, channels: Sequence[ChannelLabels], source: Mapping[str, Any], inferred_outputs: bool = False
+        policy: Policy,
+        channels: Sequence[ChannelLabels] | None,
+        source: Mapping[str, Any],
+        inferred_outputs: bool = False,
+        **wishes: Any,
     ) -> Settings:
-        """The settings that make such a policy, told nothing yet; one that they do not make again is refused."""
+        """The settings that make such a policy, told nothing yet; one that they do not make again is refused.
+
+        Channels without labels are numbered.
+        """
+        channels = channels or [ChannelLabels.numbered(j, alphabet) for j, alphabet in enumerate(policy.alphabets)]
         policy.limit(_supply(source))
         name, first = policy.reference(), policy.ask()
         if policy.steps:
@@ -53,11 +60,15 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
             )
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
-        keys = [labels.key if isinstance(labels.key, int | str) else str(labels.key) for labels in channels]
         settings = Settings(
             channels=tuple(
-                RunChannel(key=key, inputs=labels.inputs, outputs=labels.outputs, condition=labels.condition)
-                for key, labels in zip(keys, channels, strict=True)
+                RunChannel(
+                    key=labels.key if isinstance(labels.key, int | str) else str(labels.key),
+                    inputs=labels.inputs,
+                    outputs=labels.outputs,
+                    condition=labels.condition,
+                )
+                for labels in channels
             ),
             policy=name,
             delta=policy.delta,
@@ -65,6 +76,7 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
             options=policy.options,
             source=dict(source),
             inferred_outputs=inferred_outputs,
+            **wishes,
         )
         again = settings.new_policy()
         if type(again) is not type(policy) or again.ask() != first:
@@ -199,12 +211,6 @@ class Replay:
 
     def record(self, run: Path) -> dict[str, Any]:
         """What the run stores: the path as seen from its own folder, so that both can move, and the content's hash."""
-        for path in self.trials:
-            if not path.is_file():
-                raise InputError(
-                    f"{path}: a run reads its recording again when it goes on, so that this must be a file; it is"
-                    " none (write what a pipe gives into a file first)"
-                )
         paths = [os.path.relpath(path, run.absolute().parent) for path in self.trials]
         hashes = [_sha256(path) for path in self.trials]
         alone = len(paths) == 1
@@ -222,6 +228,19 @@ class Replay:
     def named(self) -> dict[str, Any]:
         """What a result says of it."""
         return {"kind": RECORDING, "path": ", ".join(map(str, self.trials))}
+
+
+class StoredRecording(Struct):
+    """What a run stores of its recording: one file, or several."""
+
+    path: str | list[str]
+    sha256: str | list[str]
+    outputs: list[str] | None
+    columns: dict[str, str] | str | list[str] | None
+    bins: Any = None
+    set_aside: float = SET_ASIDE
+    form: str | None = None
+    transpose: bool = False
 
 
 def source_of(settings: Settings, run: Path) -> Simulation | Replay:
@@ -249,30 +268,24 @@ def _simulation(settings: Settings) -> Simulation:
 
 
 def _replay(stored: Mapping[str, Any], folder: Path) -> Replay:
-    outputs, columns = stored["outputs"], stored["columns"]
-    paths, hashes = (kept if isinstance(kept, list) else [kept] for kept in (stored["path"], stored["sha256"]))
-    named = columns.values() if isinstance(columns, dict) else columns or ()
-    if not all(isinstance(value, str) for value in (*paths, *(outputs or ()), *named)):
-        raise ValueError("the path, the outputs and the columns must be texts")
+    kept = convert(stored, StoredRecording)
+    paths, hashes = ([of] if isinstance(of, str) else of for of in (kept.path, kept.sha256))
     trials = [folder / path for path in paths]
-    for path, kept in zip(trials, hashes, strict=True):
-        if _sha256(path) != kept:
+    for path, sha256 in zip(trials, hashes, strict=True):
+        if _sha256(path) != sha256:
             raise InputError(f"{path}: the recording must be as it was when the run was begun; it has changed")
-    cut = stored.get("bins"), stored.get("set_aside", SET_ASIDE)
-    return Replay(trials, outputs, columns, *cut, stored.get("form"), stored.get("transpose", False))
+    return Replay(trials, kept.outputs, kept.columns, kept.bins, kept.set_aside, kept.form, kept.transpose)
 
 
 def _sha256(path: Path) -> str:
     """The hash of a file: not of a pipe or a device, which may never end and does not give its content twice."""
+    if not path.exists():
+        raise MissingFileError(f"{path}: there is no such file")
+    if not path.is_file():
+        wanted = "a run requires its recording in a file, which it reads again when it goes on"
+        raise InputError(f"{path}: {wanted}; this is a folder, a pipe or a device (write what it gives into a file)")
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                wanted = "a run requires its recording in a file"
-                raise InputError(f"{path}: {wanted}; this is a folder, a pipe or a device")
+        with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise MissingFileError(f"{path}: there is no such file") from None
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InputError(f"{path}: the file cannot be read ({error})") from None

@@ -21,7 +21,7 @@ import numpy as np
 
 from bestchannel.errors import BestChannelError, InputError, MissingFileError
 from bestchannel.process import logger
-from bestchannel.runs.history import Entry, History, Record, limit_record
+from bestchannel.runs.history import LIMIT, Entry, History, Record
 from bestchannel.runs.settings import Settings
 from bestchannel.runs.sqlite_file import Kind, NotWrittenError, connected, is_empty, make_durable, transaction
 
@@ -98,7 +98,7 @@ class Store:
         """Let the run spend at most so many senses; None leaves the limit as it is."""
         refuse_limit(max_senses, self.history.senses)
         if max_senses is not None and max_senses != self.history.max_senses:
-            self.append(limit_record(int(max_senses)))
+            self.append((LIMIT, 0, int(max_senses)))
 
     def append(self, *records: Record) -> None:
         """Put the records on disk as the next entries, all or none."""

@@ -142,7 +142,7 @@ class HostedRun:
     def _open(self) -> None:
         try:
             run = self._file.enter_context(runs.open_run(self.path, wait_s=store.BRIEFLY_S))
-            self.in_place, self.labels = run.in_place, Labels(run.settings.labels)
+            self.in_place, self.labels = run.store.in_place, Labels(run.settings.labels)
             self._publish(run)
             self._run = run
         except BaseException:
