@@ -6,7 +6,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import Capacities
 from bestchannel.capacity import dense
-from bestchannel.capacity.bracket import Tolerance, rounding_compensated
+from bestchannel.capacity.stack import Tolerance, rounding_compensated
 from tests.capacity.hostile import (
     GOAL,
     KINDS,
@@ -46,8 +46,8 @@ def by_blas(W):
     rounding = rounding_compensated(n, m)
     goal = tolerance.goal_nats(rounding)
     points = [dense.solve(dense.Problem(V / V.sum(axis=1, keepdims=True)), goal, 1.0) for V in W]
-    low, high = (np.array([getattr(point, end) for point in points]) for end in ("low", "high"))
-    bracket = tolerance.bracket(low, high, (n, m), rounding)
+    ends = np.array([[getattr(point, end) for point in points] for end in ("low", "high")])
+    bracket = tolerance.bracket(ends, (n, m), rounding)
     return Capacities(*bracket, np.array([point.P for point in points]), np.array([point.Q for point in points]))
 
 

@@ -9,7 +9,7 @@ import pytest
 import bestchannel as bc
 from bestchannel import InputError
 from bestchannel.capacity import stack as stack_module
-from bestchannel.capacity.bracket import Tolerance
+from bestchannel.capacity.stack import Tolerance
 
 FIELDS = ("lower", "upper", "converged", "input", "output")
 

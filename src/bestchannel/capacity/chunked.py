@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import Floats, numeric_array, refuse_unless_real
-from bestchannel.capacity.bracket import Capacities, Tolerance, remade
-from bestchannel.capacity.stack import channel_names, parted, solve_stack
+from bestchannel.capacity.stack import Capacities, Tolerance, channel_names, parted, remade, solve_stack
 from bestchannel.errors import InputError
 from bestchannel.process import Progress
 

@@ -26,7 +26,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from bestchannel.arrays import Floats, Integers
-from bestchannel.capacity.bracket import EPS, TINY, certified_nats, relative_slack, rounding_compensated
+from bestchannel.capacity.stack import EPS, TINY, certified_nats, relative_slack, rounding_compensated
 from bestchannel.information import divergences_nats
 from bestchannel.native import capacity as native
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from bestchannel.arrays import probability_rows, refuse_unless_real
-from bestchannel.capacity.bracket import Capacities, Tolerance, remade, rounding_in_turn
-from bestchannel.capacity.stack import channel_names, folded, parted
+from bestchannel.capacity.stack import Capacities, Tolerance, channel_names, folded, parted, remade, rounding_in_turn
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.process import Progress, logger
 

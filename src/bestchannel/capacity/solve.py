@@ -8,13 +8,23 @@ from typing import TypedDict, Unpack, overload
 import numpy as np
 
 from bestchannel.arrays import Floats, Integers, number_in, numeric_array, probability_rows
-from bestchannel.capacity.bracket import Capacities, Capacity, Tolerance, rounding_compensated
 from bestchannel.capacity.chunked import solve_lazily, solve_named
 from bestchannel.capacity.device import device_of, solve_on_device
-from bestchannel.capacity.stack import channel_names, folded, parted, solve_one, solve_stack, widest_in_lanes
+from bestchannel.capacity.stack import (
+    Capacities,
+    Capacity,
+    Tolerance,
+    channel_names,
+    folded,
+    parted,
+    rounding_compensated,
+    solve_one,
+    solve_stack,
+    widest_in_lanes,
+)
 from bestchannel.channels import Channel
 from bestchannel.errors import InputError
-from bestchannel.process import Progress, part_of, usable_cores
+from bestchannel.process import Progress, part_of
 
 
 def capacity(
@@ -220,7 +230,7 @@ def capacities(
         tolerance,
         name=channel_names(leading),
         normalize=normalize,
-        workers=workers or usable_cores(),
+        workers=workers,
         progress=progress,
     )
     return folded(flat, leading)
@@ -251,8 +261,8 @@ def capacities_by_name(
         def name_of(c: int, names: list[str] = names) -> str:
             return f'channel "{names[c]}"'
 
-        part, threads = part_of(progress, len(answers), len(channels)) if progress else None, workers or usable_cores()
-        many = solve_stack(stack, tolerance, name=name_of, workers=threads, progress=part)
+        part = part_of(progress, len(answers), len(channels)) if progress else None
+        many = solve_stack(stack, tolerance, name=name_of, workers=workers, progress=part)
         answers.update(zip(names, map(many.at, range(len(names))), strict=True))
     return {name: answers[name] for name in channels}
 
@@ -336,3 +346,6 @@ def _solve_one(
         return Capacity(low, high, narrow, point.P, point.Q, rigorous=True)
     ceiling = tolerance.ceiling(W.shape, eta)
     return Capacity(*tolerance.bracket_of_one(point.low, point.high, ceiling, rounding), point.P, point.Q)
+
+
+capacities(np.ones((1, 1, 1)))  # what the first call of all pays for is paid on import

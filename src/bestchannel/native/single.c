@@ -321,7 +321,7 @@ ROOM(climb, (Size n, Size m), take(&space, 4 * n + 2 * m))
 
 /* What a certificate I(p; W) <= C <= max_x D(W_x || Q) is made of, with sums that lose nothing. Every sum is
    compensated [Neu74]: what an addition rounds off is added up beside it, so that a sum of any length is wrong by half
-   a unit in its last place and the square of that. `bracket.rounding_compensated` rests on this, on products that are
+   a unit in its last place and the square of that. `stack.rounding_compensated` rests on this, on products that are
    rounded once, and on logarithms of W to 2 ulp and of Q to 0.6 ulp. */
 
 /* total + lost += term, exactly but for what is lost of `lost` itself; of numbers, and of eight side by side. */
