@@ -18,12 +18,12 @@ from bestchannel.cli.options import DesignChoice, flag, option
 from bestchannel.counts import JointTrials, LabelledCounts, read_channels, read_counts, read_joint_trials
 from bestchannel.counts.data_files import files_of
 from bestchannel.counts.frames import labelled_counts
-from bestchannel.counts.joint_records import missing_in_words
 from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Binning, Bins
 from bestchannel.disk import errors_naming, opened, read_bytes
 from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 from bestchannel.json_text import json_of
+from bestchannel.promises import several
 
 if TYPE_CHECKING:
     from bestchannel.report.provenance import Provenance
@@ -136,8 +136,9 @@ class Reading:
         self._refuse(_NOT_FOR_JOINT, "other files, and these are trials that all channels answer")
         with terminal.progress("reading trials"):
             trials = read_joint_trials(paths, outputs=self.outputs, columns=self.columns, groups=groups)
-        for sentence in missing_in_words(trials):
-            terminal.note(sentence)
+        for name, n in trials.missing.items():
+            if n:
+                terminal.note(f'channel "{name}" has no answer in {n:,} of {several(len(trials.y), "trial")}')
         return trials
 
     def guessed(self, paths: Sequence[Path]) -> dict[str, Channel]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestchannel.arrays import ChannelLabels, Integers
 from bestchannel.counts.columns import find_columns, is_count_word, is_index_title, option, role_of
@@ -22,14 +21,11 @@ from bestchannel.counts.labelled_counts import (
     Columns,
     Combinations,
     alphabet,
-    is_missing,
-    label_of,
     refuse_labels,
     refuse_text,
 )
-from bestchannel.counts.table import Column, Part, Place, Table, column, constant, numbered
+from bestchannel.counts.table import Column, Part, Table, column, constant, numbered
 from bestchannel.errors import InputError
-from bestchannel.promises import several
 
 COUNTS = (
     "these are counts, and a joint design compares the answers of each trial; give the trials, as trial,x,y_A,y_B,…, or"
@@ -38,15 +34,7 @@ COUNTS = (
 _TRIAL = ("item", "id", "index", "image", "sample", "shot", "epoch", "question", "row")  # what else numbers trials
 
 
-def _is_gap(value: object, labels: Collection[str]) -> bool:
-    if value is None or value != value or type(value).__name__ == "NAType":
-        return True
-    text = value.strip() if isinstance(value, str) else label_of(value)
-    return text is not None and text not in labels and (not text or is_missing(text))
-
-
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Which columns are what: sides[name] are those of a channel's input and answer; with `channel`, of all of them."""
 
     sides: Mapping[str, tuple[int, int]]
@@ -55,10 +43,9 @@ class Layout:
     group: int | None
 
     @property
-    def used(self) -> list[int]:
+    def used(self) -> set[int]:
         """The columns that are to be read."""
-        places = [self.trial, self.channel, self.group, *(i for pair in self.sides.values() for i in pair)]
-        return sorted({i for i in places if i is not None})
+        return {i for i in (*self[1:], *(i for pair in self.sides.values() for i in pair)) if i is not None}
 
 
 def layout_of(header: Sequence[str], columns: Columns, groups: str | None) -> Layout:
@@ -66,10 +53,9 @@ def layout_of(header: Sequence[str], columns: Columns, groups: str | None) -> La
     if not header:
         raise InputError("there must be columns; there is none")
     said = dict(columns) if isinstance(columns, Mapping) else {}
-    starred = {role: title for role, title in said.items() if role in ("x", "y") and "*" in title}
-    plain = {role: title for role, title in said.items() if role not in starred}
-    roles = ("trial", "channel", "x", "y", *(() if groups is None else ("group",)))
-    found = find_columns(header, roles, plain if groups is None else {**plain, "group": groups})
+    starred = {role: said.pop(role) for role in ("x", "y") if "*" in said.get(role, "")}
+    grouped = {} if groups is None else {"group": groups}
+    found = find_columns(header, ("trial", "channel", "x", "y", *grouped), said | grouped)
     if "y" in found:
         if "trial" not in found and any(map(is_count_word, header)):
             raise InputError(COUNTS)
@@ -98,13 +84,17 @@ def _wide(header: Sequence[str], found: Mapping[str, int], starred: Mapping[str,
     inputs = _matching(header, starred.get("x", "x_*"), taken)
     own = {} if "x" in found and starred.get("y") == "*" else inputs
     answers = _matching(header, starred.get("y", "y_*"), taken | set(own.values()))
-    if not answers:
-        raise InputError(_not_these(header, "there are no answers", _proposal(header)))
+    lacking = next((name for name in answers if "x" not in found and name not in own), None)
+    if not answers or lacking is not None:
+        # which columns may be meant where a row is a trial
+        trial = [("trial", title) for title in header if title.strip().casefold() in _TRIAL][:1]
+        truth = next((title for title in header if role_of(title) == "x"), header[0])
+        few = sum(title.strip().casefold().startswith("y_") for title in header if title != truth) < 2
+        why = f'there is no input of channel "{lacking}"' if answers else "there are no answers"
+        raise InputError(_not_these(header, why, {**dict(trial), "x": truth, "y": "*" if few else "y_*"}))
     for name in answers:
         if "x" in found and name in own:
             raise InputError(f'channel "{name}" must have one input; it has the columns x and {header[own[name]]!r}')
-        if "x" not in found and name not in own:
-            raise InputError(_not_these(header, f'there is no input of channel "{name}"', _proposal(header)))
     return {name: (found["x"] if "x" in found else own[name], i) for name, i in answers.items()}
 
 
@@ -123,14 +113,6 @@ def _matching(header: Sequence[str], pattern: str, taken: Collection[int]) -> di
     return called
 
 
-def _proposal(header: Sequence[str]) -> dict[str, str]:
-    """Which columns may be meant where a row is a trial."""
-    trial = [("trial", title) for title in header if title.strip().casefold() in _TRIAL]
-    truth = [title for title in header if role_of(title) == "x"] or [header[0]]
-    few = sum(title.strip().casefold().startswith("y_") for title in header if title != truth[0]) < 2
-    return {**dict(trial[:1]), "x": truth[0], "y": "*" if few else "y_*"}
-
-
 def _not_these(header: Sequence[str], why: str, meant: Mapping[str, str]) -> str:
     """What is said of titles that are not those of joint trials."""
     star = ", where * stands for the names of channels" if "*" in "".join(meant.values()) else ""
@@ -141,8 +123,38 @@ def _not_these(header: Sequence[str], why: str, meant: Mapping[str, str]) -> str
     )
 
 
-class _Answers(NamedTuple):
-    """The rows of one channel, with its inputs and answers."""
+def joint_trials_of(
+    table: Table, columns: Columns = None, groups: str | None = None, outputs: Sequence[str] | None = None
+) -> JointTrials:
+    """The trials that the rows of a table are; an answer that did not come is missing."""
+    layout = layout_of(table.header, columns, groups)
+    records = _Records(table.header, layout, table.whole({str(i): i for i in layout.used}, gaps=True))
+    seen = Combinations(outputs)
+    for _, answer in layout.sides.values():
+        seen.expect(records.part.declared.get(str(answer), ()))
+    trial = records.trials()
+    channels = list(records.channels(seen.declared or ()))
+    for one in channels:
+        records.refuse_twice(one, trial)
+    numbers = [records.numbered(one, seen) for one in channels]
+    seen.refuse_measured(np.bincount(np.concatenate(numbers), minlength=len(seen)))
+    _, x, y = seen.positions()
+    X, Y = np.full((2, int(trial.max()) + 1, len(channels)), MISSING)
+    alphabets = []
+    for j, (one, own, labels) in enumerate(zip(channels, numbers, seen.labels(), strict=True)):
+        # an input that was sent and never answered is an input
+        sent = np.unique(one.x.codes[(one.y.codes == MISSING) & (one.x.codes != MISSING)]).tolist()
+        inputs = alphabet([*labels.inputs, *(one.x.labels[code].strip() for code in sent)])
+        refuse_labels(inputs, f'x of channel "{one.name}"')
+        refuse_text(one.name, inputs, labels.outputs)
+        t = trial[one.rows[one.y.codes != MISSING]]
+        X[t, j], Y[t, j] = np.array([inputs.index(label) for label in labels.inputs])[x[own]], y[own]
+        alphabets.append(ChannelLabels(labels.key, tuple(inputs), labels.outputs))
+    return JointTrials(tuple(alphabets), X, Y, seen.inferred_outputs, records.groups(trial))
+
+
+class _Channel(NamedTuple):
+    """A channel, the rows that it has, and the input and the answer in each."""
 
     name: str
     rows: Integers
@@ -150,138 +162,82 @@ class _Answers(NamedTuple):
     y: Column
 
 
-def joint_trials_of(
-    table: Table, columns: Columns = None, groups: str | None = None, outputs: Sequence[str] | None = None
-) -> JointTrials:
-    """The trials that the rows of a table are; an answer that did not come is missing."""
-    layout = layout_of(table.header, columns, groups)
-    records = _Records(table.header, layout, table.whole({str(i): i for i in layout.used}, gaps=True))
-    trial_of, seen = records.trials(), Combinations(outputs)
-    n_trials = int(trial_of.max()) + 1
-    every = list(records.answers(seen.declared or ()))
-    for _, answer in layout.sides.values():
-        seen.expect(records.rows.declared.get(str(answer), ()))
-    for one in every:
-        records.refuse_twice(one, trial_of)
-    found = [records.numbered(one, seen) for one in every]
-    seen.refuse_measured(np.bincount(np.concatenate([numbers for _, numbers in found]), minlength=len(seen)))
-    _, x, y = seen.positions()
-    X, Y = (np.full((n_trials, len(every)), MISSING) for _ in range(2))
-    alphabets = []
-    for j, (one, labels, (answered, numbers)) in enumerate(zip(every, seen.labels(), found, strict=True)):
-        known, moved = _with_unanswered(one, labels, answered)
-        t = trial_of[one.rows[answered]]
-        X[t, j], Y[t, j] = moved[x[numbers]], y[numbers]
-        alphabets.append(known)
-        refuse_text(known.key, known.inputs, known.outputs)
-    group_of = None if layout.group is None else records.groups(layout.group, trial_of, n_trials)
-    return JointTrials(tuple(alphabets), X, Y, seen.inferred_outputs, group_of)
-
-
 @dataclass(frozen=True, eq=False)
 class _Records:
-    """All rows of the columns that are used, which `rows` has by their place in the header."""
+    """All rows of the columns that are used, which `part` has by their place in the header."""
 
     header: Sequence[str]
     layout: Layout
-    rows: Part
+    part: Part
 
-    def cells(self, i: int, labels: Collection[str] = ()) -> Column:
-        """A column; what is blank, or stands for a missing value and is none of `labels`, is missing."""
-        given = self.rows.columns[str(i)]
-        if isinstance(given, Column):  # without the labels that are none
-            there = np.array([*(not _is_gap(label, labels) for label in given.labels), False])
-            codes = np.where(there, np.cumsum(there) - 1, MISSING)[given.codes]
-            return Column([label for label, is_one in zip(given.labels, there, strict=False) if is_one], codes)
-        there = np.fromiter((not _is_gap(value, labels) for value in given.tolist()), bool, len(given))
-        rows, codes = np.flatnonzero(there), np.full(len(given), MISSING)
-        if not len(rows):
-            return Column((), codes)
-        found = column(given[there], self.header[i].strip(), lambda row: self.rows.place(int(rows[row])))
-        codes[there] = found.codes
-        return Column(found.labels, codes)
+    def cells(self, i: int, known: Collection[str] = ()) -> Column:
+        """A column; what is blank, or stands for a missing value and is none of the labels `known`, is missing."""
+        return column(self.part.columns[str(i)], self.header[i].strip(), self.part.place, known)
 
     def present(self, i: int) -> Column:
         """A column in which nothing is missing."""
         found = self.cells(i)
         if np.any(found.codes == MISSING):
-            place = self.rows.place(int(np.argmin(found.codes)))
+            place = self.part.place(int(np.argmin(found.codes)))
             raise InputError(f"{place}, {self.header[i].strip()} must be a label; it is blank")
         return found
 
     def trials(self) -> Integers:
         """The number of each row's trial, in order of first appearance; without a column for it, each row is one."""
         if self.layout.trial is None:
-            return np.arange(self.rows.n_rows)
-        codes = self.present(self.layout.trial).codes
-        _, first, code = np.unique(codes, return_index=True, return_inverse=True)
+            return np.arange(self.part.n_rows)
+        _, first, code = np.unique(self.present(self.layout.trial).codes, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[code]
 
-    def answers(self, outputs: Collection[str]) -> Iterator[_Answers]:
-        """What each channel has; an answer is not missing that is one of the declared `outputs`."""
-        pairs = self.layout.sides
-        sides = {i: self.cells(i) for i in {x for x, _ in pairs.values()}}
-        sides |= {i: self.cells(i, outputs) for _, i in pairs.values()}
+    def channels(self, outputs: Collection[str]) -> Iterator[_Channel]:
+        """Every channel; an answer is not missing that is one of the declared `outputs`."""
+        sides = {name: (self.cells(x), self.cells(y, outputs)) for name, (x, y) in self.layout.sides.items()}
         if self.layout.channel is None:
-            for name, (x, y) in pairs.items():
-                yield _Answers(name, np.arange(self.rows.n_rows), sides[x], sides[y])
+            for name, (x, y) in sides.items():
+                yield _Channel(name, np.arange(self.part.n_rows), x, y)
             return
         names, codes = self.present(self.layout.channel)
-        ((x, y),) = pairs.values()
         refuse_labels(names, "channel")
         for code in dict.fromkeys(codes.tolist()):
-            yield _Answers(names[code].strip(), np.flatnonzero(codes == code), sides[x], sides[y])
+            rows = np.flatnonzero(codes == code)
+            yield _Channel(names[code].strip(), rows, *(Column(s.labels, s.codes[rows]) for s in sides[""]))
 
-    def refuse_twice(self, one: _Answers, trial_of: Integers) -> None:
+    def refuse_twice(self, one: _Channel, trial_of: Integers) -> None:
         """Refuse a trial that has two rows of one channel."""
         order = np.argsort(trial_of[one.rows], kind="stable")
         again = np.flatnonzero(np.diff(trial_of[one.rows][order]) == 0)
         if not len(again) or self.layout.trial is None:
             return
-        rows = [int(row) for row in one.rows[order[again[0] : again[0] + 2]]]
-        trial, (first, second) = self.cells(self.layout.trial), map(self.rows.place, rows)
-        where = f"trial {trial.labels[trial.codes[rows[0]]]} must have"
+        twice = order[again[0] : again[0] + 2]
+        trial, (first, second) = self.cells(self.layout.trial), (self.part.place(int(row)) for row in one.rows[twice])
+        where = f"trial {trial.labels[trial.codes[one.rows[twice[0]]]]} must have"
         if self.layout.channel is None:
             raise InputError(f"{where} one row; it has {first} and {second}")
-        what = "answer" if one.x.codes[rows[0]] == one.x.codes[rows[1]] else "input"
+        what = "answer" if one.x.codes[twice[0]] == one.x.codes[twice[1]] else "input"
         raise InputError(f'{where} one {what} of channel "{one.name}"; it has one in {first} and another in {second}')
 
-    def numbered(self, one: _Answers, seen: Combinations) -> tuple[NDArray[np.bool_], Integers]:
-        """Which rows of a channel have an answer, and the number of each one's combination."""
-        answered = one.y.codes[one.rows] != MISSING
+    def numbered(self, one: _Channel, seen: Combinations) -> Integers:
+        """The number of the combination of each row of a channel that has an answer."""
+        answered = one.y.codes != MISSING
+        x, y = (Column(side.labels, side.codes[answered]) for side in (one.x, one.y))
         rows = one.rows[answered]
-        place: Place = lambda i: f'{self.rows.place(int(rows[i]))}, channel "{one.name}"'  # noqa: E731
         if not len(rows):
             raise InputError(f'channel "{one.name}" must have answers; it has none')
-        if np.any(one.x.codes[rows] == MISSING):
-            unknown = place(int(np.argmin(one.x.codes[rows])))
-            raise InputError(f"{unknown} has an answer and no input; give its input, or neither")
-        x, y = (Column(side.labels, side.codes[rows]) for side in (one.x, one.y))
-        return answered, numbered(seen, {"channel": constant(one.name, len(rows)), "x": x, "y": y}, place)
 
-    def groups(self, column: int, trial_of: Integers, n_trials: int) -> Integers:
-        """The number of each trial's group."""
-        codes, groups = self.present(column).codes, np.full(n_trials, MISSING)
+        def place(i: int) -> str:
+            return f'{self.part.place(int(rows[i]))}, channel "{one.name}"'
+
+        if np.any(x.codes == MISSING):
+            raise InputError(f"{place(int(np.argmin(x.codes)))} has an answer and no input; give its input, or neither")
+        return numbered(seen, {"channel": constant(one.name, len(rows)), "x": x, "y": y}, place)
+
+    def groups(self, trial_of: Integers) -> Integers | None:
+        """The number of each trial's group, None where there is no column for it."""
+        if self.layout.group is None:
+            return None
+        codes, groups = self.present(self.layout.group).codes, np.full(int(trial_of.max()) + 1, MISSING)
         groups[trial_of] = codes
         if np.any(groups[trial_of] != codes):
-            place = self.rows.place(int(np.argmax(groups[trial_of] != codes)))
+            place = self.part.place(int(np.argmax(groups[trial_of] != codes)))
             raise InputError(f"{place} must be of the group of its trial; other rows of the trial are of another")
         return groups
-
-
-def _with_unanswered(
-    one: _Answers, labels: ChannelLabels, answered: NDArray[np.bool_]
-) -> tuple[ChannelLabels, Integers]:
-    """The labels with the inputs that were sent and never answered, and which number each input has then."""
-    codes = set(one.x.codes[one.rows[~answered]].tolist()) - {MISSING}
-    letters = alphabet([*labels.inputs, *(one.x.labels[code].strip() for code in sorted(codes))])
-    refuse_labels(letters, f'x of channel "{one.name}"')
-    moved = np.array([letters.index(label) for label in labels.inputs])
-    return ChannelLabels(labels.key, tuple(letters), labels.outputs), moved
-
-
-def missing_in_words(trials: JointTrials) -> Iterator[str]:
-    """Which channels did not answer all trials."""
-    for name, n in trials.missing.items():
-        if n:
-            yield f'channel "{name}" has no answer in {n:,} of {several(len(trials.y), "trial")}'

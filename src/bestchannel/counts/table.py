@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from bestchannel.counts.labelled_counts import (
     Hints,
     RowBlock,
     alphabet,
+    is_missing,
     label_of,
     point,
     refuse_too_many_cells,
@@ -66,6 +67,11 @@ class Part(NamedTuple):
     place: Place
     declared: Mapping[str, Sequence[str]] = {}
 
+    def labels(self) -> dict[str, Column]:
+        """The columns that are neither counts, probabilities nor times."""
+        sides = {role: side for role, side in self.columns.items() if role not in ("count", "p", "time")}
+        return {role: column(side, role, self.place) for role, side in sides.items()}
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -94,9 +100,7 @@ class Table:
         every, title = self.whole(found, most=MOST_CELLS), self.header[found["p"]].strip()
         values = every.columns["p"].astype(np.float64)
         refuse_not_finite(values, lambda i: f'{every.place(i)}, column "{title}"')
-        given = {role: side for role, side in every.columns.items() if role != "p"}
-        sides = {role: v if isinstance(v, Column) else column(v, role, every.place) for role, v in given.items()}
-        return _matrices(sides, values, name, every.place, transpose=hints.transpose)
+        return _matrices(every.labels(), values, name, every.place, transpose=hints.transpose)
 
     def whole(self, columns: Mapping[str, int], *, gaps: bool = False, most: int | None = None) -> Part:
         """All rows of these columns at once; at most so many."""
@@ -135,36 +139,59 @@ def _points(first: Column, second: Column) -> Column:
     return coded([point(first.labels[a], second.labels[b]) for a, b in pairs])
 
 
-def column(values: NDArray[Any], role: str, place: Place) -> Column:
-    """Texts, whole numbers, truth values or finite numbers as labels; a missing value is refused."""
-    if values.ndim != 1:
+def column(values: NDArray[Any] | Column, role: str, place: Place, known: Collection[str] | None = None) -> Column:
+    """Texts, whole numbers, truth values or finite numbers as labels; a missing value is refused.
+
+    Where labels are `known`, any value may be missing, and one that stands for a missing one and is not known is.
+    """
+    if isinstance(values, Column):
+        if known is None:
+            return values
+        distinct, codes = [*values.labels, None], values.codes
+    elif values.ndim != 1:
         raise InputError(f"{role} must be one column of labels; its shape is {values.shape}")
+    else:
+        try:
+            distinct, codes = _distinct(values)
+        except TypeError:  # something without a hash, which is no label
+            distinct, codes = values.tolist(), np.arange(len(values))
+    if known is not None:
+        there = [not _is_gap(value, known) for value in distinct]
+        distinct = [value for value, is_there in zip(distinct, there, strict=True) if is_there]
+        codes = np.where(there, np.cumsum(there) - 1, -1)[codes]
+    labels = list(map(label_of, distinct))
+    found = [label for label in labels if label is not None]
+    if len(found) < len(labels):
+        wrong = labels.index(None)
+        place_of_it, shown = place(int(np.argmax(codes == wrong))), reprlib.repr(distinct[wrong])
+        raise InputError(f"{place_of_it}, {role} must be a label, a text or a number; it is {shown}")
+    return Column(found, codes)
+
+
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], Integers]:
+    """The different values, numbers in their order and others as they come first, and which of them each row has."""
     if values.dtype.kind in "iu":
-        distinct, codes = _distinct_integers(values)
-        return Column(list(map(str, distinct)), codes)
+        least, most = int(values.min()), int(values.max())
+        wide: NDArray[Any] = values.astype(
+            np.int64 if values.dtype.kind == "i" else np.uint64
+        )  # which holds the differences
+        first, codes = _first_rows(
+            wide if most - least >= _DENSE else (wide - least).astype(np.int64), most - least + 1
+        )
+        return values[first].tolist(), codes
     objects = (values.astype(str) if values.dtype.kind in "bmM" else values).tolist()
     if bool in set(map(type, objects)):  # as keys True is 1
         objects = [str(value) if isinstance(value, bool) else value for value in objects]
-    try:
-        found = coded(objects)
-        labels = [label for label in map(label_of, found.labels) if label is not None]
-        if len(labels) == len(found.labels):
-            return Column(labels, found.codes)
-    except TypeError:
-        pass  # something without a hash, which is no label
-    row = next(i for i, value in enumerate(objects) if label_of(value) is None)
-    raise InputError(f"{place(row)}, {role} must be a label, a text or a number; it is {reprlib.repr(objects[row])}")
+    distinct, codes = coded(objects)
+    return list(distinct), codes
 
 
-def _distinct_integers(values: NDArray[Any]) -> tuple[list[int], Integers]:
-    least, most = int(values.min()), int(values.max())
-    if most - least >= _DENSE:
-        distinct, codes = np.unique(values, return_inverse=True)
-        return distinct.tolist(), codes
-    wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)  # small types cannot hold the difference
-    shifted = (wide - wide.dtype.type(least)).astype(np.int64)
-    present = np.bincount(shifted) > 0
-    return [least + i for i in np.flatnonzero(present).tolist()], (np.cumsum(present) - 1)[shifted]
+def _is_gap(value: object, known: Collection[str]) -> bool:
+    """Whether a value stands for a missing one."""
+    if value is None or value != value or type(value).__name__ == "NAType":
+        return True
+    text = value.strip() if isinstance(value, str) else label_of(value)
+    return text is not None and text not in known and (not text or is_missing(text))
 
 
 def _whole_counts(values: NDArray[Any], place: Place) -> Floats:
@@ -189,8 +216,7 @@ def refuse_not_finite(values: Floats, place: Place) -> None:
 
 def _block(part: Part, seen: Combinations, name: str) -> RowBlock:
     """Rows from labels, counts and times by role; without labels for the channel, all are of the channel `name`."""
-    given = {role: value for role, value in part.columns.items() if role not in ("count", "time")}
-    labels = {r: v if isinstance(v, Column) else column(v, r, part.place) for r, v in given.items()}
+    labels = part.labels()
     channel = labels.get("channel", constant(name, part.n_rows))
     y = _points(labels["y"], labels["y2"]) if "y2" in labels else labels["y"]
     counts, times = part.columns.get("count"), part.columns.get("time")
