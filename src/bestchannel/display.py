@@ -1,7 +1,7 @@
 """How results are shown and compared: text, notebook cards, data frames, equality by value.
 
-Results live in layers that know neither pages nor data-frame libraries. They ask `card_of` and `frame_of`, for which
-the presentation layer registers what it can draw.
+Results live in layers that know neither pages nor data-frame libraries. They ask for what the presentation
+layer has registered to draw and to tabulate them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,6 @@ FRAMES: dict[str, Callable[[Any], Frame]] = {}
 """What draws and what tabulates results, by the name of their class or of one that it derives from."""
 
 
-def card_of(result: object) -> str | None:
-    """The result as HTML; None where nothing is registered for its class, and the notebook shows its text."""
-    draw = _registered(CARDS, result)
-    return draw and draw(result)
-
-
-def frame_of(result: object) -> Frame:
-    """The table inside the result as a data frame."""
-    tabulate = _registered(FRAMES, result)
-    if tabulate is None:
-        raise NotImplementedError(f"no table is registered for {type(result).__name__}")
-    return tabulate(result)
-
-
 def _registered(functions: Mapping[str, Callable[[Any], Any]], result: object) -> Callable[[Any], Any] | None:
     return next((functions[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in functions), None)
 
@@ -46,7 +32,37 @@ class Shown:
     """A result that a notebook shows as a card."""
 
     def _repr_html_(self) -> str | None:
-        return card_of(self)
+        draw = _registered(CARDS, self)
+        return draw and draw(self)
+
+
+class Tabulated(Shown):
+    """A result with a table inside."""
+
+    def to_frame(self) -> Frame:
+        """The table as a data frame: a row per channel, in their order, or per answered request of an identification.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the names of the channels, the places in a stack, or the numbers of requests; in bits, but for
+            evidence, which is in nats. What is not known is missing.
+
+        Raises
+        ------
+        MissingExtraError
+            Where pandas is not installed.
+
+        Examples
+        --------
+        >>> import bestchannel as bc
+        >>> bc.estimate({"link": [[95, 5], [5, 95]]}).to_frame().index.tolist()
+        ['link']
+        """
+        tabulate = _registered(FRAMES, self)
+        if tabulate is None:
+            raise NotImplementedError(f"no table is registered for {type(self).__name__}")
+        return tabulate(self)
 
 
 class Valued:

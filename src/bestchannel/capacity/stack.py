@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, ROW_SUM_TOLERANCE, Floats, on_host, probability_rows
-from bestchannel.display import Frame, Shown, Valued, frame_of
+from bestchannel.display import Shown, Tabulated, Valued
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, divergences_nats
 from bestchannel.native import capacity as native
@@ -84,7 +84,7 @@ class Capacity(Shown, Valued):
 
 
 @dataclass(frozen=True, eq=False)
-class Capacities(Shown, Valued):
+class Capacities(Tabulated, Valued):
     """The capacities of a stack of channels: the fields of `Capacity` as arrays of the stack's leading shape.
 
     Of a stack on a CUDA device they are arrays of its kind, there; of a Dask array lazy ones; of an xarray.DataArray
@@ -147,27 +147,6 @@ class Capacities(Shown, Valued):
         """
         ends = float(self.lower[index]), float(self.upper[index])
         return Capacity(*ends, bool(self.converged[index]), self.input[index], self.output[index])
-
-    def to_frame(self) -> Frame:
-        """One row per channel, indexed by its place in the stack: value, lower, upper in bits, and converged.
-
-        Returns
-        -------
-        pandas.DataFrame
-            In the order of the stack; the index has one level for each leading axis.
-
-        Raises
-        ------
-        MissingExtraError
-            Where pandas is not installed.
-
-        Examples
-        --------
-        >>> from bestchannel.capacity import capacities
-        >>> capacities([[[1.0, 0.0], [0.0, 1.0]]]).to_frame().columns.tolist()
-        ['value', 'lower', 'upper', 'converged']
-        """
-        return frame_of(self)
 
     def on_host(self) -> Capacities:
         """The same answers in arrays of NumPy, wherever they lie.

@@ -21,7 +21,7 @@ from bestchannel.counts.frames import joint_trials, labelled_counts, paired_sens
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.counts.quantisation import Binning
-from bestchannel.display import Frame, Shown, frame_of, on_one_line, text_table
+from bestchannel.display import Tabulated, on_one_line, text_table
 from bestchannel.errors import InputError, JointTrialsFoundError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.fixed_design import RecordedSet, SharedSet, proved_ends
@@ -113,7 +113,7 @@ class ChannelEstimate:
 
 
 @dataclass(frozen=True)
-class Estimate(Shown):
+class Estimate(Tabulated):
     """Capacities with intervals that hold for all channels at once, and the verdict that follows.
 
     Attributes
@@ -246,28 +246,6 @@ class Estimate(Shown):
     def __getitem__(self, name: str) -> ChannelEstimate:
         """The estimate of the channel with this name, or a `KeyError`."""
         return {channel.name: channel for channel in self.channels}[name]
-
-    def to_frame(self) -> Frame:
-        """One row per channel, indexed by its name: senses, capacity, and both intervals, in bits.
-
-        Returns
-        -------
-        pandas.DataFrame
-            In the order of the counts; lower and upper are proved, asymptotic_lower and asymptotic_upper are not
-            (NaN where they are withheld).
-
-        Raises
-        ------
-        MissingExtraError
-            Where pandas is not installed.
-
-        Examples
-        --------
-        >>> import bestchannel as bc
-        >>> bc.estimate({"link": [[95, 5], [5, 95]]}).to_frame().index.tolist()
-        ['link']
-        """
-        return frame_of(self)
 
     def __str__(self) -> str:
         heads = ["channel", "senses", self.quantity, "lower", "upper"]

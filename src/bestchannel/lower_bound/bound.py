@@ -12,7 +12,7 @@ import numpy as np
 from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
-from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
+from bestchannel.display import Tabulated, Valued, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.asked import kl_nats, limit_of, small_gap_limit
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime
@@ -42,7 +42,7 @@ class LeastCost(Valued):
 
 
 @dataclass(frozen=True, eq=False)
-class LowerBound(Shown, Valued):
+class LowerBound(Tabulated, Valued):
     """What every policy must spend to answer a question about these channels with error probability at most δ.
 
     Attributes
@@ -98,26 +98,6 @@ class LowerBound(Shown, Valued):
         """The channels between which ties leave the answer open."""
         said = (*self.findings.named, *(self.findings.out or ())) if self.findings else ()
         return tuple(name for name in self.gaps if name not in said)
-
-    def to_frame(self) -> Frame:
-        """One row per channel, indexed by its name: gap in bits, and the share of an oracle's senses.
-
-        Returns
-        -------
-        pandas.DataFrame
-            In the order in which the channels were given.
-
-        Raises
-        ------
-        MissingExtraError
-            Where pandas is not installed.
-
-        Examples
-        --------
-        >>> lower_bound({"a": [[1, 0], [0, 1]], "b": [[0.9, 0.1], [0.1, 0.9]]}, 0.01).to_frame().columns.tolist()
-        ['gap', 'share']
-        """
-        return frame_of(self)
 
     def __str__(self) -> str:
         T, least = self.characteristic_time, _number(self.senses_lower_bound)

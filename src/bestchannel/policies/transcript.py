@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from bestchannel.arrays import ChannelLabels, Integers
-from bestchannel.display import Frame, Shown, Valued, frame_of, on_one_line
+from bestchannel.display import Tabulated, Valued, on_one_line
 from bestchannel.errors import InputError
 from bestchannel.intervals.plug_in import capacities_at_counts
 from bestchannel.intervals.region import anytime_ends
@@ -105,7 +105,7 @@ class Audit(Valued):
 
 
 @dataclass(frozen=True)
-class Identification(Shown):
+class Identification(Tabulated):
     """The outcome of an identification: the best channel or "undecided", its cost, its promise, its record.
 
     Attributes
@@ -176,28 +176,6 @@ class Identification(Shown):
         said = self.question.proved_so_far(self, self.delta, self.audit.options.get("input_distribution"))
         conditions = (labels.condition for labels in self.audit.channels)
         return said and conditional(said, self.audit.inferred_outputs, conditions)
-
-    def to_frame(self) -> Frame:
-        """One row per answered request: senses so far, channels left, leader, least evidence and its threshold (nats).
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by the number of the request; evidence is missing where the policy weighs none.
-
-        Raises
-        ------
-        MissingExtraError
-            Where pandas is not installed.
-
-        Examples
-        --------
-        >>> import bestchannel as bc
-        >>> sensor = bc.Simulator([[[1, 0], [0, 1]], [[0.6, 0.4], [0.4, 0.6]]], rng=1)
-        >>> bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.1)).to_frame().index.name
-        'request'
-        """
-        return frame_of(self)
 
     def __str__(self) -> str:
         paid = "" if self.cost is None else f", which cost {amount(self.cost)},"
