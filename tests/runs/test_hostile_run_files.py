@@ -254,7 +254,7 @@ def test_stored_path_to_what_is_no_file_is_refused_at_once(kind, simulated):
     simulated.with_name("folder").mkdir()
     stored = {"kind": "recording", "path": kind, "sha256": "", "outputs": None, "columns": None}
     forged(simulated, lambda settings: settings.update(source=stored))
-    with pytest.raises(InputError, match=r"a run requires its recording in a file|cannot be read"):
+    with pytest.raises(InputError, match=r"so that this must be a file|cannot be read"):
         runs.resume(simulated)
 
 

@@ -238,7 +238,7 @@ class StoredRecording(Struct):
     outputs: list[str] | None
     columns: dict[str, str] | str | list[str] | None
     bins: Any = None
-    set_aside: float = SET_ASIDE
+    set_aside: int | float = SET_ASIDE  # how many, or which part
     form: str | None = None
     transpose: bool = False
 
@@ -279,11 +279,11 @@ def _replay(stored: Mapping[str, Any], folder: Path) -> Replay:
 
 def _sha256(path: Path) -> str:
     """The hash of a file: not of a pipe or a device, which may never end and does not give its content twice."""
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        wanted = "a run reads its recording again when it goes on, so that this must be a file"
+        raise InputError(f"{path}: {wanted}; it is a folder, a pipe or a device (write what it gives into a file)")
     if not path.exists():
         raise MissingFileError(f"{path}: there is no such file")
-    if not path.is_file():
-        wanted = "a run requires its recording in a file, which it reads again when it goes on"
-        raise InputError(f"{path}: {wanted}; this is a folder, a pipe or a device (write what it gives into a file)")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
