@@ -50,6 +50,7 @@ gpu-bench: .venv/gpu
 	$(BIN)/python -m benchmarks.device
 
 figures: .venv/developer
+	$(BIN)/python docs/make_house.py
 	$(BIN)/python docs/make_figures.py
 
 # Report and terminal, as docs/images has them; wants Chromium
