@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from bestchannel.errors import InputError
 from bestchannel.questions import AnyQuestion
 
 LARGEST = 1e100
@@ -222,13 +221,3 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     last_activity: str = ""
     sensors: tuple[SensorStatus, ...] = ()
     error: str = ""
-
-
-def result_of(document: object) -> Result:
-    """The result in a document that JSON could hold, or an `InputError` that says why there is none."""
-    try:
-        return msgspec.convert(document, Result)
-    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
-        raise InputError(
-            f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error})"
-        ) from None

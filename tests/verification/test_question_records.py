@@ -10,7 +10,7 @@ import bestchannel as bc
 from bestchannel import Above, Order, Top, Within
 from bestchannel.evidence.bets import covers_of
 from bestchannel.policies.adaptive.adaptive_policy import Adaptive
-from bestchannel.policies.transcript import as_document
+from bestchannel.policies.transcript import as_document, result_of
 from bestchannel.report.cards import identification_card
 from bestchannel.report.page import capacities
 from bestchannel.report.summary import summarise
@@ -32,7 +32,7 @@ def document(question, channels=LINKS, *, seed=1, max_senses=3000, **options):
 
 def evidence_alone(said):
     """Whether stakes and answers prove what is said, whoever chose them: all that other revisions' records rest on."""
-    record = read(said)
+    record = read(result_of(said))
     with np.errstate(all="ignore"), reading():
         check_structure(record)
         check_claims(record, lambda _: None, Replay(Adaptive, said, lambda _: None))

@@ -4,6 +4,7 @@ import pytest
 
 from bestchannel import Adaptive, InputError
 from bestchannel.channels import bsc
+from bestchannel.policies.transcript import result_of
 from bestchannel.verification import verify
 from bestchannel.verification.adaptive_check import check_adaptive
 from bestchannel.verification.record import NotValidError, read
@@ -40,7 +41,7 @@ def test_evidence_alone_refuses_a_statement_of_half_the_distance(name):
     result = undecided(name)
     result["nearly_best"]["within_bits"] /= 2
     with pytest.raises(NotValidError, match="does not show that"):
-        check_adaptive(read(result), lambda _: None, Replay(Adaptive, result, lambda _: None))
+        check_adaptive(read(result_of(result)), lambda _: None, Replay(Adaptive, result, lambda _: None))
 
 
 def test_slightly_smaller_distance_is_refused_by_the_choices():

@@ -31,7 +31,6 @@ from bestchannel.record import (
     Result,
     StatusRecord,
     StepRecord,
-    result_of,
 )
 
 Alphabet = tuple[int, int]
@@ -320,6 +319,16 @@ def _step_record(step: Step, names: Sequence[str]) -> StepRecord:
             threshold_nats=threshold,
         ),
     )
+
+
+def result_of(document: object) -> Result:
+    """The result in a document that JSON could hold, or an `InputError` that says why there is none."""
+    try:
+        return msgspec.convert(document, Result)
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
+        raise InputError(
+            f"this must be the JSON of an identification (`bestchannel identify --json`); it is not ({error})"
+        ) from None
 
 
 def from_document(document: object) -> Identification:

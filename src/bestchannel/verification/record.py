@@ -18,7 +18,7 @@ from msgspec import UNSET, convert
 from numpy.typing import NDArray
 
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.record import LARGEST, Result, StatusRecord, StepRecord, result_of
+from bestchannel.record import LARGEST, Result, StatusRecord, StepRecord
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -82,9 +82,8 @@ class Record:
             require(name is None or name in self.alphabets, f"{where} names channel {name!r}, which took no part")
 
 
-def read(document: object) -> Record:
-    """The record, or an `InputError` that says that the document is none."""
-    stated = result_of(document)
+def read(stated: Result) -> Record:
+    """The record of a result, or an `InputError` that says that it is none."""
     channels, options = stated.audit.channels, stated.audit.options
     alphabets = {channel.name: (len(channel.inputs), len(channel.outputs)) for channel in channels}
     require(len(alphabets) == len(channels), "two channels of the record have the same name")

@@ -21,7 +21,7 @@ from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.policy import outcome
-from bestchannel.policies.transcript import as_document, from_document, identification_of
+from bestchannel.policies.transcript import as_document, from_document, identification_of, result_of
 from bestchannel.process import VERSION
 from bestchannel.record import LARGEST
 from bestchannel.verification.record import NotValidError, Record, Watch, check_structure, read, reading, require
@@ -241,7 +241,7 @@ def verify(
     passed: list[str] = []
     show = progress or (lambda _done, _total: None)
     try:
-        record = read(document)
+        record = read(result_of(document))
         steps, kind = len(record.steps), policy_of(record, policies)
         with np.errstate(all="ignore"), reading():  # what is no number proves nothing, and is found by that
             check_structure(record)
