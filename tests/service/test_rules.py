@@ -13,8 +13,8 @@ import pytest
 
 from bestchannel.errors import InputError
 from bestchannel.service import access
-from bestchannel.service.access import Tokens
-from bestchannel.service.server import Place, Service
+from bestchannel.service.application import Endpoints, description
+from bestchannel.service.server import Place
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running, wait_until
 
@@ -286,15 +286,14 @@ def test_runs_are_for_the_user_of_the_service_alone(service):
     assert oct((service.folder / "runs").stat().st_mode & 0o777) == "0o700"
 
 
-def test_the_description_is_made_once(tmp_path, monkeypatch):
+def test_the_description_is_made_once():
     made = []
-    monkeypatch.setattr("bestchannel.service.application.description", lambda table: made.append(table) or {})
-    service = Service(tmp_path, Place(port=0), Tokens())
-    replies = [service.endpoints.openapi(None) for _ in range(3)]
-    for reply in replies:
-        with pytest.raises(StopIteration):
-            reply.send(None)
-    assert len(made) == 1
+    for _ in range(3):
+        with pytest.raises(StopIteration) as reply:
+            Endpoints.openapi(None, None).send(None)
+        made.append(reply.value.value.body)
+    assert made[0] == made[1] == made[2]
+    assert description() is description()
 
 
 def test_no_token_is_in_the_logs(service):

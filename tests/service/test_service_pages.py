@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bestchannel.service.access import Tokens
-from bestchannel.service.server import Place, Service
+from bestchannel.service.application import ENDPOINTS
 from tests.service.faults import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -59,10 +58,9 @@ def check_what_the_page_says(printed, folder):
     assert json.loads((folder / "result.json").read_text())["best"] == "cable"
 
 
-def test_the_page_has_an_example_of_every_call(tmp_path):
-    service = Service(tmp_path, Place(port=0), Tokens())
+def test_the_page_has_an_example_of_every_call():
     shown = PAGES["sense-over-a-network"].replace("$LEASE", "third").replace("$ID", "third")
-    for endpoint in service.endpoints.table:
+    for endpoint in ENDPOINTS:
         pattern = (
             re.escape(endpoint.path)
             .replace(r"\{run\}", "(?:lab|third)")

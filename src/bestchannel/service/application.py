@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
@@ -25,7 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from bestchannel.errors import BestChannelError, InputError, MissingFileError
+from bestchannel.errors import BestChannelError, MissingFileError
 from bestchannel.record import Result, RunStatus
 from bestchannel.runs import NotWrittenError, store
 from bestchannel.service import messages as m
@@ -48,11 +48,7 @@ SECURITY = {  # headers of every answer, unless it has others
     b"cross-origin-resource-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
-STATUS = {
-    MissingFileError: 404,
-    NotWrittenError: 503,
-    InputError: 400,
-}  # what the library refuses, first match first
+STATUS = {MissingFileError: 404, NotWrittenError: 503}  # of what the library refuses; 400 of anything else
 ALWAYS = (400, 401, 403, 408, 413, 415, 429)  # what any call with a token may be refused with
 LONGEST_S = 86_400.0  # seconds after which a stream is cut, and begun anew by whoever still watches
 BLOCK = 2**16  # bytes of a file that are sent at once
@@ -69,7 +65,6 @@ class Endpoint:
     method: str
     path: str
     needs: str
-    summary: str
     handler: Handler
     takes: Any = None
     gives: Any = None
@@ -106,17 +101,10 @@ class Application:
     that is no matter of latency.
     """
 
-    def __init__(
-        self,
-        endpoints: Sequence[Endpoint],
-        guard: Guard,
-        limits: Limits,
-        metrics: m.Metrics,
-        without_paths: Callable[[str], str],
-    ) -> None:
-        self._guard, self._limits, self._metrics = guard, limits, metrics
-        self._without_paths, self._turns = without_paths, Turns()
-        self._routes = [Route(e.path, partial(self._answer, e), methods=[e.method]) for e in endpoints]
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints, self._turns = endpoints, Turns()
+        self._guard, self._limits, self._metrics = endpoints.guard, endpoints.limits, endpoints.counted
+        self._routes = [Route(e.path, partial(self._answer, e), methods=[e.method]) for e in ENDPOINTS]
         self._router = Router(self._routes, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -166,19 +154,20 @@ class Application:
             return self._guard.sign_in(token, request, request.scope["path"])
         if not request.state.granted.permits(endpoint.needs):
             return _not_permitted(endpoint, request)
+        handler = partial(endpoint.handler, self._endpoints, request, **request.path_params)
         if endpoint.takes is None:
-            return await endpoint.handler(request)
+            return await handler()
         is_form, kind = endpoint.takes is m.LoginForm, request.headers.get("content-type", "").partition(";")[0]
         if not is_form and kind.strip().lower() != JSON:  # as a form of another site sends it
             raise m.RefusedError(415, "content type", "the body must be application/json; say so in Content-Type")
         body = await body_of(request, self._limits.bodies)
         if not is_form:
-            return await endpoint.handler(request, m.parsed(body, endpoint.takes))
+            return await handler(m.parsed(body, endpoint.takes))
         try:
             fields = parse_qs(body.decode("latin-1"), max_num_fields=MOST_FIELDS)
         except ValueError:
             fields = {}
-        return await endpoint.handler(request, m.LoginForm(fields.get("token", [""])[0].strip()))
+        return await handler(m.LoginForm(fields.get("token", [""])[0].strip()))
 
     def _refusal(self, request: Request, error: Exception) -> Response:
         """What a call is answered that has met with an error, which is counted and logged."""
@@ -190,7 +179,7 @@ class Application:
             error = m.RefusedError(405, "method", "another method is required here", {"allow": allow})
         elif isinstance(error, BestChannelError) and not isinstance(error, m.RefusedError):
             status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
-            error = m.RefusedError(status, "input", self._without_paths(str(error)))
+            error = m.RefusedError(status, "input", self._endpoints.folder.without_paths(str(error)))
         elif not isinstance(error, m.RefusedError):
             log.error("fault", exc_info=error, extra={"fields": _fields(request)})
             error = m.RefusedError(500, "fault", f"the service failed ({type(error).__name__}); its log says more")
@@ -225,15 +214,14 @@ def _fields(request: Request) -> dict[str, str]:
     return {"method": request.method, "path": path, "peer": peer, "scope": request.state.granted.kind}
 
 
-_CALLED: dict[str, partial[Endpoint]] = {}
+ENDPOINTS: list[Endpoint] = []  # all that can be called
 
 
 def _called(method: str, path: str, needs: str, **about: Any) -> Callable[[Handler], Handler]:
-    """Let a method of `Endpoints` be called so; its docstring is the summary."""
+    """Let a method of `Endpoints` be called so, with what the path names; its docstring is the summary."""
 
     def note(handler: Handler) -> Handler:
-        summary = (handler.__doc__ or "").rstrip(".")
-        _CALLED[handler.__name__] = partial(Endpoint, method, path, needs, summary, **about)
+        ENDPOINTS.append(Endpoint(method, path, needs, handler, **about))
         return handler
 
     return note
@@ -243,25 +231,19 @@ def _called(method: str, path: str, needs: str, **about: Any) -> Callable[[Handl
 class Endpoints:
     """The handlers, and what they work with."""
 
-    _folder: RunFolder
-    _leases: Leases
-    _live: Live
-    _reports: ReportProcess
-    _guard: Guard
-    _limits: Limits
-    _metrics: m.Metrics
-    _description: msgspec.Raw | None = None
-
-    @property
-    def table(self) -> list[Endpoint]:
-        """All that can be called."""
-        return [endpoint(getattr(self, name)) for name, endpoint in _CALLED.items()]
+    folder: RunFolder
+    leases: Leases
+    live: Live
+    reports: ReportProcess
+    guard: Guard
+    limits: Limits
+    counted: m.Metrics
 
     @_called("POST", "/api/leases", SENSE, takes=m.LeaseWish, gives=m.Lent, refusals=(404,))
     async def lease(self, request: Request, wish: m.LeaseWish) -> Response:
         """Lend work to a sensor."""
         request.state.waits = True
-        work = asyncio.create_task(self._leases.lease(wish, request.state.granted, request.state.client))
+        work = asyncio.create_task(self.leases.lease(wish, request.state.granted, request.state.client))
         gone = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -275,69 +257,68 @@ class Endpoints:
             del work, gone  # whose error refers to this call
 
     @_called("POST", "/api/runs/{run}/pieces", SENSE, takes=m.Offer, gives=m.Received, refusals=(404, 409, 503))
-    async def offer(self, request: Request, offer: m.Offer) -> Response:
+    async def offer(self, request: Request, offer: m.Offer, run: str) -> Response:
         """Answer in pieces, which are on disk once acknowledged."""
-        received = await self._leases.offer(request.path_params["run"], offer, request.state.granted)
+        received = await self.leases.offer(run, offer, request.state.granted)
         refused = any(piece.outcome == m.REFUSED for piece in received.pieces)  # whatever became of the others
         return answer(received, 409 if refused else 200)
 
     @_called("POST", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed, refusals=(410,))
-    async def renew(self, request: Request) -> Response:
+    async def renew(self, request: Request, run: str, lease: str) -> Response:
         """Renew a lease."""
-        return answer(m.Renewed(self._leases.renew(**request.path_params)))
+        return answer(m.Renewed(self.leases.renew(run, lease)))
 
     @_called("DELETE", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed)
-    async def give_back(self, request: Request) -> Response:
+    async def give_back(self, request: Request, run: str, lease: str) -> Response:
         """Give a lease back."""
-        self._leases.give_back(**request.path_params)
+        self.leases.give_back(run, lease)
         return answer(m.Renewed(0.0))
 
     @_called("GET", "/api/runs", VIEW, gives=m.RunList)
     async def runs(self, request: Request) -> Response:
         """All runs."""
-        return answer(m.RunList(tuple(await self._folder.statuses())))
+        return answer(m.RunList(tuple(await self.folder.statuses())))
 
     @_called("POST", "/api/runs", OWN, takes=m.NewRun, gives=RunStatus, status=201, refusals=(503,))
     async def create(self, request: Request, wish: m.NewRun) -> Response:
         """Begin a run."""
-        await asyncio.to_thread(self._folder.create, wish)
+        await asyncio.to_thread(self.folder.create, wish)
         log.info("run begun", extra={"fields": {"run": wish.name, "policy": wish.policy}})
-        return answer(await self._folder.status(wish.name), 201)
+        return answer(await self.folder.status(wish.name), 201)
 
     @_called("GET", "/api/runs/{run}", VIEW, gives=RunStatus, refusals=(404,))
-    async def standing(self, request: Request) -> Response:
+    async def standing(self, request: Request, run: str) -> Response:
         """Where a run stands."""
-        return answer(await self._folder.status(request.path_params["run"]))
+        return answer(await self.folder.status(run))
 
     @_called("PATCH", "/api/runs/{run}", OWN, takes=m.Change, gives=RunStatus, refusals=(404, 503))
-    async def alter(self, request: Request, change: m.Change) -> Response:
+    async def alter(self, request: Request, change: m.Change, run: str) -> Response:
         """Pause a run or let it go on, limit it, end it."""
-        name = request.path_params["run"]
-        await asyncio.to_thread(self._folder.alter, name, change)
-        log.info("run changed", extra={"fields": {"run": name, "change": str(change)}})
-        return answer(await self._folder.status(name))
+        await asyncio.to_thread(self.folder.alter, run, change)
+        log.info("run changed", extra={"fields": {"run": run, "change": str(change)}})
+        return answer(await self.folder.status(run))
 
     @_called("GET", "/api/runs/{run}/file", VIEW, kind=SQLITE, refusals=(404, 503))
-    async def file(self, request: Request) -> Response:
+    async def file(self, request: Request, run: str) -> Response:
         """The run as a SQLite file."""
-        path, room = self._folder.path(request.path_params["run"]), self._limits.copies
+        path, room = self.folder.path(run), self.limits.copies
         async with room.held(request.state.client):
             content = await asyncio.to_thread(store.copied, path)
         headers = _download(SQLITE, path.name) | {"content-length": str(len(content))}
         return Stream(request, _blocks(content), room, headers)
 
     @_called("GET", "/api/runs/{run}/result", VIEW, gives=Result, refusals=(404, 503))
-    async def result(self, request: Request) -> Response:
+    async def result(self, request: Request, run: str) -> Response:
         """What the run has come to, as JSON with its record."""
-        path = self._folder.path(request.path_params["run"])
-        result = await self._reports.draw(request.state.client, result_of_file, path)
+        path = self.folder.path(run)
+        result = await self.reports.draw(request.state.client, result_of_file, path)
         return Response(result, headers=_download(JSON, f"{path.stem}.json"))
 
     @_called("GET", "/api/runs/{run}/report", VIEW, kind=HTML, refusals=(404, 503))
-    async def report(self, request: Request) -> Response:
+    async def report(self, request: Request, run: str) -> Response:
         """The report as one HTML file."""
-        path = self._folder.path(request.path_params["run"])
-        drawn = await self._reports.draw(request.state.client, report_of_file, path)
+        path = self.folder.path(run)
+        drawn = await self.reports.draw(request.state.client, report_of_file, path)
         return Response(drawn, headers=_download(HTML, f"{path.stem}.html"))
 
     @_called("POST", "/api/tokens", OWN, takes=m.TokenWish, gives=m.Made)
@@ -345,8 +326,8 @@ class Endpoints:
         """Make a token for others."""
         if wish.scope == VIEW and wish.channels is not None:
             raise m.RefusedError(400, "input", "a token to look takes no channels; leave them out")
-        token = self._guard.tokens.made_for(wish.scope, wish.channels, wish.days)
-        made = self._guard.tokens.scope(token)
+        token = self.guard.tokens.made_for(wish.scope, wish.channels, wish.days)
+        made = self.guard.tokens.scope(token)
         if made is None:
             longer = f"the channels make the token longer than {LONGEST:,} letters"
             raise m.RefusedError(400, "input", f"{longer}; name fewer")
@@ -356,44 +337,43 @@ class Endpoints:
         return answer(m.Made(token, f"{address}/?token={token}", made.id, ends))
 
     @_called("DELETE", "/api/tokens/{id}", OWN, gives=m.RevokedToken, refusals=(404,))
-    async def revoke(self, request: Request) -> Response:
+    async def revoke(self, request: Request, id: str) -> Response:
         """Revoke a token, by its id."""
-        id = request.path_params["id"]
         if not ID.fullmatch(id):
             raise m.RefusedError(404, "path", "the id of a token must be that which came with it; it has 16 letters")
-        revoked = self._guard.tokens.revoked
+        revoked = self.guard.tokens.revoked
         assert revoked is not None
         await asyncio.to_thread(revoked.add, id)
         bearer = Client.of_token(id)  # loses all that it holds
-        self._limits.clear(bearer)
-        self._leases.take_back(bearer)
+        self.limits.clear(bearer)
+        self.leases.take_back(bearer)
         log.info("token revoked", extra={"fields": {"id": id}})
         return answer(m.RevokedToken(id))
 
     @_called("GET", "/runs/{run}/events", VIEW, kind=EVENTS, refusals=(404, 503))
-    async def events(self, request: Request) -> Response:
+    async def events(self, request: Request, run: str) -> Response:
         """The standing and the report of a run as server-sent events."""
-        run, query = request.path_params["run"], request.query_params
-        self._folder.path(run)  # which must be there
+        query = request.query_params
+        self.folder.path(run)  # which must be there
         last = request.headers.get("last-event-id") or query.get("last", "")
         report = () if query.get("report") == "no" else ("report",)
-        return self._streamed(request, self._live.stream(run, last, ("trouble", "status", *report)))
+        return self._streamed(request, self.live.stream(run, last, ("trouble", "status", *report)))
 
     @_called("GET", "/events", VIEW, kind=EVENTS, refusals=(503,))
     async def list_events(self, request: Request) -> Response:
         """All runs as server-sent events."""
-        return self._streamed(request, self._live.stream(LIST, "", ("trouble", "runs")))
+        return self._streamed(request, self.live.stream(LIST, "", ("trouble", "runs")))
 
     @_called("GET", "/runs/{run}", VIEW, kind=HTML, refusals=(404,))
-    async def run_page(self, request: Request) -> Response:
+    async def run_page(self, request: Request, run: str) -> Response:
         """The page of a run."""
-        status = await self._folder.status(request.path_params["run"])
+        status = await self.folder.status(run)
         return Response(pages.run_page(status, owner=request.state.granted.owns), media_type=HTML)
 
     @_called("GET", "/", VIEW, kind=HTML)
     async def home_page(self, request: Request) -> Response:
         """The page of all runs."""
-        runs = await self._folder.statuses()
+        runs = await self.folder.statuses()
         return Response(pages.home_page(runs, owner=request.state.granted.owns), media_type=HTML)
 
     @_called("GET", "/login", ALL, kind=HTML)
@@ -404,26 +384,26 @@ class Endpoints:
     @_called("POST", "/login", ALL, takes=m.LoginForm, kind=HTML, status=303)
     async def login(self, request: Request, form: m.LoginForm) -> Response:
         """Take the token of the form."""
-        return self._guard.sign_in(form.token, request, "/")
+        return self.guard.sign_in(form.token, request, "/")
 
     @_called("GET", "/static/{file}", ALL, kind="text/css; charset=utf-8", refusals=(404,))
-    async def static(self, request: Request) -> Response:
+    async def static(self, request: Request, file: str) -> Response:
         """What pages load."""
-        if (file := pages.static_file(request.path_params["file"])) is None:
+        if (found := pages.static_file(file)) is None:
             raise m.RefusedError(404, "path", "there is no such file")
-        content, kind = file
+        content, kind = found
         return Response(content, headers={"cache-control": "max-age=300"}, media_type=kind)
 
     @_called("GET", "/metrics", VIEW, kind=TEXT)
     async def metrics(self, request: Request) -> Response:
         """Metrics in the text form of Prometheus."""
-        hosted = list(self._folder.hosted.values())
+        hosted = list(self.folder.hosted.values())
         gauges = {
             "runs_open": ("Runs that are open.", float(len(hosted))),
             "leases_now": ("Leases that have not ended.", float(sum(len(run.ledger.leases) for run in hosted))),
-            "watchers": ("Streams that are open.", float(self._live.watchers)),
+            "watchers": ("Streams that are open.", float(self.live.watchers)),
         }
-        return Response(self._metrics.text(gauges), media_type=TEXT)
+        return Response(self.counted.text(gauges), media_type=TEXT)
 
     @_called("GET", "/healthz", ALL, gives=dict[str, str])
     async def health(self, request: Request) -> Response:
@@ -433,11 +413,10 @@ class Endpoints:
     @_called("GET", "/openapi.json", ALL, gives=dict[str, Any])
     async def openapi(self, request: Request) -> Response:
         """The description of all this."""
-        self._description = self._description or msgspec.Raw(msgspec.json.encode(description(self.table)))
-        return answer(self._description)
+        return answer(description())
 
     def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
-        return Stream(request, events, self._limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
+        return Stream(request, events, self.limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
 
 
 async def _disconnected(request: Request) -> None:
@@ -454,22 +433,24 @@ def _download(kind: str, name: str) -> dict[str, str]:
     return {"content-type": kind, "content-disposition": f'attachment; filename="{name}"'}
 
 
-def description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+@cache
+def description() -> msgspec.Raw:
     """The OpenAPI description of what can be called."""
-    kinds = list({kind: None for e in endpoints for kind in (e.takes, e.gives, m.Refusal) if kind is not None})
+    kinds = list({kind: None for e in ENDPOINTS for kind in (e.takes, e.gives, m.Refusal) if kind is not None})
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     known = dict(zip(kinds, schemas, strict=True))
     components["RunStatus"]["required"] = list(RunStatus.__struct_fields__)  # defaults are for where it is made
     paths: dict[str, Any] = {}
-    for endpoint in endpoints:
+    for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known)
     about = "Sensors lease parts of requests and answer them in pieces; people watch."
-    return {
+    described = {
         "openapi": "3.1.0",
         "info": {"title": "bestchannel", "version": version("bestchannel"), "description": about},
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
+    return msgspec.Raw(msgspec.json.encode(described))
 
 
 def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
@@ -485,7 +466,7 @@ def _operation(endpoint: Endpoint, known: Mapping[Any, Any]) -> dict[str, Any]:
     name = {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{m.NAME}$"}}
     statuses = sorted({endpoint.status, *ALWAYS, *endpoint.refusals} | ({303} if endpoint.kind == HTML else set()))
     operation = {
-        "summary": endpoint.summary,
+        "summary": (endpoint.handler.__doc__ or "").rstrip("."),
         "description": "Open to all." if is_open else f"Requires a token with the scope {endpoint.needs}.",
         "operationId": endpoint.handler.__name__,
         "security": [] if is_open else [{"token": []}],

@@ -199,8 +199,8 @@ class Service:
         self._live = Live(runs, self._reports)
         names, cookie = {place.host, socket.gethostname(), *place.names}, f"bestchannel-{self.port}"
         guard = Guard(tokens, names, any_address=not place.is_loopback, cookie=cookie)
-        self.endpoints = Endpoints(runs, self._leases, self._live, self._reports, guard, self.limits, metrics)
-        self._application = Application(self.endpoints.table, guard, self.limits, metrics, runs.without_paths)
+        endpoints = Endpoints(runs, self._leases, self._live, self._reports, guard, self.limits, metrics)
+        self._application = Application(endpoints)
 
     @property
     def address(self) -> str:
