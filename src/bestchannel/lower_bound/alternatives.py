@@ -15,11 +15,11 @@ needs.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice, permutations, product
 
 import numpy as np
 
@@ -32,9 +32,7 @@ from bestchannel.process import Progress, usable_cores
 
 SOFTENING = 1e-3  # share of the uniform law in a row from which a search starts: a letter at 0 would stay there
 
-LEAST_ENTRY = 1e-40
-"""What the kernels take for 0 may be more than that in the true row, and must not cost infinitely much."""
-
+LEAST_ENTRY = 1e-40  # what the kernels take for 0 may be more in the true row, and must not cost infinitely much
 LEAST_SHARE = 1e-4
 MOST_ORDERS = 24
 MOST_STEPS, STEP_TOLERANCE = 200, 1e-6
@@ -73,26 +71,20 @@ def first_positions(known: KnownChannels, pair: Pair) -> list[Position]:
 
 
 def _first_rows(W: Floats) -> Iterator[Floats]:
+    (n, m), corners = W.shape, np.eye(W.shape[1])
     yield W
-    for x, y in np.ndindex(W.shape):
+    for x, y in np.ndindex(n, m):
         v = W.copy()
-        v[x] = 0.2 * v[x] + 0.8 * np.eye(W.shape[1])[y]
+        v[x] = 0.2 * v[x] + 0.8 * corners[y]
         yield v
-    for corners in _orders(*W.shape):
-        yield 0.4 * W + 0.6 * _softened(np.eye(W.shape[1])[list(corners)], 0.1)
-
-
-def _orders(n: int, m: int) -> Iterable[tuple[int, ...]]:
-    """The first ways to send the inputs to different outputs, or to every output where those are fewer."""
-    if n <= m:
-        return itertools.islice(itertools.permutations(range(m), n), MOST_ORDERS)
-    onto = (order for order in itertools.product(range(m), repeat=n) if len(set(order)) == m)
-    return itertools.islice(onto, MOST_ORDERS)
+    # each input to another output, or to every output where those are fewer
+    ways = permutations(range(m), n) if n <= m else (o for o in product(range(m), repeat=n) if len(set(o)) == m)
+    for order in islice(ways, MOST_ORDERS):
+        yield 0.4 * W + 0.6 * _softened(corners[list(order)], 0.1)
 
 
 def _softened(rows: Floats, share: float = SOFTENING) -> Floats:
-    softened: Floats = (1.0 - share) * rows + share / rows.shape[1]
-    return softened
+    return (1.0 - share) * rows + share / rows.shape[1]
 
 
 def _inside(P: Floats) -> Floats:
@@ -101,7 +93,10 @@ def _inside(P: Floats) -> Floats:
 
 
 def respond(known: KnownChannels, pair: Pair, w: Floats, positions: Iterable[Position]) -> list[tuple[float, Position]]:
-    """Local solutions at the weights w from each position, cheapest first, without near duplicates."""
+    """Local solutions at the weights w from each position, cheapest first, without near duplicates.
+
+    Their cost is Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x), in nats.
+    """
     leader, moved = (Side.of(known.W[j], w[known.blocks[j]]) for j in pair)
     price = 0.3 * min(leader.w.sum(), moved.w.sum())
     found = []
@@ -110,7 +105,7 @@ def respond(known: KnownChannels, pair: Pair, w: Floats, positions: Iterable[Pos
         search_pair(leader, moved, price, at.u, at.P_u, at.v, at.P_v, MOST_STEPS, STEP_TOLERANCE)
         np.maximum(at.u, LEAST_ENTRY, out=at.u)
         np.maximum(at.v, LEAST_ENTRY, out=at.v)
-        cost = cost_of(known, pair, w, at)
+        cost = float(w @ cut_of(known, Alternative(dict(zip(pair, (at.u, at.v), strict=True)))))
         if math.isfinite(cost):
             found.append((cost, at))
     kept: list[tuple[float, Position]] = []
@@ -118,11 +113,6 @@ def respond(known: KnownChannels, pair: Pair, w: Floats, positions: Iterable[Pos
         if len(kept) < KEPT and all(np.abs(at.v - other.v).max() > DISTINCT for _, other in kept):
             kept.append((cost, at))
     return kept
-
-
-def cost_of(known: KnownChannels, pair: Pair, w: Floats, at: Position) -> float:
-    """Σ_x w_bx D(W_bx‖u_x) + Σ_x w_ax D(W_ax‖v_x), in nats."""
-    return float(w @ cut_of(known, Alternative(dict(zip(pair, (at.u, at.v), strict=True)))))
 
 
 def alternative_at(pair: Pair, position: Position) -> Alternative:
@@ -156,7 +146,6 @@ def cut_of(known: KnownChannels, alternative: Alternative) -> Floats:
 
 CURVE_RANGE = (1e-6, 1e2)
 CURVE_POINTS = 190  # prices of capacity at which the leader is solved, relative to its weight: a factor of 1.1 apart
-
 CURVE_STEPS, CURVE_TOLERANCE = 500, 1e-7
 
 
@@ -186,8 +175,8 @@ class Leader:
     ) -> Proof:
         """A lower bound of Z against the rival with rows W and weights w, up to the target.
 
-        `guess` are rows near a solution; they change the time, never the validity. Without
-        `alarm` the search goes on past rows that seem to cost less than the target.
+        `guess` are rows near a solution; they change the time, never the validity. Without `alarm` the search goes on
+        past rows that seem to cost less than the target.
         """
         answer = capacity(guess, tol=1e-6)
         found = certify(Side.of(W, w), self.curve, most_boxes, self._price(answer), answer.output, target, alarm)
@@ -211,12 +200,10 @@ class Leader:
 
 
 Attempts = tuple[tuple[int, int], ...]
-
-FIRST_LOOK: Attempts = ((1, 24),)  # surplus and boxes of a first look for missing alternatives; nearly all show by then
-
-LONG_LOOK: Attempts = ((1, 400), (4, 400), (16, 700), (64, 700), (256, 700), (1024, 700), (1, 12_000))
 """Surplus and boxes of the attempts at a proof, in this order, less those that could not improve on an earlier one."""
 
+FIRST_LOOK: Attempts = ((1, 24),)  # for missing alternatives: nearly all show by then
+LONG_LOOK: Attempts = ((1, 400), (4, 400), (16, 700), (64, 700), (256, 700), (1024, 700), (1, 12_000))
 BOX_WORK, BOXES_AT_LEAST = 1_000_000, 700
 """An attempt has at most BOX_WORK/(inputs times outputs)² boxes, or BOXES_AT_LEAST: some ten seconds."""
 
@@ -263,7 +250,10 @@ class Claim:
             surplus = times * self.smallest_surplus
             raised = 1.0 + surplus / share
             many = min(boxes, most) >= MANY_TIMES * spent
-            if self.target / (1.0 + surplus) <= value or not (many or self._promises(last, raised)):
+            reach = last.bound / self.target * raised / last.raised  # Z grows at most as the weights do
+            if self.target / (1.0 + surplus) <= value or not (
+                many or reach >= REACH or last.bound < LITTLE * self.target
+            ):
                 continue
             last, spent = self._attempt(leader, pair, raised, min(boxes, most)), min(boxes, most)
             if last.doubt is not None:
@@ -272,21 +262,12 @@ class Claim:
                 best, value = last, last.bound / (1.0 + surplus)
         return best
 
-    def _promises(self, last: Proof, raised: float) -> bool:
-        """Whether about as many boxes with weights raised so much may do: Z grows at most as they do."""
-        reach = last.bound / self.target * raised / last.raised
-        return reach >= REACH or last.bound < LITTLE * self.target
-
     def _attempt(self, leader: Leader, pair: Pair, raised: float, boxes: int) -> Proof:
         """An attempt with the rival's weights raised by a factor; doubts that are none are ignored."""
-        W, w = self.known.W[pair[1]], raised * self.weights[self.known.blocks[pair[1]]]
-        proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes)
-        if proof.doubt is not None and self._cost(pair, raised, proof.doubt) >= self.target:
-            proof = leader.prove(W, w, self.guesses[pair], self.target, most_boxes=boxes, alarm=False)
+        block, given = self.known.blocks[pair[1]], self.weights.copy()
+        given[block] *= raised
+        rival = self.known.W[pair[1]], given[block], self.guesses[pair], self.target
+        proof = leader.prove(*rival, most_boxes=boxes)
+        if proof.doubt and cut_of(self.known, alternative_at(pair, proof.doubt)) @ given >= self.target:
+            proof = leader.prove(*rival, most_boxes=boxes, alarm=False)
         return replace(proof, raised=raised)
-
-    def _cost(self, pair: Pair, raised: float, position: Position) -> float:
-        """What the alternative at a position costs with the rival's weights raised."""
-        given = self.weights.copy()
-        given[self.known.blocks[pair[1]]] *= raised
-        return float(cut_of(self.known, alternative_at(pair, position)) @ given)

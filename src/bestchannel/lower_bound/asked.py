@@ -58,8 +58,9 @@ def limit_of(
         given = f"epsilon = {question.epsilon:g}"
         raise InputError(f"a lower bound is for the answer itself; with {given} several are right: leave it out")
     if not isinstance(question, Above | Within):
-        time = characteristic_time(known, pairs_of(question, known), rtol=rtol, progress=progress)
-        return Limit(time, _product(time.lower, kl_nats(delta)))
+        return _limit(
+            characteristic_time(known, pairs_of(question, known), rtol=rtol, progress=progress), kl_nats(delta)
+        )
     limits = list[Limit]()
     for j, channel in enumerate(known.apart()):
         if isinstance(question, Above):
@@ -105,9 +106,7 @@ def _against_a_level(ends: Mapping[str, float], known: KnownChannels, delta: flo
     if not C.lower >= high or not sides:
         sides.append(level_time(known, -1.0, high, rtol))
     either = -0.5 * math.log(4.0 * delta * (1.0 - delta)) if delta < 0.5 else 0.0
-    nats = kl_nats(delta) if len(sides) == 1 else either
-    time = min(sides, key=lambda T: T.lower)
-    return Limit(time, _product(time.lower, nats))
+    return _limit(min(sides, key=lambda T: T.lower), kl_nats(delta) if len(sides) == 1 else either)
 
 
 def _to_within(question: Within, known: KnownChannels, delta: float, rtol: float) -> Limit:
@@ -115,14 +114,14 @@ def _to_within(question: Within, known: KnownChannels, delta: float, rtol: float
     low, high = _ends(question, known)
     time = level_time(known, low, high, rtol)
     if low < 0.0 or math.isinf(high):
-        return Limit(time, _product(time.lower, kl_nats(delta)))
+        return _limit(time, kl_nats(delta))
     sides = level_time(known, low, math.inf, rtol), level_time(known, -1.0, high, rtol)
     return Limit(time, _senses_between(known, *sides, delta))
 
 
 def _ends(question: Within, known: KnownChannels) -> tuple[float, float]:
     """Levels that no interval of this width has within it together with the capacity, or both of which it has not."""
-    C, (rows,) = (known.capacities[0].lower + known.capacities[0].upper) / 2, known.W
+    C, (rows,) = known.capacities[0].value, known.W
     width, most = question.width * (C if question.relative else 1.0), math.log2(min(rows.shape))
     low = max(C - width / 2, 0.0)
     if not known.capacities[0].lower > 0.0:
@@ -156,19 +155,17 @@ def _mixed(known: KnownChannels, time: CharacteristicTime) -> tuple[Floats, Floa
 
 def _gap(question: Above | Within, j: int, known: KnownChannels) -> float:
     """The distance in bits that must be told apart; infinite where nothing need be."""
-    C = (known.capacities[0].lower + known.capacities[0].upper) / 2
+    C = known.capacities[0].value
     if isinstance(question, Within):
         low, high = _ends(question, known)
         return min(abs(C - low), abs(high - C)) if low >= 0.0 else high - C
     return max(C - question.ends(j)["above"], question.ends(j)["below"] - C)
 
 
-def _product(time: float, nats: float) -> float:
-    """Senses for so many nats: none for none, also where the time is infinite."""
-    return time * nats if nats > 0.0 else 0.0
+def _limit(time: CharacteristicTime, nats: float) -> Limit:
+    """That of so many nats: none for none, also where the time is infinite."""
+    return Limit(time, time.lower * nats if nats > 0.0 else 0.0)
 
-
-# --- levels -----------------------------------------------------------------------------------
 
 KNOWN_PRICE = 1e-6  # of a sense of a channel that is known, relative to the least of the others
 MARGIN = 2e-12  # bits by which the known channel lies beyond its level: more than its capacity is uncertain by

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from bestchannel.channels import Channel
 from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
 from bestchannel.display import Tabulated, Valued, on_one_line
 from bestchannel.errors import InputError
-from bestchannel.lower_bound.asked import kl_nats, limit_of, small_gap_limit
+from bestchannel.lower_bound.asked import Limit, kl_nats, limit_of, small_gap_limit
 from bestchannel.lower_bound.characteristic_time import CharacteristicTime
 from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
@@ -100,44 +100,27 @@ class LowerBound(Tabulated, Valued):
         return tuple(name for name in self.gaps if name not in said)
 
     def __str__(self) -> str:
-        T, least = self.characteristic_time, _number(self.senses_lower_bound)
+        tied, least = self.findings is None and self.best is None, _number(self.senses_lower_bound)
         yardstick = " (a yardstick, not a bound)" if isinstance(self.question, Within) else ""
-        return "\n".join(
-            [
-                self._answer(),
-                f"characteristic time T*: {_between(T.lower, T.upper)} senses per nat{yardstick}",
-                f"every policy needs on average over many runs, δ = {self.delta:g}: at least {least} senses",
-                *self._theorem4_lines(),
-                f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat",
-                *self._cost_lines(),
-            ]
-        )
-
-    def _answer(self) -> str:
-        if self.findings is None and self.best is None:
-            return "no best: the largest capacities cannot be told apart"
-        return on_one_line(self.question.answer(self))
-
-    def _theorem4_lines(self) -> list[str]:
-        if self.findings is not None:
-            return []
-        found = self.theorem4
-        bracket = f"{_between(found.lower, found.upper)} senses" if found else "does not apply to these channels"
-        return [f"Theorem 4: {bracket}"]
-
-    def _cost_lines(self) -> list[str]:
-        if self.cost is None:
-            return []
-        per_nat = _between(self.cost.per_nat.lower, self.cost.per_nat.upper)
-        least = _number(self.cost.lower_bound)
-        return [
-            f"least cost: {per_nat} per nat",
-            f"every policy pays on average over many runs, δ = {self.delta:g}: at least {least}",
+        lines = [
+            "no best: the largest capacities cannot be told apart" if tied else on_one_line(self.question.answer(self)),
+            f"characteristic time T*: {_between(self.characteristic_time)} senses per nat{yardstick}",
+            f"every policy needs on average over many runs, δ = {self.delta:g}: at least {least} senses",
         ]
+        if self.findings is None:
+            bracket = f"{_between(self.theorem4)} senses" if self.theorem4 else "does not apply to these channels"
+            lines.append(f"Theorem 4: {bracket}")
+        lines.append(f"T* for small gaps (Gaussian, an approximation): {_number(self.gaussian.time)} senses per nat")
+        if self.cost:
+            least = _number(self.cost.lower_bound)
+            lines.append(f"least cost: {_between(self.cost.per_nat)} per nat")
+            lines.append(f"every policy pays on average over many runs, δ = {self.delta:g}: at least {least}")
+        return "\n".join(lines)
 
 
-def _between(low: float, high: float) -> str:
-    return _number(low) if low == high else f"{_number(low)} … {_number(high)}"
+def _between(ends: CharacteristicTime | Theorem4) -> str:
+    low, high = _number(ends.lower), _number(ends.upper)
+    return low if ends.lower == ends.upper else f"{low} … {high}"
 
 
 def _number(value: float) -> str:
@@ -200,7 +183,12 @@ def lower_bound(
     costs = None if cost is None else sense_costs(cost, names, [len(W) for W in known.W])
     asked = question_of(question)
     asked.refuse_unless_possible(len(names))
-    limit = limit_of(asked, known, delta, rtol=rtol, progress=progress)
+
+    def limit_at(known: KnownChannels) -> Limit:
+        return limit_of(asked, known, delta, rtol=rtol, progress=progress)
+
+    limit, compared = limit_at(known), len(names) > 1 and len({W.shape for W in known.W}) == 1
+    rows_tell = isinstance(asked, Best) and known.best is not None and compared
     return LowerBound(
         delta=delta,
         question=asked,
@@ -210,9 +198,9 @@ def lower_bound(
         characteristic_time=limit.time,
         allocation=dict(zip(names, limit.time.allocation, strict=True)),
         gaussian=small_gap_limit(asked, known),
-        theorem4=_theorem4(list(named.values()), known.best, delta) if isinstance(asked, Best) else None,
+        theorem4=theorem4(list(named.values()), known.ranks[0], delta) if rows_tell else None,
         senses_lower_bound=limit.senses,
-        cost=None if costs is None else _least_cost(asked, known, names, costs, delta, rtol, progress),
+        cost=None if costs is None else _least_cost(known, names, costs, limit_at),
     )
 
 
@@ -229,18 +217,12 @@ def _findings(question: AnyQuestion, known: KnownChannels, names: list[Hashable]
 
 
 def _least_cost(
-    question: AnyQuestion,
-    known: KnownChannels,
-    names: list[Hashable],
-    costs: Costs,
-    delta: float,
-    rtol: float,
-    progress: Progress | None,
+    known: KnownChannels, names: list[Hashable], costs: Costs, limit_at: Callable[[KnownChannels], Limit]
 ) -> LeastCost:
     """The game for the shares of the cost, in multiples of the least cost, so that its numbers are as without costs."""
     unit = min(map(min, costs))
     relative = tuple(np.array(each) / unit for each in costs)
-    limit = limit_of(question, replace(known, costs=relative), delta, rtol=rtol, progress=progress)
+    limit = limit_at(replace(known, costs=relative))
     time = limit.time
     senses = [shares / each for shares, each in zip(time.allocation, relative, strict=True)]
     total = sum(float(each.sum()) for each in senses)
@@ -261,12 +243,6 @@ def named_channels(channels: Mapping[str, object] | Sequence[object]) -> dict[Ha
         name: channel if isinstance(channel, Channel) else Channel.from_rows(channel, name=str(name))
         for name, channel in given.items()
     }
-
-
-def _theorem4(channels: Sequence[Channel], best: int | None, delta: float) -> Theorem4 | None:
-    if best is None or len(channels) < 2 or len({channel.W.shape for channel in channels}) > 1:
-        return None
-    return theorem4(channels, best, delta)
 
 
 MOST_CHANNELS = {4: 60, 9: 20}

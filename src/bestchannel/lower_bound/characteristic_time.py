@@ -47,15 +47,22 @@ LEAST_VALUE = 3e-14  # nats per sense below which rounding swallows every proof:
 PLAY_SHARE, PROOF_SHARE, SURPLUS_SHARE = 0.25, 0.45, 0.2
 """Of the accuracy asked for: what the game may leave open, what the proof may, and the least surplus of all rivals."""
 
+INWARD = 0.5
+"""How far the next weights lie from the solution of the programme towards the best ones so far: the solution alone
+jumps between corners [BN07]."""
+
+LEAST_WEIGHT = 1e-6  # of an even share, given to every row: without any weight a row may move for nothing
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class CharacteristicTime:
     """lower ≤ T* ≤ upper, in senses per nat.
 
-    `lower` is proved by `alternatives` with the probabilities `mixture`: whatever the senses, one
-    of them stays plausible. `upper` is proved for `allocation`, the share of the senses that every
-    input of every channel gets; it is infinite where the proof was out of reach. Where senses have
-    costs, it is cost per nat, and the shares are those of the cost.
+    `lower` is proved by `alternatives` with the probabilities `mixture`: whatever the senses, one of them stays
+    plausible. `upper` is proved for `allocation`, the share of the senses that every input of every channel gets; it is
+    infinite where the proof was out of reach. Where senses have costs, it is cost per nat, and the shares are those of
+    the cost.
     """
 
     lower: float
@@ -114,8 +121,12 @@ class _Search:
 
     def run(self) -> CharacteristicTime:
         """Play and prove, first with few boxes, which finds most of what is missing, then with all."""
-        weights = first_weights(self.known, self.pairs)
-        solution = self.play(weights)
+        small = small_gap_time(self.known, self.pairs).shares
+        inputs = [
+            share * each / max(each.sum(), 1e-300)
+            for share, each in zip(small, priced_deviations(self.known), strict=True)
+        ]
+        solution = self.play(0.5 / self.known.n_rows + 0.5 * np.concatenate(inputs))  # half even, half for small gaps
         for attempts in (FIRST_LOOK, LONG_LOOK):
             for _ in range(MOST_ROUNDS):
                 if not self.prove(attempts):
@@ -130,20 +141,16 @@ class _Search:
             self.progress(0, len(self.pairs))  # nothing is proved yet
             weights = self.game.try_weights(weights)
             for pair in self.pairs:
-                self.add_responses(pair, weights, positions[pair])
+                found = respond(self.known, pair, weights / self.cost, positions[pair])
+                assert found, "every search from every start failed"
+                self.positions[pair] = [at for _, at in found]
+                self.join(pair, [at for cost, at in found if cost <= CLOSE * found[0][0]])
             solution = self.game.solve()
             if self.game.best[1] >= solution.value * (1.0 - PLAY_SHARE * self.rtol):
                 break
             weights = self.game.next_weights(solution)
             positions = self.positions
         return solution
-
-    def add_responses(self, pair: Pair, weights: Floats, positions: list[Position]) -> None:
-        """Find what costs least to make the rival as good, and let it join the game."""
-        found = respond(self.known, pair, weights / self.cost, positions)
-        assert found, "every search from every start failed"
-        self.positions[pair] = [at for _, at in found]
-        self.join(pair, [at for cost, at in found if cost <= CLOSE * found[0][0]])
 
     def join(self, pair: Pair, positions: list[Position]) -> None:
         """Make these positions alternatives, and let them join the game."""
@@ -188,23 +195,6 @@ class _Search:
             tuple(self.alternatives[i] for i in used),
             tuple(solution.mixture[used].tolist()),
         )
-
-
-def first_weights(known: KnownChannels, pairs: Sequence[Pair]) -> Floats:
-    """Half even, half as for small gaps."""
-    deviations = priced_deviations(known)
-    shares = small_gap_time(known, pairs).shares
-    small = [share * each / max(each.sum(), 1e-300) for share, each in zip(shares, deviations, strict=True)]
-    return 0.5 / known.n_rows + 0.5 * np.concatenate(small)
-
-
-INWARD = 0.5
-"""How far the next weights lie from the solution of the programme towards the best ones so far: the
-solution alone jumps between corners [BN07]."""
-
-LEAST_WEIGHT = 1e-6  # of an even share, given to every row: without any weight a row may move for nothing
-
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +246,8 @@ class CuttingPlanes:
     def solve(self) -> Solution:
         """The linear programme over w, and its value proved by its multipliers."""
         best = self.best[1]
-        # Evidence is of the order of the best value, and the solver has absolute tolerances; where its simplex
-        # method fails on the scaled programme, the interior point or the programme as it is may serve.
+        # evidence is of the order of the best value, and the solver has absolute tolerances; where its simplex method
+        # fails on the scaled programme, the interior point or the programme as it is may serve
         for scale, method in ((best, "highs"), (best, "highs-ipm"), (1.0, "highs")):
             answer = _programme(self.cuts / scale, method)
             if answer.status == 0:

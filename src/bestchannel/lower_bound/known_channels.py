@@ -20,10 +20,9 @@ from bestchannel.channels.sense_costs import Costs
 from bestchannel.information import NATS_PER_BIT
 
 CAPACITY_TOLERANCE = 1e-12  # bits: two channels whose capacities are closer than the brackets cannot be told apart
+STEPS = 200  # of the multipliers of pairs
 
-
-Pair = tuple[int, int]
-"""Two channels, the better one first."""
+Pair = tuple[int, int]  # of channels, the better one first
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +49,15 @@ class KnownChannels:
         return np.concatenate(self.costs)
 
     @cached_property
-    def leader(self) -> int:
-        """The channel with the largest capacity, the first of several."""
-        return int(np.argmax([(C.lower + C.upper) / 2 for C in self.capacities]))
+    def ranks(self) -> list[int]:
+        """The channels by capacity, the largest first."""
+        return sorted(range(len(self.W)), key=lambda j: -self.capacities[j].value)
 
     @property
     def best(self) -> int | None:
         """The one channel that is better than all others, None where the brackets leave it open."""
-        b = self.leader
-        others = [C.upper for j, C in enumerate(self.capacities) if j != b]
-        return b if all(self.capacities[b].lower > upper for upper in others) else None
+        b, *others = self.ranks
+        return b if all(self.capacities[b].lower > self.capacities[a].upper for a in others) else None
 
     def apart(self) -> list[KnownChannels]:
         """Every channel by itself."""
@@ -68,18 +66,8 @@ class KnownChannels:
     @property
     def gaps(self) -> Floats:
         """Δ_j = C_b - C_j ≥ 0, in bits: the middles of the brackets."""
-        middles = np.array([(C.lower + C.upper) / 2 for C in self.capacities])
-        return middles[self.leader] - middles
-
-    @property
-    def gaps_nats(self) -> Floats:
-        """Δ_j in nats."""
-        return self.gaps * NATS_PER_BIT
-
-    @property
-    def ranks(self) -> list[int]:
-        """The channels by capacity, the largest first."""
-        return sorted(range(len(self.W)), key=lambda j: -(self.capacities[j].lower + self.capacities[j].upper))
+        middles = np.array([C.value for C in self.capacities])
+        return middles.max() - middles
 
     def best_with_all(self, m: int = 1) -> list[Pair]:
         """Every one of the best m with every other channel."""
@@ -95,9 +83,6 @@ class KnownChannels:
     def n_rows(self) -> int:
         """The number of pairs (channel, input)."""
         return self.blocks[-1].stop
-
-
-STEPS = 200  # of the multipliers of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +101,8 @@ def small_gap_time(known: KnownChannels, pairs: Sequence[Pair] | None = None) ->
     sigmas = np.array([each.sum() for each in priced_deviations(known)])
     pairs = known.best_with_all() if pairs is None else pairs
     possible = [(b, a) for b, a in pairs if min(known.W[a].shape) > 1]
-    gaps = [known.gaps_nats[a] - known.gaps_nats[b] for b, a in possible]
-    return gaussian_time(np.array(gaps), sigmas, possible)
+    nats = known.gaps * NATS_PER_BIT
+    return gaussian_time(np.array([nats[a] - nats[b] for b, a in possible]), sigmas, possible)
 
 
 def priced_deviations(known: KnownChannels) -> list[Floats]:
@@ -132,14 +117,13 @@ def priced_deviations(known: KnownChannels) -> list[Floats]:
 def input_deviations(W: Floats, capacity: Capacity) -> Floats:
     """P*_x √V_x of every input, V_x = Var_{W_x} log(W_x/Q*), in nats; their sum is σ, their proportions the best split.
 
-    By the delta method the variance of the plug-in capacity is Σ_x P*_x² V_x/n_x: the gradient
-    of C in the row W_x is P*_x log(W_x/Q*).
+    By the delta method the variance of the plug-in capacity is Σ_x P*_x² V_x/n_x: the gradient of C in the row W_x is
+    P*_x log(W_x/Q*).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.where(W > 0.0, np.log(W / capacity.output), 0.0)
     means = np.sum(W * scores, axis=1, keepdims=True)
-    deviations: Floats = capacity.input * np.sqrt(np.sum(W * (scores - means) ** 2, axis=1))
-    return deviations
+    return capacity.input * np.sqrt(np.sum(W * (scores - means) ** 2, axis=1))
 
 
 def gaussian_time(gaps_nats: Floats, sigmas: Floats, pairs: Sequence[Pair]) -> GaussianTime:

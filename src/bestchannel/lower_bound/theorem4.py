@@ -1,14 +1,12 @@
 """Theorem 4 of [EBWGW24]: how many senses the relabelled divergences of the rows demand.
 
-A rival W_a is compared with the best channel W_b row by row, after its inputs and outputs
-are relabelled so that the bound becomes largest. The quantities here are reciprocals of
-divergences in nats, **senses per nat**: 1/D is 0 where a row excludes an output that
-the other one has, and infinite where two rows are equal. One choice of relabellings has
-to serve every term; the search keeps, for each rival, all undominated pairs of its two
-terms, and then trades them off against each other.
+A rival W_a is compared with the best channel W_b row by row, after its inputs and outputs are relabelled so that the
+bound becomes largest. The quantities here are reciprocals of divergences in nats, **senses per nat**: 1/D is 0 where a
+row excludes an output that the other one has, and infinite where two rows are equal. One choice of relabellings has to
+serve every term; the search keeps, for each rival, all undominated pairs of its two terms, and then trades them off
+against each other.
 
-[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete
-Memoryless Channel Identification".
+[EBWGW24] Egger, Bitar, Wachter-Zeh, Gündüz, Weinberger, "Maximal-Capacity Discrete Memoryless Channel Identification".
 """
 
 from __future__ import annotations
@@ -27,9 +25,7 @@ from bestchannel.channels.channel import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import divergence_nats
 
-MAX_TERMS = 2**22
-"""Divergence terms (output orders x inputs² x outputs) worth computing for one rival: well under a second."""
-
+MAX_TERMS = 2**22  # divergence terms (output orders x inputs² x outputs) that take well under a second for one rival
 SEARCH_TERMS = 2**20  # divergence terms worth computing in one round of the local search
 SEARCH_ROUNDS = 20  # rounds after which the local search stops improving
 FORBIDDEN = -1.0  # the gain of a pair of rows that must not be matched; every true gain is at least 0
@@ -47,10 +43,9 @@ class Relabelling:
 class Theorem4:
     """A bracket of Theorem 4's bound on the expected number of senses.
 
-    `sum_lower` and `sum_upper` enclose the sum of reciprocal divergences, in senses per nat;
-    `lower` and `upper` are these times max(0, log(1/(2.4 δ))), in senses. `exact` says that
-    all relabellings were compared, so that both ends agree. `relabellings` holds the choice
-    that reaches `sum_lower`, one per channel, None for the best one.
+    `sum_lower` and `sum_upper` enclose the sum of reciprocal divergences, in senses per nat; `lower` and `upper` are
+    these times max(0, log(1/(2.4 δ))), in senses. `exact` says that all relabellings were compared, so that both ends
+    agree. `relabellings` holds the choice that reaches `sum_lower`, one per channel, None for the best one.
     """
 
     lower: float
@@ -82,10 +77,9 @@ def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_terms:
 
     E[σ] ≥ log(1/(2.4 δ)) · max_π { Σ_{a≠b} 1/max_x D(π_a W_a(x)‖W_b(x)) + 1/max_{a,x} D(W_b(x)‖π_a W_a(x)) }
 
-    where W(x) is row x, b = `best` is the index of the channel with the largest capacity,
-    for which the caller vouches, and π_a relabels inputs and outputs of rival a. All output
-    relabellings are compared where their divergence terms number at most `max_terms`;
-    beyond, the lower end comes from a local search and the upper end from relabelling the
+    where W(x) is row x, b = `best` is the index of the channel with the largest capacity, for which the caller vouches,
+    and π_a relabels inputs and outputs of rival a. All output relabellings are compared where their divergence terms
+    number at most `max_terms`; beyond, the lower end comes from a local search and the upper end from relabelling the
     outputs of each pair of rows on its own. Both are correct up to the rounding of doubles.
 
     >>> pair = [Channel.from_rows([[1 - p, p], [p, 1 - p]]) for p in (0.1, 0.2)]
@@ -103,24 +97,22 @@ def theorem4(channels: Sequence[Channel], best: int, delta: float, *, max_terms:
         fronts = [_front(*_gains(*pair, orders), orders) for pair in pairs]
     else:
         fronts = [_searched_front(*pair, max_terms) for pair in pairs]
-    sum_lower, choice = _largest_sum(fronts)
-    if math.isinf(sum_lower):
-        _refuse_equal(channels, best, rivals, choice)
-    # Rounding may leave the relaxation an ulp below the search where the two meet.
+    sum_lower, chosen = _largest_sum(fronts)
+    choice = dict(zip(rivals, chosen, strict=True))
+    for a, trade in choice.items():
+        if math.isinf(trade.forward + trade.backward):
+            raise InputError(
+                f"{_title(channels, a)} is {_title(channels, best)} with relabelled inputs and outputs, so their"
+                " capacities are equal and no policy can tell which is the best; keep only one of them"
+            )
     sum_upper = sum_lower
     if not exact:  # a front that no true trade exceeds: every pair of rows gets the output order that suits it best
         relaxed = [_front(*_relaxed_gains(*pair), np.arange(m)[None, :]) for pair in pairs]
-        sum_upper = max(sum_lower, _largest_sum(relaxed)[0])
+        sum_upper = max(sum_lower, _largest_sum(relaxed)[0])  # rounding may leave it an ulp below the search
     factor = max(0.0, -math.log(2.4 * delta))
-    relabellings = {a: trade.relabelling for a, trade in zip(rivals, choice, strict=True)}
-    return Theorem4(
-        lower=factor * sum_lower,
-        upper=factor * sum_upper if factor else 0.0,
-        sum_lower=sum_lower,
-        sum_upper=sum_upper,
-        exact=exact,
-        relabellings=tuple(relabellings.get(a) for a in range(len(channels))),
-    )
+    upper = factor * sum_upper if factor else 0.0
+    relabellings = tuple(choice[a].relabelling if a in choice else None for a in range(len(channels)))
+    return Theorem4(factor * sum_lower, upper, sum_lower, sum_upper, exact, relabellings)
 
 
 def _refuse_unsuitable(channels: Sequence[Channel], best: int) -> None:
@@ -138,14 +130,6 @@ def _refuse_unsuitable(channels: Sequence[Channel], best: int) -> None:
             )
 
 
-def _refuse_equal(channels: Sequence[Channel], best: int, rivals: list[int], choice: tuple[_Trade, ...]) -> None:
-    a = next(a for a, trade in zip(rivals, choice, strict=True) if math.isinf(trade.forward + trade.backward))
-    raise InputError(
-        f"{_title(channels, a)} is {_title(channels, best)} with relabelled inputs and outputs, so their capacities"
-        " are equal and no policy can tell which is the best; keep only one of them"
-    )
-
-
 def _title(channels: Sequence[Channel], index: int) -> str:
     return f'channel "{channels[index].name}"' if channels[index].name else f"channel {index}"
 
@@ -153,8 +137,8 @@ def _title(channels: Sequence[Channel], index: int) -> str:
 def _largest_sum(fronts: Sequence[list[_Trade]]) -> tuple[float, tuple[_Trade, ...]]:
     """The largest Σ_a forward_a + min_a backward_a with one trade from each front, and these trades.
 
-    Once the smallest backward term is decided, every rival takes its largest forward term
-    among the trades that respect it; only backward terms that occur need to be tried.
+    Once the smallest backward term is decided, every rival takes its largest forward term among the trades that respect
+    it; only backward terms that occur need to be tried.
     """
     # A front is sorted by falling forward term, so its last trade has the largest backward term.
     reachable = min(front[-1].backward for front in fronts)
@@ -168,12 +152,14 @@ def _largest_sum(fronts: Sequence[list[_Trade]]) -> tuple[float, tuple[_Trade, .
 def _searched_front(W_a: Floats, W_b: Floats, max_terms: int) -> list[_Trade]:
     """The undominated trades among the output orders that a local search meets.
 
-    It starts from the orders that align one row of each channel. From the orders of the
-    current front it goes on to those that fit the matched rows best on average and to all
-    swaps of two outputs, until the front stays as it is.
+    It starts from the orders that make a row of W_a rise and fall with a row of W_b, the closest pair of rows first.
+    From the orders of the current front it goes on to those that fit the matched rows best on average and to all swaps
+    of two outputs, until the front stays as it is.
     """
     limit = max(1, min(max_terms, SEARCH_TERMS) // (W_a.shape[0] ** 2 * W_a.shape[1]))
-    orders = _alignments(W_a, W_b)[:limit]
+    ranks = np.argsort(np.argsort(W_b, axis=1), axis=1)
+    aligned: Integers = np.argsort(W_a, axis=1)[:, ranks].swapaxes(0, 1).reshape(-1, W_a.shape[1])
+    orders = aligned[np.argsort(-_relaxed_gains(W_a, W_b)[0], axis=None)][:limit]
     front: list[_Trade] = []
     for _ in range(SEARCH_ROUNDS):
         previous, front = front, _front(*_gains(W_a, W_b, orders), orders)
@@ -185,13 +171,6 @@ def _searched_front(W_a: Floats, W_b: Floats, max_terms: int) -> list[_Trade]:
     return front
 
 
-def _alignments(W_a: Floats, W_b: Floats) -> Integers:
-    """The output orders that make a row of W_a rise and fall with a row of W_b, the closest pair of rows first."""
-    ranks = np.argsort(np.argsort(W_b, axis=1), axis=1)
-    orders: Integers = np.argsort(W_a, axis=1)[:, ranks].swapaxes(0, 1).reshape(-1, W_a.shape[1])
-    return orders[np.argsort(-_relaxed_gains(W_a, W_b)[0], axis=None)]
-
-
 def _fitting_order(W_a: Floats, W_b: Floats) -> Integers:
     """The output order of W_a with the least Σ_x D(w_x‖v_x) + D(v_x‖w_x), rows matched as they stand."""
     from scipy.optimize import linear_sum_assignment  # deferred, as below
@@ -200,8 +179,7 @@ def _fitting_order(W_a: Floats, W_b: Floats) -> Integers:
     w, v = (np.maximum(W.T, np.finfo(np.float64).tiny) for W in (W_a, W_b))
     cross_entropies = np.log(v) @ w.T + v @ np.log(w).T
     costs = (w * np.log(w)).sum(axis=1)[None, :] + (v * np.log(v)).sum(axis=1)[:, None] - cross_entropies
-    order: Integers = linear_sum_assignment(costs)[1]
-    return order
+    return linear_sum_assignment(costs)[1]
 
 
 def _swaps(orders: Integers, limit: int) -> Integers:
@@ -217,8 +195,8 @@ def _swaps(orders: Integers, limit: int) -> Integers:
 def _relaxed_gains(W_a: Floats, W_b: Floats) -> tuple[Floats, Floats]:
     """`_gains` at the best order of each pair of rows, as arrays of one plane.
 
-    Σ_y v_y log w_π(y) is largest when w_π and v are sorted alike (rearrangement inequality), so
-    sorting both rows minimises D(w_π‖v) and D(v‖w_π) over π at once.
+    Σ_y v_y log w_π(y) is largest when w_π and v are sorted alike (rearrangement inequality), so sorting both rows
+    minimises D(w_π‖v) and D(v‖w_π) over π at once.
     """
     return _gains(np.sort(W_a, axis=1), np.sort(W_b, axis=1), np.arange(W_a.shape[1])[None, :])
 
