@@ -34,6 +34,7 @@ from bestchannel.verification.record import (
 from bestchannel.verification.rival_check import Sensed, SensedRival
 
 FIRST_SHARE = 0.9  # of δ for the first bets against a rival; those after r restarts have 0.9 · 0.1^r
+EXCESS = 1e-9  # by which stated numbers may exceed what follows, relatively
 STATED = 0.01  # nats by which the evidence that a record states may exceed what is proved
 LEAST = 1e-200  # no entry of V or Q may be smaller: numbers near 1e-308 lose their digits, and with them the proof
 ADDED = (0.5, 1.0, 2.0, 4.0, 8.0)  # senses of every input, of which a policy adds one number for estimates of rows
@@ -165,6 +166,10 @@ class Books:
             held += share(start) * self._won(bettor, bettor.starts.get(start, {}))
         missing = (needed - held) / share(last)
         return held + share(last) * self._won(bettor, bettor.starts[last], math.log(missing) if missing > 0.0 else 0.0)
+
+    def reached(self, bettor: Bettor, needed: float) -> bool:
+        """Whether the wealth can be shown to be what is needed."""
+        return self.wealth(bettor, needed) >= needed * (1.0 - EXCESS)
 
     def _won(self, bettor: Bettor, accounts: Mapping[str | None, Account], demanded: float | None = None) -> float:
         """The factor by which bets have multiplied their stake, from below."""

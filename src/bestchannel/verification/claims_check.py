@@ -19,10 +19,9 @@ from msgspec import Meta, Struct
 from bestchannel.errors import InputError
 from bestchannel.questions import Above, Order, Top, Within
 from bestchannel.record import Number
-from bestchannel.verification.adaptive_check import Account, Bettor, Books, Wager
+from bestchannel.verification.adaptive_check import EXCESS, Account, Bettor, Books, Wager
 from bestchannel.verification.record import NATS, NotValidError, Record, Step, Watch, as_struct, require
 
-ROUNDING = 1e-9  # by which stated numbers may exceed what follows, relatively
 FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of the weight of bets on an upper end
 DEEPEST = 2_000_000  # boxes that are looked at before worlds are said to be left
 
@@ -60,22 +59,23 @@ def check_claims(record: Record, watch: Watch, replay: Any) -> None:
     books = Books(record, replay)
     steps = ((step, as_struct(step.stakes or {}, WagersStated)) for step in books.followed(watch))
     if isinstance(question, Above):
-        answers = stated.answers or {}
-        require(stated.decided == all(answers.values()), "decided means that every channel is above or below")
-        _check_above(books, question, answers, steps)
+        _check_above(books, question, steps)
     elif isinstance(question, Top | Order) and question.epsilon:
         _check_nearly(books, question, steps)
     elif isinstance(question, Top):
         require(stated.decided == (len(stated.top or ()) == question.m), "decided means that all m are named")
-        _check_worlds(books, BestSets(question.m, len(record.alphabets)), steps)
+        _check_worlds(books, Worlds(len(record.alphabets), question.m), steps)
     elif isinstance(question, Order):
         everything = sorted(stated.order or ()) == sorted(record.alphabets)
         require(stated.decided == everything, "decided means that all channels are in order")
-        _check_worlds(books, Orders(), steps)
+        _check_worlds(books, Worlds(len(record.alphabets)), steps)
     elif isinstance(question, Within):
         _check_ends(books, question, steps)
     else:
         raise NotValidError(f"nothing is known of the question {question!r}")
+
+
+Steps = Iterable[tuple[Step, WagersStated]]
 
 
 def _settle(books: Books, bettor: Bettor, wager: Wager, step: Step, name: str) -> None:
@@ -95,18 +95,13 @@ class Turn:
     sides: dict[str, Bettor]
 
 
-def _check_above(books: Books, question: Above, answers: Mapping[str, str | None], steps: Iterable[Any]) -> None:
+def _check_above(books: Books, question: Above, steps: Steps) -> None:
     """One channel after the other is bet on, and the purse reaches 1/δ with each that is called above or below."""
-    record = books.record
-    ends = {
-        channel: {side: bits * NATS for side, bits in question.ends(number).items()}
-        for number, channel in enumerate(record.alphabets)
-    }
+    record, answers = books.record, books.record.stated.answers or {}
+    require(record.stated.decided == all(answers.values()), "decided means that every channel is above or below")
     require(answers.keys() == record.alphabets.keys(), "answers must say something of every channel")
-    surely = {
-        channel: question.by_alphabet(number, alphabet)
-        for number, (channel, alphabet) in enumerate(record.alphabets.items())
-    }
+    numbers = {channel: number for number, channel in enumerate(record.alphabets)}
+    surely = {channel: question.by_alphabet(numbers[channel], size) for channel, size in record.alphabets.items()}
     parts, turns = sum(side is None for side in surely.values()), list[Turn]()
     for step, stakes in steps:
         for side, wager in stakes.wagers.items():
@@ -117,23 +112,23 @@ def _check_above(books: Books, question: Above, answers: Mapping[str, str | None
             if purse is None or not parts:
                 raise NotValidError(f"{where} has bets without a purse, or on what no channel is left to be bet on")
             record.require_known([channel], where)
-            if not turns or turns[-1].channel != channel or turns[-1].purse != purse:
-                turns.append(Turn(channel, purse, {s: Bettor(nats) for s, nats in ends[channel].items()}))
+            if not turns or (turns[-1].channel, turns[-1].purse) != (channel, purse):
+                ends = question.ends(numbers[channel])
+                turns.append(Turn(channel, purse, {side: Bettor(bits * NATS) for side, bits in ends.items()}))
             _settle(books, turns[-1].sides[side], wager, step, side)
     latest = {turn.channel: turn for turn in turns}
     for before, turn in zip([None, *turns], turns, strict=False):
         given_up = before is not None and latest[before.channel] is not before
         answer = None if before is None or given_up else answers[before.channel]
         _check_purse(books, before, turn, parts, answer, bool(question.tolerance))
-    for channel, side in answers.items():
-        if side is None or side == surely[channel]:
+    for channel, said in answers.items():
+        if said is None or said == surely[channel]:
             continue
-        where = f"channel {channel!r} is called {side}"
+        where = f"channel {channel!r} is called {said}"
         require(surely[channel] is None and channel in latest, f"{where} without evidence")
         purse = latest[channel].purse
-        needed = (1.0 / record.delta - purse.waiting / parts) / purse.stake
-        enough = books.wealth(latest[channel].sides[side], needed) >= needed * (1.0 - ROUNDING)
-        require(enough, f"{where}, but stakes and answers do not reach 1/delta")
+        reached = books.reached(latest[channel].sides[said], (1.0 / record.delta - purse.waiting / parts) / purse.stake)
+        require(reached, f"{where}, but stakes and answers do not reach 1/delta")
 
 
 def _check_purse(books: Books, before: Turn | None, turn: Turn, parts: int, answer: str | None, tolerant: bool) -> None:
@@ -151,51 +146,66 @@ def _check_purse(books: Books, before: Turn | None, turn: Turn, parts: int, answ
         needed = (purse.stake - drawn) / stake
         left = min(books.wealth(bettor, needed) for side, bettor in before.sides.items() if side != answer)
         left = min(left, 1.0) if tolerant else left
-    require(purse.stake <= (drawn + stake * left) * (1.0 + ROUNDING), f"more is staked in {where} than there is")
+    require(purse.stake <= (drawn + stake * left) * (1.0 + EXCESS), f"more is staked in {where} than there is")
 
 
 # --- worlds: the best m, and orders ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class BestSets:
-    """The sets of m of k channels that hold all of `inside` and none of `outside`."""
+Pair = tuple[str | None, str | None]  # None is the bar: the best m come before it, and all others after it
 
-    m: int
+
+@dataclass(frozen=True)
+class Worlds:
+    """A box of worlds: the orders of k channels, or only their sets of the best m, with the first of pairs before."""
+
     k: int
-    inside: frozenset[str] = frozenset()
-    outside: frozenset[str] = frozenset()
+    m: int = 0
+    pairs: frozenset[Pair] = frozenset()
 
     @property
     def empty(self) -> bool:
         """Whether there is none."""
-        return bool(self.inside & self.outside) or len(self.inside) > self.m or len(self.outside) > self.k - self.m
+        inside = sum(second is None for _, second in self.pairs)
+        crowded = self.m > 0 and (inside > self.m or len(self.pairs) - inside > self.k - self.m)
+        return crowded or any((second, first) in self.pairs for first, second in self.pairs)
 
-    def _with(self, inside: Iterable[str] = (), outside: Iterable[str] = ()) -> BestSets:
-        return replace(self, inside=self.inside.union(inside), outside=self.outside.union(outside))
+    def having(self, *pairs: Pair) -> Worlds:
+        """Those with more pairs, and with what follows from them for orders."""
+        closed = set(self.pairs)
+        for first, second in pairs:
+            before = {first, *(a for a, b in closed if b == first and not self.m)}
+            after = {second, *(b for a, b in closed if a == second and not self.m)}
+            closed.update(product(before, after))
+        return replace(self, pairs=frozenset(closed))
 
-    def of(self, stated: Mapping[str, Any], record: Record) -> BestSets:
+    def stated(self, box: Mapping[str, Any], record: Record) -> Worlds:
         """The box that a record states."""
-        record.require_known([*stated["in"], *stated["out"]], "a box of worlds")
-        return self._with(stated["in"], stated["out"])
-
-    def both(self, other: BestSets) -> BestSets:
-        """Those of both boxes."""
-        return self._with(other.inside, other.outside)
+        pairs: list[Pair] = [(first, second) for first, second in (() if self.m else box["pairs"])]
+        if self.m:
+            pairs = [*((channel, None) for channel in box["in"]), *((None, channel) for channel in box["out"])]
+        record.require_known(chain.from_iterable(pairs), "a box of worlds")
+        return self.having(*pairs)
 
     def all_deny(self, over: str, under: str) -> bool:
-        """Whether `over` is outside and `under` inside of every set."""
-        return self._with([over]).empty and self._with(outside=[under]).empty
+        """Whether `under` comes before `over` in all of them, and the bar between them."""
+        claims: list[Pair] = [(over, None), (None, under)] if self.m else [(over, under)]
+        return over != under and all(self.having(claim).empty for claim in claims)
 
-    def cuts(self, other: BestSets) -> tuple[BestSets, BestSets] | None:
-        """The box in two by something that another box has and this one leaves open; None where it lies in it."""
-        for channel in [*(other.inside - self.inside), *(other.outside - self.outside)]:
-            return self._with([channel]), self._with(outside=[channel])
+    def cuts(self, other: Worlds) -> tuple[Worlds, Worlds] | None:
+        """The box in two by a pair that another box has and this one leaves open; None where it lies in it."""
+        for first, second in other.pairs - self.pairs:
+            return self.having((first, second)), self.having((second, first))
         return None
 
-    def claimed(self, record: Record) -> Iterator[tuple[str, BestSets]]:
-        """What the record says, and the sets that say otherwise."""
+    def claimed(self, record: Record) -> Iterator[tuple[str, Worlds]]:
+        """What the record says, and the worlds that say otherwise."""
         said = record.stated
+        if not self.m:
+            for better, worse in sorted({*(said.pairs or ()), *pairwise(said.order or ())}):
+                if not (record.worthless(better) and record.worthless(worse)):
+                    yield f"{better!r} is better than {worse!r}", self.having((worse, better))
+            return
         top, out, worthless = set(said.top or ()), set(said.out or ()), set(filter(record.worthless, record.alphabets))
         once = len(top) == len(said.top or ()) <= self.m and len(out) <= self.k - self.m and not top & out
         require(once, "no more than m channels can be the best m, none of them twice, and none both")
@@ -205,55 +215,10 @@ class BestSets:
         tied = len(top & worthless) <= places <= len(worthless - out)
         for channel in sorted(top):
             if not (channel in worthless and tied):
-                yield f"{channel!r} is among the best", self._with(outside=[channel])
+                yield f"{channel!r} is among the best", self.having((None, channel))
         for channel in sorted(out):
             if not (channel in worthless and (tied or len(top) == self.m)):
-                yield f"{channel!r} is not among the best", self._with([channel])
-
-
-@dataclass(frozen=True)
-class Orders:
-    """The orders of all channels with the first of each pair before the second."""
-
-    pairs: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is none."""
-        return any((b, a) in self.pairs for a, b in self.pairs)
-
-    def of(self, stated: Mapping[str, Any], record: Record) -> Orders:
-        """The box that a record states."""
-        record.require_known(chain.from_iterable(stated["pairs"]), "a box of worlds")
-        return self._with([(first, second) for first, second in stated["pairs"]])
-
-    def _with(self, pairs: Iterable[tuple[str, str]]) -> Orders:
-        closed = set(self.pairs)
-        for first, second in pairs:
-            before = {first, *(a for a, b in closed if b == first)}
-            after = {second, *(b for a, b in closed if a == second)}
-            closed |= {(a, b) for a in before for b in after}
-        return Orders(frozenset(closed))
-
-    def both(self, other: Orders) -> Orders:
-        """Those of both boxes."""
-        return self._with(other.pairs)
-
-    def all_deny(self, over: str, under: str) -> bool:
-        """Whether `under` comes before `over` in all of them."""
-        return (under, over) in self.pairs or self.empty
-
-    def cuts(self, other: Orders) -> tuple[Orders, Orders] | None:
-        """The box in two by a pair that another box has and this one leaves open; None where it lies in it."""
-        for first, second in other.pairs - self.pairs:
-            return self._with([(first, second)]), self._with([(second, first)])
-        return None
-
-    def claimed(self, record: Record) -> Iterator[tuple[str, Orders]]:
-        """What the record says, and the orders that say otherwise."""
-        for better, worse in sorted({*(record.stated.pairs or ()), *pairwise(record.stated.order or ())}):
-            if not (record.worthless(better) and record.worthless(worse)):
-                yield f"{better!r} is better than {worse!r}", self._with([(worse, better)])
+                yield f"{channel!r} is not among the best", self.having((channel, None))
 
 
 @dataclass
@@ -261,16 +226,16 @@ class Leaf:
     """A box and who bets against its worlds."""
 
     name: str
-    box: Any
+    box: Worlds
     bettor: Bettor
     rejected: bool | None = None  # unknown before it is asked for
 
 
-def _check_worlds(books: Books, everything: Any, steps: Iterable[Any]) -> None:
+def _check_worlds(books: Books, everything: Worlds, steps: Steps) -> None:
     """Every world that contradicts the record was bet against by the first box that holds it, up to 1/δ."""
     record, leaves = books.record, list[Leaf]()
     for step, stakes in steps:
-        _begin(leaves, {name: everything.of(box, record) for name, box in stakes.worlds.items()})
+        _begin(leaves, {name: everything.stated(box, record) for name, box in stakes.worlds.items()})
         by_name = {leaf.name: leaf for leaf in leaves}
         for name, wager in stakes.wagers.items():
             where = f"request {step.request}"
@@ -285,7 +250,7 @@ def _check_worlds(books: Books, everything: Any, steps: Iterable[Any]) -> None:
             raise NotValidError(f"the record says that {said}, but worlds in which that is false are not ruled out")
 
 
-def _begin(leaves: list[Leaf], boxes: Mapping[str, Any]) -> None:
+def _begin(leaves: list[Leaf], boxes: Mapping[str, Worlds]) -> None:
     """Boxes that are bet against from now on: the last to be looked in, or parts in the place of a whole."""
     for parent in dict.fromkeys(name.rpartition("/")[0] for name in boxes):
         parts = {name: box for name, box in boxes.items() if name.rpartition("/")[0] == parent}
@@ -298,11 +263,11 @@ def _begin(leaves: list[Leaf], boxes: Mapping[str, Any]) -> None:
         if place is None:
             raise NotValidError(f"parts of the worlds {parent!r} are bet against, which are not there")
         whole = leaves[place]
-        divided = [Leaf(name, whole.box.both(box), deepcopy(whole.bettor)) for name, box in parts.items()]
+        divided = [Leaf(name, whole.box.having(*box.pairs), deepcopy(whole.bettor)) for name, box in parts.items()]
         leaves[place : place + 1] = [*divided, Leaf(f"rest of {parent}", whole.box, whole.bettor)]
 
 
-def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Any) -> bool:
+def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Worlds) -> bool:
     """Whether each of the worlds is in a box, and the first one that holds it is ruled out."""
     waiting, looked = [(worlds, 0)], 0
     while waiting:
@@ -313,14 +278,13 @@ def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Any) -> bool:
         if place == len(leaves) or looked > DEEPEST:
             return False
         leaf = leaves[place]
-        if leaf.box.both(box).empty:
+        if leaf.box.having(*box.pairs).empty:
             waiting.append((box, place + 1))
         elif parts := box.cuts(leaf.box):
             waiting += [(part, place) for part in parts]
         else:
             if leaf.rejected is None:
-                needed = 1.0 / books.record.delta
-                leaf.rejected = books.wealth(leaf.bettor, needed) >= needed * (1.0 - ROUNDING)
+                leaf.rejected = books.reached(leaf.bettor, 1.0 / books.record.delta)
             if not leaf.rejected:
                 return False
     return True
@@ -329,7 +293,7 @@ def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Any) -> bool:
 # --- answers within ε -----------------------------------------------------------------------------
 
 
-def _check_nearly(books: Books, question: Top | Order, steps: Iterable[Any]) -> None:
+def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
     """For some number i, all pairs of the answer that is stated have been bet on, up to i(i+1)/δ.
 
     Of a wrong answer one pair is the furthest apart, by more than ε: only its bets can err, and numbers have shares.
@@ -362,7 +326,7 @@ def _check_nearly(books: Books, question: Top | Order, steps: Iterable[Any]) -> 
         rest = [channel for channel in every if channel not in named]
         claims = [pair for pair in (product(named, rest) if top else combinations(named, 2))
                   if not all(map(record.worthless, pair))]  # fmt: skip
-        margin = bits * NATS * (1.0 + ROUNDING)
+        margin = bits * NATS * (1.0 + EXCESS)
         shown = not claims or any(
             _pairs_hold(books, claims, number, bettors.get(number, {}), margin)
             for number, answer in answers.items()
@@ -378,10 +342,7 @@ def _pairs_hold(
 ) -> bool:
     """Whether the bets for every pair have reached what the answer with this number demands, with so much margin."""
     needed = number * (number + 1) / books.record.delta
-    return all(
-        pair in bettors and books.wealth(replace(bettors[pair], margin=margin), needed) >= needed * (1.0 - ROUNDING)
-        for pair in pairs
-    )
+    return all(pair in bettors and books.reached(replace(bettors[pair], margin=margin), needed) for pair in pairs)
 
 
 def _check_said(record: Record, question: Top | Order) -> None:
@@ -398,7 +359,7 @@ def _check_said(record: Record, question: Top | Order) -> None:
 # --- ends of capacities ---------------------------------------------------------------------------
 
 
-def _check_ends(books: Books, question: Within, steps: Iterable[Any]) -> None:
+def _check_ends(books: Books, question: Within, steps: Steps) -> None:
     """At some time, the lower end was (L - log 1/α)/S and the upper one (Λ(S) + log 1/α)/S, for some S."""
     record, brackets = books.record, books.record.stated.brackets or {}
     require(brackets.keys() == record.alphabets.keys(), "brackets must say something of every channel")
@@ -412,26 +373,25 @@ def _check_ends(books: Books, question: Within, steps: Iterable[Any]) -> None:
         for name, wager in stakes.wagers.items():
             bettor = Bettor()
             _settle(books, bettor, wager, step, name)
+            require((wager.over is None) != (wager.under is None), f"the bet of {name!r} must be on one channel")
             account = bettor.starts[wager.restarts][wager.under]
-            if (channel := wager.over) is not None and wager.under is None:
+            if (channel := wager.over) is not None:
                 low = lows[channel]
                 low.paid, low.weight = low.paid + account.paid, low.weight + account.weight
                 lower[channel] = max(lower[channel], (low.paid - nats) / low.weight)
-            elif (channel := wager.under) is not None and wager.over is None:
+            elif (channel := wager.under) is not None:
                 high = highs[channel]
                 high.weight += account.weight
                 high.sensed += account.sensed
                 times[channel].append((len(high.sensed), high.weight))
-            else:
-                raise NotValidError(f"the bet of {name!r} must be on one channel")
     for channel, ends in brackets.items():
         most, end = math.log(min(record.alphabets[channel])), ends.upper * NATS
-        sound = ends.lower * NATS <= lower[channel] + ROUNDING
+        sound = ends.lower * NATS <= lower[channel] + EXCESS
         require(sound, f"the lower end of {channel!r} is larger than stakes and answers show")
-        sound = end >= most - ROUNDING or _upper_end_holds(books, channel, highs[channel], times[channel], end, nats)
+        sound = end >= most - EXCESS or _upper_end_holds(books, channel, highs[channel], times[channel], end, nats)
         require(sound, f"the upper end of {channel!r} is smaller than stakes and answers show")
     width = {c: (ends.lower if question.relative else 1.0) * question.width for c, ends in brackets.items()}
-    narrow = all(ends.upper - ends.lower <= width[c] * (1.0 + ROUNDING) for c, ends in brackets.items())
+    narrow = all(ends.upper - ends.lower <= width[c] * (1.0 + EXCESS) for c, ends in brackets.items())
     require(record.stated.decided == narrow, "decided means that all intervals are narrow enough")
 
 
@@ -443,7 +403,7 @@ def _upper_end_holds(
         past = replace(account, sensed=account.sensed[:requests])
         for factor in FACTORS:
             S = factor * weight
-            most = S * high * (1.0 + ROUNDING) - nats
+            most = S * high * (1.0 + EXCESS) - nats
             if books.lost(channel, past, most, S) <= most:
                 return True
     return False
