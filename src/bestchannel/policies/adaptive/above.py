@@ -86,12 +86,12 @@ class AboveScript(QuestionScript):
         """The channels of which nothing is proved."""
         return [channel for channel, side in self.answers.items() if side is None]
 
-    def run(self) -> Script:
-        """The senses that are wanted, until every channel is above or below."""
+    def answered(self, view: View | None) -> bool:
         self._show()
-        if not self.open:
-            return None
-        self.learn((yield self.first_look(self.open)))
+        return not self.open
+
+    def search(self) -> Script:
+        """One channel after the other, until every one is above or below."""
         self.purse, had, left = Purse(len(self.open)), set[int](), 0.0
         while waiting := [channel for channel in self.open if self._has(channel)]:
             easiest = self._easiest(waiting)
@@ -102,7 +102,6 @@ class AboveScript(QuestionScript):
             had.add(turn.channel)
             left = self._left(turn, (yield from self._decided(turn)))
         self.turn = None
-        self.end()
         return None
 
     def _decided(self, turn: Turn) -> Generator[Senses | Plan, Counts, View]:
@@ -123,10 +122,7 @@ class AboveScript(QuestionScript):
             for bettor in turn.bettors.values():
                 if bettor.since and not bettor.evidence >= HOPELESS:
                     bettor.start_anew(view, self.fixed_input)
-            counts = yield partial(self._request, turn, side, view)
-            for wager in self.stakes.wagers:
-                wager.settle(counts, turn.bettors[wager.bettor].accounts[wager.claim.under])
-            self.learn(counts)
+            self.learn((yield partial(self.request, view)))
 
     def supposed(self) -> Supposed | None:
         """The side on which the channel that is bet on seems to be: its bets, and the parts that wait."""
@@ -153,11 +149,11 @@ class AboveScript(QuestionScript):
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
-    def _request(self, turn: Turn, side: str, view: View, left: Supply) -> Senses | None:
-        """What to sense next of the channel, and the bet on it."""
-        channel, bettor, look = turn.channel, turn.bettors[side], view.of(turn.channel)
-        for each in turn.bettors.values():
-            each.since = 0 if each.since == self.next_request else each.since
+    def request(self, view: View, left: Supply) -> Senses | None:
+        assert self.turn is not None  # while there are requests
+        turn, channel = self.turn, self.turn.channel
+        side, look = self._side(channel, view), view.of(channel)
+        bettor = turn.bettors[side]
         gap, error = self._gap(channel, side, view)
         demanded = bettor.demanded(self.purse.demanded(self.policy.delta))
         wanted = self._wanted(channel, side, max(gap, LEAST_GAP * error), demanded - bettor.evidence, view)
@@ -173,7 +169,7 @@ class AboveScript(QuestionScript):
         if bettor.since and gap > 0.0 and asked and all(asked[channel]):
             bet = best_wager(side, bettor, turn.claim(side), gap, view, asked, self.fixed_input)
         self.stake([bet], purse={"waiting": self.purse.waiting, "stake": self.purse.stake})
-        return self.fitting(asked)
+        return asked or None
 
     def _easiest(self, channels: list[int]) -> int:
         """The channel that should be decided first: that with the fewest senses needed."""

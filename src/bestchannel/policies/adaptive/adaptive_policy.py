@@ -20,7 +20,7 @@ from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
-from bestchannel.policies.adaptive.claims import QuestionScript, WagersMade
+from bestchannel.policies.adaptive.claims import FIRST_SHARE, HOPELESS, QuestionScript, WagersMade, whole
 from bestchannel.policies.adaptive.nearly import NearlyScript
 from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
 from bestchannel.policies.adaptive.state import NOTHING, Missing, PastBets, State, View, nearest_to_best, view_of
@@ -63,13 +63,8 @@ FEWEST = 4.0
 VARIANCES = (1.0, 4.0), (0.4, 40.0)
 """Between which multiples of the variance of the leader's estimate and a rival's those that the bets show are taken."""
 
-HOPELESS = -4.0
-"""Nats of evidence below which the bets against a rival start anew."""
-
-FIRST_SHARE = 0.9
-"""The share of δ that the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
-
 LOG_FIRST_SHARE, LOG_RESTART_SHARE = math.log(FIRST_SHARE), math.log(1.0 - FIRST_SHARE)
+"""Of δ, what the first bets against a rival have; the i-th restart has FIRST_SHARE (1 - FIRST_SHARE)^i."""
 
 MOST_INPUTS_WITH_SLACK = 8
 """Of a rival, up to which bets serve what can be shown with the senses left; of larger ones little of it is proved."""
@@ -360,6 +355,12 @@ class Adaptive(Policy):
         """Whether I(P;W) at a fixed P is compared, not the capacity."""
         return isinstance(self.functional, InformationAt)
 
+    def _checked_senses(self, senses: Senses) -> Senses:
+        for channel, wanted in senses.items():  # as at exact ties without a limit
+            if sum(self._senses_told[channel]) + sum(wanted) > MOST_SENSES:
+                raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
+        return super()._checked_senses(senses)
+
     def _first_look(self, channels: Iterable[int], left: Supply) -> Senses | None:
         """Some senses of channels; none where so few are allowed that nothing could be learned from them."""
         look = {j: (FIRST_SENSES,) * self.alphabets[j][0] for j in channels if min(self.alphabets[j]) > 1}
@@ -381,7 +382,7 @@ class Adaptive(Policy):
         can_be_bet_on = left.has(state.leader) and any(self._worthless([r]) or left.has(r) for r in state.rivals)
         senses = self._plan(state, view, left) if can_be_bet_on else {}
         self.stakes = self._bets(state, view, {channel: each for channel, each in senses.items() if all(each)})
-        return self._fits(state, senses) or None
+        return senses or None
 
     def _begun(self, counts: Counts) -> State:
         """What the first look has shown."""
@@ -408,13 +409,6 @@ class Adaptive(Policy):
         """The channel of largest estimate; of equal ones, one with more letters."""
         values = view.values.tolist()
         return max(channels, key=lambda channel: (values[channel], min(self.alphabets[channel])))
-
-    def _fits(self, state: State, senses: Senses) -> Senses:
-        """The senses, unless 64 bits would not hold the counts, as at exact ties without a limit."""
-        for channel, wanted in senses.items():
-            if state.senses(channel) + sum(wanted) > MOST_SENSES:
-                raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
-        return senses
 
     def _choose_leader(self, state: State, view: View) -> None:
         """The candidate of largest estimate; with epsilon, or as senses run out, the old one while near to it."""
@@ -544,8 +538,3 @@ def _relative(costs: Sequence[Sequence[float]]) -> list[Floats]:
 def _multiple(variance: float, senses: int, normal: float, least: float, most: float) -> float:
     """Of the normal variance of one sense, that which so many senses show; from the least to the most."""
     return min(max(variance * senses / normal, least), most)
-
-
-def whole(senses: Sequence[float]) -> tuple[int, ...]:
-    """Rounded, at least one of each input."""
-    return tuple([max(round(n), 1) for n in senses])

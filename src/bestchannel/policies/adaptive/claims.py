@@ -21,17 +21,15 @@ from bestchannel.evidence.bets import LARGEST_INPUT, LARGEST_TILT, LeaderBets, R
 from bestchannel.native.evidence import wagers
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.state import NOTHING, Look, View, view_of
-from bestchannel.policies.policy import Plan, Script, Senses, TooManySensesError
-from bestchannel.policies.request import MOST_SENSES
+from bestchannel.policies.policy import Counts, Script, Senses
+from bestchannel.policies.request import Supply
 from bestchannel.questions import Supposed
 
 if TYPE_CHECKING:
     from bestchannel.policies.adaptive.adaptive_policy import Adaptive
 
-FIRST_SHARE = 0.9
-"""The part of what is left that bets begin with, at first and after each loss of more than `HOPELESS` nats."""
-
-HOPELESS = -4.0
+FIRST_SHARE, HOPELESS = 0.9, -4.0
+"""The part of what is left that bets begin with, at first and after each loss of more than so many nats."""
 
 NO_LEADER = np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0)
 """A level, whose value is known."""
@@ -145,34 +143,31 @@ class Wager:
     since: int
     starts: int
     weight: float
-    growth: float  # nats that should be won
-    inputs: Floats | None = None  # P, of the channel that is over
-    on_over: LeaderBets | None = None
-    tilts: Floats | None = None  # ω and Q, of the channel that is under
-    outputs: Floats | None = None
+    account: RivalAccount = field(compare=False, repr=False)  # of the bettor, to which it is booked
+    on_over: tuple[Floats, LeaderBets] | None = None  # P, of the channel that is over
+    on_under: tuple[Floats, Floats] | None = None  # ω and Q, of the channel that is under
 
-    def settle(self, counts: Mapping[int, Integers], account: RivalAccount) -> None:
+    def settle(self, counts: Mapping[int, Integers]) -> None:
         """Book what the answer brought."""
         over, under = self.claim
         paid = self.weight * self.level
         if over is not None and self.on_over is not None:
-            paid = float(self.on_over.settled(counts[over].astype(np.float64))[0])
-        account.settle(-1 if over is None else over, paid, self.weight)
-        if under is not None and self.tilts is not None and self.outputs is not None:
-            settle_senses([account], self.tilts[None], self.outputs[None], counts[under][None].astype(np.float64))
+            paid = float(self.on_over[1].settled(counts[over].astype(np.float64))[0])
+        self.account.settle(-1 if over is None else over, paid, self.weight)
+        if under is not None and self.on_under is not None:
+            tilts, outputs = self.on_under
+            settle_senses([self.account], tilts[None], outputs[None], counts[under][None].astype(np.float64))
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
         """The bet as JSON holds it; None stands for the level."""
         over, under = (None if channel is None else names[channel] for channel in self.claim)
-        said: dict[str, Any] = {"over": over, "under": under, "since": self.since, "starts": self.starts}
-        said["weight"] = self.weight
-        if self.inputs is not None and self.on_over is not None:
-            said["input"] = self.inputs.tolist()
-            said["auxiliary"], said["multipliers"] = (
-                part[0].tolist() for part in (self.on_over.auxiliary, self.on_over.multipliers)
-            )
-        if self.tilts is not None and self.outputs is not None:
-            said["tilts"], said["outputs"] = self.tilts.tolist(), self.outputs.tolist()
+        said = {"over": over, "under": under, "since": self.since, "starts": self.starts, "weight": self.weight}
+        if self.on_over is not None:
+            inputs, bets = self.on_over
+            parts = {"input": inputs, "auxiliary": bets.auxiliary[0], "multipliers": bets.multipliers[0]}
+            said |= {name: part.tolist() for name, part in parts.items()}
+        if self.on_under is not None:
+            said |= zip(("tilts", "outputs"), (part.tolist() for part in self.on_under), strict=True)
         return said
 
 
@@ -186,7 +181,6 @@ class WagersMade:
     answer: tuple[int, Sequence[int]] | None = None  # its number, and the channels that it names
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """See `Stakes`."""
         said: dict[str, Any] = {"worlds": {name: box.record(names) for name, box in self.boxes}} if self.boxes else {}
         if self.purse:
             said["purse"] = dict(self.purse)
@@ -196,16 +190,38 @@ class WagersMade:
 
 
 class QuestionScript(ABC):
-    """How `Adaptive` answers a question other than for the best: what its scripts share."""
+    """How `Adaptive` answers a question other than for the best: it looks, bets and senses until that is answered."""
 
     def __init__(self, policy: Adaptive) -> None:
-        self.policy = policy
+        self.policy, self.stakes = policy, WagersMade([])
         self.counts = [np.zeros(alphabet, dtype=np.int64) for alphabet in policy.alphabets]
-        self.stakes = WagersMade([])
 
     @abstractmethod
+    def answered(self, view: View | None) -> bool:
+        """Take in what the channels look like, None before the first sense; whether the question is answered."""
+
+    @abstractmethod
+    def request(self, view: View, left: Supply) -> Senses | None:
+        """What to sense next of what is left, and the bets on it."""
+
+    @property
+    def open(self) -> Sequence[int]:
+        """The channels that are looked at."""
+        return range(len(self.counts))
+
     def run(self) -> Script:
         """The senses that are wanted, until the question is answered."""
+        if not self.answered(None):
+            self.learn((yield partial(self.policy._first_look, self.open)))
+            yield from self.search()
+            self.policy.stakes, self.policy.more_senses = None, 0
+        return None
+
+    def search(self) -> Script:
+        """The same, after the first look."""
+        while not self.answered(view := self.view(self.open)):
+            self.learn((yield partial(self.request, view)))
+        return None
 
     def nearly(self) -> tuple[Sequence[int], float] | None:
         """Channels to be named now, and the nats by which one of them may at most be below another; see `Findings`."""
@@ -233,38 +249,23 @@ class QuestionScript(ABC):
         """Estimates of some channels."""
         return view_of(channels, self.counts, self.policy.functional, self.policy._costs)
 
-    def first_look(self, channels: Iterable[int]) -> Plan:
-        """Some senses of channels."""
-        return partial(self.policy._first_look, channels)
-
-    def learn(self, counts: Mapping[int, Integers]) -> None:
-        """Add the answer to a request."""
+    def learn(self, counts: Counts) -> None:
+        """Book what bets have brought, and add the answer to what is known."""
+        for wager in self.stakes.wagers:
+            wager.settle(counts)
         for channel, table in counts.items():
             self.counts[channel] = self.counts[channel] + table
 
-    def fitting(self, asked: Senses) -> Senses | None:
-        """The senses, if there are any, unless 64 bits would not hold the counts, as at exact ties without a limit."""
-        for channel, wanted in asked.items():
-            if int(self.counts[channel].sum()) + sum(wanted) > MOST_SENSES:
-                raise TooManySensesError(f"channel {channel} has been sensed as often as 64-bit counts hold")
-        return asked or None
-
-    def end(self) -> None:
-        """Nothing is staked any more."""
-        self.policy.stakes, self.policy.more_senses = None, 0
-
 
 def best_wager(
-    name: str, bettor: Bettor, claim: Claim, gap: float, view: View, senses: Mapping[int, Sequence[int]],
-    fixed_input: bool,
-) -> Wager | None:  # fmt: skip
+    name: str, bettor: Bettor, claim: Claim, gap: float, view: View, senses: Senses, fixed_input: bool
+) -> Wager | None:
     """The bet for a claim, with a channel ahead by so many nats, that should win most; None where none should win."""
     over, under = claim
     theirs = NOTHING if under is None else view.of(under)  # nothing where its value is 0 by its alphabet, too
     known_value = not theirs.inputs.size
     account = bettor.account(claim, (1, 1) if known_value else (theirs.rows.shape[0], theirs.rows.shape[1]))
     largest_input = 0.0 if fixed_input else LARGEST_INPUT
-    told = name, claim, bettor.level, bettor.since, bettor.starts
     ours = NO_LEADER if over is None else _leader(view.of(over), senses[over])
     rival = NOTHING if known_value else Look(*(np.ascontiguousarray(part[None]) for part in theirs))
     others = np.array([() if known_value or under is None else senses[under]], dtype=np.float64)
@@ -277,9 +278,10 @@ def best_wager(
     weight, growth, _ = found.numbers[0].tolist()
     if not growth > 0.0:
         return None
-    on_over = None if over is None else LeaderBets(found.pays, found.price, found.auxiliary, found.multipliers)
-    on_under = (None, None) if known_value else (found.tilts[0], found.outputs[0])
-    return Wager(*told, weight, growth, None if over is None else ours[1], on_over, *on_under)
+    on_leader = LeaderBets(found.pays, found.price, found.auxiliary, found.multipliers)
+    on_over = None if over is None else (ours[1], on_leader)
+    on_under = None if known_value else (found.tilts[0], found.outputs[0])
+    return Wager(name, claim, bettor.level, bettor.since, bettor.starts, weight, account, on_over, on_under)
 
 
 def _leader(look: Look, senses: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -288,4 +290,4 @@ def _leader(look: Look, senses: Sequence[int]) -> tuple[Floats, Floats, Floats, 
 
 def whole(senses: Iterable[float]) -> tuple[int, ...]:
     """Rounded, at least one of each input."""
-    return tuple(max(round(n), 1) for n in senses)
+    return tuple([max(round(n), 1) for n in senses])

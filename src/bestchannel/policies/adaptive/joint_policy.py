@@ -21,9 +21,9 @@ from bestchannel.policies.adaptive.adaptive_policy import (
     MARGIN,
     SMALLEST_GROWTH,
     Adaptive,
-    whole,
 )
 from bestchannel.policies.adaptive.bets import prudent
+from bestchannel.policies.adaptive.claims import whole
 from bestchannel.policies.adaptive.state import State, View
 from bestchannel.policies.policy import Counts, Senses, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES, Supply, marginals
@@ -66,7 +66,6 @@ class ShotStakes:
                     accounts[rival].settle(self.leader, bets, i, pairs)
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """See `Stakes`."""
         return {
             "leader": names[self.leader],
             "input": self.inputs.tolist(),

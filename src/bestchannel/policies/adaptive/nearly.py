@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.claims import Bettor, Wager
-from bestchannel.policies.adaptive.sampling import SLACKS
+from bestchannel.policies.adaptive.sampling import least_slack
 from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.adaptive.worlds import Pair, Worlds, WorldsScript, is_clear
-from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.policy import Senses
 from bestchannel.policies.request import Supply
 from bestchannel.questions import Findings, Order, Supposed, Top
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 class NearlyScript(WorldsScript):
     """How `Adaptive` answers `Top` and `Order` with an ε: a pair of an answer is bet on as a world is bet against."""
 
-    view_now: View | None = None
-
     def __init__(self, policy: Adaptive, question: Top | Order) -> None:
         super().__init__(policy, question)
         self.question, self.margin = question, question.epsilon * NATS_PER_BIT
@@ -39,27 +36,18 @@ class NearlyScript(WorldsScript):
 
     @property
     def wealth(self) -> float:
-        """See `WorldsScript`: the share of δ is that of the present answer."""
         return self.number * (self.number + 1) / self.policy.delta
 
-    def run(self) -> Script:
-        """The senses that are wanted, until an answer is proved to be right within ε."""
-        ranks = sorted(range(len(self.counts)), key=lambda channel: channel in self.worthless)
-        self._follow(ranks)
-        self._tell()
-        if not self.bet_on:
-            return None
-        self.learn((yield self.first_look(ranks)))
-        while True:
-            view = self.view_now = self.view(ranks)
-            if any(view.values[under] - view.values[over] > 0.5 * self.margin for over, under in self._pairs()):
-                self._follow(self._ranks(view))
+    def answered(self, view: View | None) -> bool:
+        self.seen = view
+        if view is None or any(view.values[a] - view.values[b] > 0.5 * self.margin for b, a in self._pairs()):
+            self._follow(self._ranks(view))
+        if view is not None:
             self._rule_out(view)
-            self._tell()
-            if not self.bet_on:
-                self.end()
-                return None
-            self._settle((yield partial(self._next, view)))
+        still_open = {channel for _, pair in self.bet_on for channel in pair}
+        self.policy.findings, self.policy.candidates = self._found(not still_open), tuple(sorted(still_open))
+        self._show_evidence()
+        return not still_open
 
     def _pairs(self) -> list[Pair]:
         """Of the present answer: of each, the first must not be more than ε below the second."""
@@ -89,16 +77,9 @@ class NearlyScript(WorldsScript):
             return Findings(decided, top=named, out=tuple(sorted(set(self.answer) - set(named))) if decided else ())
         return Findings(decided, order=named if decided else None, pairs=tuple(combinations(named, 2)))
 
-    def _tell(self) -> None:
-        """Let those who watch see where things stand."""
-        self.policy.findings = self._found(not self.bet_on)
-        still_open = {channel for _, pair in self.bet_on for channel in pair}
-        self.policy.candidates = tuple(sorted(still_open))
-        self._show_evidence()
-
     def nearly(self) -> tuple[Sequence[int], float] | None:
-        """See `QuestionScript`: of all pairs, the largest margin that is shown; of all answers, the nearest."""
-        view, alphabets = self.view_now, self.policy.alphabets
+        """Of all pairs, the largest margin that is shown; of all answers, the nearest."""
+        view, alphabets = self.seen, self.policy.alphabets
         if view is None or not self.bet_on:
             return self.nearest
         most = max(math.log(min(alphabets[under])) for _, (_, under) in self.bet_on)
@@ -108,9 +89,9 @@ class NearlyScript(WorldsScript):
 
     def supposed(self) -> Supposed | None:
         """The present answer, with the least wealth of its pairs and its share of δ."""
-        if self.view_now is None:
+        if self.seen is None:
             return None
-        held = [world.bettor.proved(self.view_now, self.fixed_input) for world, _ in self.bet_on]
+        held = [world.bettor.proved(self.seen, self.fixed_input) for world, _ in self.bet_on]
         return Supposed(min(held) / (self.number * (self.number + 1)), findings=self._found(True))
 
     @property
@@ -119,25 +100,24 @@ class NearlyScript(WorldsScript):
         return any(world.bettor.since or world.bettor.starts for world in self.worlds)
 
     def _bets(self, view: View, asked: Senses) -> Iterator[Wager | None]:
-        """See `WorldsScript`; not on an answer that may well change, for the next one would have a smaller share."""
+        """Not on an answer that may well change, for the next one would have a smaller share."""
         if self.begun or all(is_clear(pair, view, world.bettor.aim) for world, pair in self.bet_on):
             yield from super()._bets(view, asked)
 
-    def _next(self, view: View, left: Supply) -> Senses | None:
-        """What to sense next, and the bets on it."""
+    def request(self, view: View, left: Supply) -> Senses | None:
         for world in self.worlds:
             world.bettor.since = 0 if world.bettor.since == self.next_request else world.bettor.since
         asked = left.cut(self._senses_for(self.margin, view))
         if (more := self.policy.more_senses or 0) > left.senses:  # aim at the least margin that they should show
-            low, high = 0, len(SLACKS) - 1
-            while low < high:
-                middle = (low + high) // 2
-                self._senses_for(self.margin + SLACKS[middle], view)
-                low, high = (low, middle) if (self.policy.more_senses or 0) <= left.senses else (middle + 1, high)
-            asked = left.cut(self._senses_for(self.margin + SLACKS[low], view))
+
+            def enough(slack: float) -> bool:
+                self._senses_for(self.margin + slack, view)
+                return (self.policy.more_senses or 0) <= left.senses
+
+            asked = left.cut(self._senses_for(self.margin + least_slack(enough), view))
             self.policy.more_senses = more
         self.stake(self._bets(view, asked), answer=(self.number, self.named))
-        return self.fitting(asked)
+        return asked or None
 
     def _senses_for(self, aim: float, view: View) -> Senses:
         """What to sense next, to show that the answer holds with a margin."""

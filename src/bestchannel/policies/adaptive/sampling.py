@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -86,12 +87,18 @@ def within_reach(rule: Rule, now: Situation, weights: Floats, left: float) -> tu
     wanted = rule(now)
     if wanted[0] + wanted[1].sum() <= left:
         return 0.0, wanted
-    low, high = 0, len(SLACKS) - 1
-    while low < high:
-        middle = (low + high) // 2
-        wanted = rule(now.with_slack(SLACKS[middle], weights))
-        low, high = (low, middle) if wanted[0] + wanted[1].sum() <= left else (middle + 1, high)
-    return float(SLACKS[low]), rule(now.with_slack(SLACKS[low], weights))
+
+    def enough(slack: float) -> bool:
+        leader, rivals = rule(now.with_slack(slack, weights))
+        return bool(leader + rivals.sum() <= left)
+
+    slack = least_slack(enough)
+    return slack, rule(now.with_slack(slack, weights))
+
+
+def least_slack(enough: Callable[[float], bool]) -> float:
+    """The least of `SLACKS` for which so many senses are enough; the largest one where none is."""
+    return float(SLACKS[bisect_left(SLACKS, True, hi=len(SLACKS) - 1, key=enough)])
 
 
 def uniform(now: Situation) -> SensesNeeded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
 from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
 from bestchannel.policies.adaptive.state import View
-from bestchannel.policies.policy import Script, Senses
+from bestchannel.policies.policy import Counts, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Within
 
@@ -63,29 +64,22 @@ class WithinScript(QuestionScript):
     @property
     def open(self) -> list[int]:
         """The channels whose ends are too far apart."""
-        return [channel for channel, ends in self.ends.items() if not ends.upper - ends.lower <= self._width(ends)]
+        return [c for c, ends in self.ends.items() if not ends.upper - ends.lower <= self._width(ends.lower)]
 
-    def _width(self, ends: Ends) -> float:
-        """The width that is asked for, in nats."""
-        return ends.lower * self.question.width if self.question.relative else self.question.width * NATS_PER_BIT
+    def _width(self, lower: float) -> float:
+        """The width that is asked for, in nats, where that is the lower end."""
+        return self.question.width * (lower if self.question.relative else NATS_PER_BIT)
 
-    def run(self) -> Script:
-        """The senses that are wanted, until all ends are near enough to each other."""
-        self._show()
-        if not self.open:
-            return None
-        self.learn((yield self.first_look(self.open)))
-        while channels := self.open:
-            counts = yield partial(self._request, channels, self.view(channels))
-            for wager in self.stakes.wagers:
-                ends = self.ends[int(wager.bettor.partition(" ")[0])]
-                wager.settle(counts, ends.high if wager.claim.over is None else ends.low)
-            self.learn(counts)
-            for channel in counts:
-                self._find_ends(channel)
-            self._show()
-        self.end()
-        return None
+    def answered(self, view: View | None) -> bool:
+        brackets = {c: (ends.lower / NATS_PER_BIT, ends.upper / NATS_PER_BIT) for c, ends in self.ends.items()}
+        self.policy.findings = Findings(not self.open, brackets=brackets)
+        self.policy.candidates = tuple(self.open)
+        return not self.open
+
+    def learn(self, counts: Counts) -> None:
+        super().learn(counts)
+        for channel in counts:
+            self._find_ends(channel)
 
     def _find_ends(self, channel: int) -> None:
         """l = (L - log 1/α) / S and u = min_S (Λ(S) + log 1/α) / S; the nearest so far, for all of them hold."""
@@ -94,7 +88,7 @@ class WithinScript(QuestionScript):
             return
         ends.lower = max(ends.lower, (ends.low.paid - self.nats) / ends.low.weight)
         end = partial(self._upper_end, channel, self.view([channel]))
-        near = NEAR if ends.upper - ends.lower <= 3.0 * self._target(ends) else ()
+        near = NEAR if ends.upper - ends.lower <= 3.0 * max(self._width(ends.lower), 1e-9) else ()
         lowest = min(map(end, (1.0, *near)))
         for factor in SMALLER:
             if not (lower := end(factor)) < lowest:
@@ -111,63 +105,39 @@ class WithinScript(QuestionScript):
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
-    def _target(self, ends: Ends) -> float:
-        """About how wide the interval will have to be."""
-        return max(self._width(ends), 1e-9)
-
-    def _request(self, channels: list[int], view: View, left: Supply) -> Senses | None:
+    def request(self, view: View, left: Supply) -> Senses | None:
         """What to sense next, and the bets on it: s = h/v for a sense, which is best for ends at distance h.
 
         After more senses than seemed to be needed s falls as the root of their number, so that all that is lost by bets
         that were too large becomes a smaller part of S, and the ends meet.
         """
-        now, senses, more = self.next_request, dict[int, tuple[int, ...]](), 0.0
-        half = {c: 0.5 * max(self._planned_width(c, view), 1e-6) for c in channels}
-        variances = {c: 0.5 * float(view.leader_variances[c] + view.rival_variances[c]) for c in channels}
-        weights = dict[int, float]()  # s of one sense
-        for channel in channels:
-            ends, had = self.ends[channel], float(self.counts[channel].sum())
-            variances[channel] = max(variances[channel], 2.0 * half[channel])
-            needed = MARGIN * 2.0 * self.nats * variances[channel] / half[channel] ** 2
-            weights[channel] = half[channel] / variances[channel] * math.sqrt(min(1.0, needed / max(had, 1.0)))
+        senses, more, weights = dict[int, tuple[int, ...]](), 0.0, dict[int, float]()  # s of one sense
+        for channel in self.open:
+            ends, had, look = self.ends[channel], float(self.counts[channel].sum()), view.of(channel)
+            half = 0.5 * max(self._width(max(float(view.values[channel]), 1e-6)), 1e-6)
+            variance = max(0.5 * float(view.leader_variances[channel] + view.rival_variances[channel]), 2.0 * half)
+            needed = MARGIN * 2.0 * self.nats * variance / half**2
+            weights[channel] = half / variance * math.sqrt(min(1.0, needed / max(had, 1.0)))
+            ends.since = 0 if ends.since == self.next_request else ends.since  # planned before
             ends.first = min(ends.first, needed)
             more += max(needed - had, FEWEST)
-            look = view.of(channel)
-            shares = 0.5 * (look.as_leader + look.as_rival)
             asked = min(max(BATCH * needed, SMALLEST_GROWTH * had, FEWEST), max(LARGEST_GROWTH * had, FEWEST))
-            senses[channel] = whole(asked * shares)
+            senses[channel] = whole(asked * (0.5 * (look.as_leader + look.as_rival)))
         self.policy.more_senses = math.ceil(min(more, MOST_SENSES))
-        asked_for = left.cut(senses)
-        wagers = list[Wager]()
-        for channel, each in asked_for.items():
+        cut, made = left.cut(senses), list[Wager]()
+        for channel, each in cut.items():
             ends = self.ends[channel]
-            ends.since = 0 if ends.since == now else ends.since
             if not ends.since and float(self.counts[channel].sum()) >= LEARNING * ends.first:
-                ends.since = now
+                ends.since = self.next_request
             if ends.since and all(each):
-                wagers += self._bets(channel, view, np.array(each, dtype=np.float64), weights[channel])
-        self.stake(wagers)
-        return self.fitting(asked_for)
+                made += self._bets(channel, view, np.array(each, dtype=np.float64), weights[channel])
+        self.stake(made)
+        return cut or None
 
-    def _planned_width(self, channel: int, view: View) -> float:
-        if not self.question.relative:
-            return self.question.width * NATS_PER_BIT
-        return self.question.width * max(float(view.values[channel]), 1e-6)
-
-    def _bets(self, channel: int, view: View, N: Floats, of_one_sense: float) -> list[Wager]:
-        look = view.of(channel)
-        weight = of_one_sense * float(N.sum())
-        on_over = leader_bets(look.rows, look.inputs, N, np.array([weight]))
+    def _bets(self, channel: int, view: View, N: Floats, of_one_sense: float) -> Iterator[Wager]:
+        look, ends, weight = view.of(channel), self.ends[channel], of_one_sense * float(N.sum())
+        on_over = look.inputs, leader_bets(look.rows, look.inputs, N, np.array([weight]))
+        yield Wager(f"{channel} low", Claim(channel, None), 0.0, ends.since, 0, weight, ends.low, on_over)
         under = min(weight, largest_weight(len(N)) * float(N.min()))
-        tilts, outputs = rival_tilts(look.rows, look.inputs, N, under, self.fixed_input)
-        since = self.ends[channel].since
-        return [
-            Wager(f"{channel} low", Claim(channel, None), 0.0, since, 0, weight, 0.0, look.inputs, on_over),
-            Wager(f"{channel} high", Claim(None, channel), 0.0, since, 0, under, 0.0, tilts=tilts, outputs=outputs),
-        ]
-
-    def _show(self) -> None:
-        """Let those who watch see where things stand."""
-        brackets = {c: (ends.lower / NATS_PER_BIT, ends.upper / NATS_PER_BIT) for c, ends in self.ends.items()}
-        self.policy.findings = Findings(not self.open, brackets=brackets)
-        self.policy.candidates = tuple(self.open)
+        on_under = rival_tilts(look.rows, look.inputs, N, under, self.fixed_input)
+        yield Wager(f"{channel} high", Claim(None, channel), 0.0, ends.since, 0, under, ends.high, None, on_under)

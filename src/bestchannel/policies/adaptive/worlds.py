@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.bets import prudent
 from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
 from bestchannel.policies.adaptive.state import View
-from bestchannel.policies.policy import Counts, Script, Senses
+from bestchannel.policies.policy import Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
 from bestchannel.questions import Findings, Order, Supposed, Top
 
@@ -97,7 +96,6 @@ class BestSets(Box):
 
     @property
     def empty(self) -> bool:
-        """See `Box`."""
         return bool(self.inside & self.outside) or len(self.inside) > self.m or len(self.outside) > self.k - self.m
 
     def both(self, other: BestSets) -> BestSets:
@@ -110,21 +108,17 @@ class BestSets(Box):
         return replace(self, inside=inside, outside=outside)
 
     def within(self, other: BestSets) -> bool:
-        """See `Box`."""
         return self.inside >= other.inside and self.outside >= other.outside
 
     def cut(self, other: BestSets) -> tuple[BestSets, BestSets]:
-        """See `Box`."""
         channel = frozenset({min((other.inside - self.inside) | (other.outside - self.outside))})
         return self.both(BestSets(self.m, self.k, channel)), self.both(BestSets(self.m, self.k, outside=channel))
 
     def denies(self, claim: Pair) -> bool:
-        """See `Box`."""
         over, under = claim
         return over in self.outside and under in self.inside
 
     def hardest_claim(self, ranks: Sequence[int], view: View) -> Pair | None:
-        """See `Box`."""
         free = [channel for channel in ranks if channel not in self.inside | self.outside]
         inside = self.inside.union(free[: self.m - len(self.inside)])
         over = next(channel for channel in ranks if channel not in inside)
@@ -144,14 +138,12 @@ class BestSets(Box):
         yield None, self.both(rest)
 
     def findings(self, left: Sequence[BestSets], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
-        """See `Box`."""
         inside = self.inside.intersection(*(box.inside for box in left))
         outside = self.outside.intersection(*(box.outside for box in left))
         top, out = (tuple(channel for channel in ranks if channel in side) for side in (inside, outside))
         return Findings(not left, top=top, out=out), [c for c in range(self.k) if c not in inside | outside]
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """See `Box`."""
         return {"in": [names[c] for c in sorted(self.inside)], "out": [names[c] for c in sorted(self.outside)]}
 
 
@@ -164,7 +156,6 @@ class Orders(Box):
 
     @property
     def empty(self) -> bool:
-        """See `Box`."""
         return any((second, first) in self.pairs for first, second in self.pairs)
 
     @classmethod
@@ -181,28 +172,23 @@ class Orders(Box):
         return before
 
     def both(self, other: Orders) -> Orders:
-        """See `Box`."""
         before = self.before
         for pair in other.pairs - self.pairs:
             before = _with(before, *pair)
         return Orders.of(before)
 
     def within(self, other: Orders) -> bool:
-        """See `Box`."""
         return self.pairs >= other.pairs
 
     def cut(self, other: Orders) -> tuple[Orders, Orders]:
-        """See `Box`."""
         first, second = min(other.pairs - self.pairs)
         return Orders.of(_with(self.before, first, second)), Orders.of(_with(self.before, second, first))
 
     def denies(self, claim: Pair) -> bool:
-        """See `Box`."""
         over, under = claim
         return (under, over) in self.pairs
 
     def hardest_claim(self, ranks: Sequence[int], view: View) -> Pair | None:
-        """See `Box`."""
         inverted = [pair for pair in combinations(ranks, 2) if pair[::-1] in self.pairs]
         return max(inverted, key=lambda pair: _ease(pair, view), default=None)
 
@@ -217,13 +203,11 @@ class Orders(Box):
         yield None, Orders.of(before)
 
     def findings(self, left: Sequence[Orders], ranks: Sequence[int]) -> tuple[Findings, list[int]]:
-        """See `Box`."""
         pairs = self.pairs.intersection(*(box.pairs for box in left))
         found = Findings(not left, order=None if left else tuple(ranks), pairs=tuple(sorted(pairs)))
         return found, [c for c in range(self.k) if sum(c in pair for pair in pairs) < self.k - 1]
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """See `Box`."""
         return {"pairs": [[names[first], names[second]] for first, second in sorted(self.pairs)]}
 
 
@@ -252,60 +236,47 @@ class WorldsScript(QuestionScript):
     def __init__(self, policy: Adaptive, question: Top | Order) -> None:
         super().__init__(policy)
         k = len(policy.alphabets)
-        self.everything: Box = Orders(k)
-        if isinstance(question, Top):
-            self.everything = BestSets(question.m, k)
+        self.everything: Box = BestSets(question.m, k) if isinstance(question, Top) else Orders(k)
         self.worlds: list[Worlds] = []  # in the order in which a world is looked for
-        self.seen: tuple[list[int], View, list[tuple[Pair, Box]]] | None = None
+        self.waiting: list[tuple[Pair, Box]] = []  # worlds that nobody has bet against so far, by claims false in them
+        self.seen: View | None = None
         self.worthless = {channel for channel, alphabet in enumerate(policy.alphabets) if min(alphabet) == 1}
 
-    def run(self) -> Script:
-        """The senses that are wanted, until one answer is left."""
-        every = range(len(self.counts))
-        ranks = sorted(every, key=lambda channel: channel in self.worthless)
-        self._show(ranks, None, waiting := self._waiting(ranks, None))
-        if not waiting:
-            return None
-        self.learn((yield self.first_look(every)))
-        while True:
-            view = self.view(every)
-            ranks = self._ranks(view)
+    def answered(self, view: View | None) -> bool:
+        self.seen, ranks = view, self._ranks(view)
+        if view is not None:
             self._split(ranks, view)
             self._rule_out(view)
-            waiting = self._waiting(ranks, view)
-            self.seen = ranks, view, waiting
-            self._show(ranks, view, waiting)
-            if not waiting and not self.bet_on:
-                self.end()
-                return None
-            counts = yield partial(self._request, waiting, view)
-            self._settle(counts)
+        self.waiting = [
+            (pair, box)
+            for pair, box in self._claims(self.everything, ranks, view)
+            if pair and not self._bet_against(box)
+        ]
+        *_, (_, answer) = self.everything.parts(ranks, view)
+        left = [world.box for world, _ in self.bet_on] + [box for _, box in self.waiting]
+        self.policy.findings, still_open = answer.findings(left, ranks)
+        self.policy.candidates = tuple(still_open)
+        self.likeliest, _ = answer.findings([], ranks)
+        self._show_evidence()
+        return not left
 
     def supposed(self) -> Supposed | None:
         """The answer by the estimates: a world that contradicts it and that nobody bets against has a wealth of 1."""
         if self.seen is None:
             return None
-        ranks, view, waiting = self.seen
-        (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
-        held = [world.bettor.proved(view, self.fixed_input) for world, _ in self.bet_on]
-        return Supposed(min([*held, *[1.0] * len(waiting)]), findings=answer.findings([], ranks)[0])
+        held = [world.bettor.proved(self.seen, self.fixed_input) for world, _ in self.bet_on]
+        return Supposed(min([*held, *[1.0] * len(self.waiting)]), findings=self.likeliest)
 
     @property
     def wealth(self) -> float:
         """With which bets have ruled out a world."""
         return 1.0 / self.policy.delta
 
-    def _ranks(self, view: View) -> list[int]:
+    def _ranks(self, view: View | None) -> list[int]:
         """All channels as they seem to come; of equal ones, one with more letters first."""
-        alphabets = self.policy.alphabets
-        return sorted(range(len(alphabets)), key=lambda channel: (-view.values[channel], -min(alphabets[channel])))
-
-    def _settle(self, counts: Counts) -> None:
-        """Book what the bets of a request have brought."""
-        bettors = {world.name: world.bettor for world in self.worlds}
-        for wager in self.stakes.wagers:
-            wager.settle(counts, bettors[wager.bettor].accounts[wager.claim.under])
-        self.learn(counts)
+        if view is None:
+            return sorted(self.open, key=lambda channel: channel in self.worthless)
+        return sorted(self.open, key=lambda channel: (-view.values[channel], -min(self.policy.alphabets[channel])))
 
     # --- what is left -------------------------------------------------------------------------
 
@@ -328,7 +299,7 @@ class WorldsScript(QuestionScript):
                 continue
             parts: list[tuple[Pair | None, Box]] = [(claim, world.box)]
             if not claim or not world.box.denies(claim) or self.worthless.issuperset(claim):
-                parts = list(self._claims(world.box, ranks, view, all_of_them=True))
+                parts = list(self._claims(world.box, ranks, view))
             if len(parts) == 1:
                 world.versus = parts[0][0]
                 divided.append(world)
@@ -337,17 +308,14 @@ class WorldsScript(QuestionScript):
                 divided.append(Worlds(f"{world.name}/{now}.{i}", box, world.bettor.copy(), pair, now))
         self.worlds = divided
 
-    def _claims(
-        self, box: Box, ranks: Sequence[int], view: View | None, all_of_them: bool = False
-    ) -> Iterator[tuple[Pair | None, Box]]:
-        """The parts of a box by the claims that are false in them, and on demand the part that is the answer.
+    def _claims(self, box: Box, ranks: Sequence[int], view: View | None) -> Iterator[tuple[Pair | None, Box]]:
+        """The parts of a box by the claims that are false in them, and without one, the part that is the answer.
 
         Worlds that differ from the answer by channels of equal value, by their alphabets, belong to it.
         """
         for pair, part in box.parts(ranks, view):
-            claimed = None if pair is None or self.worthless.issuperset(pair) else pair
-            if not part.empty and (claimed or all_of_them):
-                yield claimed, part
+            if not part.empty:
+                yield None if pair is None or self.worthless.issuperset(pair) else pair, part
 
     def _rule_out(self, view: View) -> None:
         """Drop the worlds against which the evidence has reached what is demanded."""
@@ -357,14 +325,6 @@ class WorldsScript(QuestionScript):
             world.ruled_out = evidence >= demanded
             if not world.ruled_out and world.bettor.since and not evidence + world.bettor.excused >= HOPELESS:
                 world.bettor.start_anew(view, self.fixed_input)
-
-    def _waiting(self, ranks: Sequence[int], view: View | None) -> list[tuple[Pair, Box]]:
-        """Worlds that nobody has bet against so far, by claims that are false in them."""
-        return [
-            (pair, box)
-            for pair, box in self._claims(self.everything, ranks, view)
-            if pair and not self._bet_against(box)
-        ]
 
     def _bet_against(self, box: Box) -> bool:
         """Whether all of the worlds are in boxes that are, or were, bet against; at most `CUTS` cuts are tried."""
@@ -383,14 +343,6 @@ class WorldsScript(QuestionScript):
                 cuts += 1
         return True
 
-    def _show(self, ranks: Sequence[int], view: View | None, waiting: Sequence[tuple[Pair, Box]]) -> None:
-        """Let those who watch see where things stand."""
-        left = [world.box for world, _ in self.bet_on] + [box for _, box in waiting]
-        (answer,) = (box for pair, box in self.everything.parts(ranks, view) if pair is None)
-        self.policy.findings, still_open = answer.findings(left, ranks)
-        self.policy.candidates = tuple(still_open)
-        self._show_evidence()
-
     def _show_evidence(self) -> None:
         """Of every channel, that of the bets on it that lack most."""
         policy = self.policy
@@ -404,20 +356,16 @@ class WorldsScript(QuestionScript):
 
     # --- the plan: any choice is valid --------------------------------------------------------
 
-    def _request(self, waiting: Sequence[tuple[Pair, Box]], view: View, left: Supply) -> Senses | None:
-        """What to sense next, and the bets on it."""
+    def request(self, view: View, left: Supply) -> Senses | None:
         now = self.next_request
         self.worlds = [world for world in self.worlds if world.born < now or "/" in world.name]  # planned before
-        for world in self.worlds:
-            world.bettor.since = 0 if world.bettor.since == now else world.bettor.since
-        against = [(pair, world.bettor) for world, pair in self.bet_on] + [(pair, Bettor()) for pair, _ in waiting]
+        against = [(pair, world.bettor) for world, pair in self.bet_on] + [(p, Bettor()) for p, _ in self.waiting]
         asked = left.cut(self._senses(against, view))
-        for i, (pair, box) in enumerate(waiting):
-            if is_clear(pair, view):
-                self.worlds.append(Worlds(f"{now}.{i}", box, Bettor(), pair, now))
+        clear = [(i, pair, box) for i, (pair, box) in enumerate(self.waiting) if is_clear(pair, view)]
+        self.worlds += [Worlds(f"{now}.{i}", box, Bettor(), pair, now) for i, pair, box in clear]
         born = [(world.name, world.box) for world in self.worlds if world.born == now]
         self.stake(self._bets(view, asked), boxes=born)
-        return self.fitting(asked)
+        return asked or None
 
     def _senses(self, against: Sequence[tuple[Pair, Bettor]], view: View) -> Senses:
         """What to sense next, for claims and who bets on them."""
