@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, best_wager, whole
+from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, best_wager
+from bestchannel.policies.adaptive.sampling import whole
 from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Counts, Plan, Script, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply

@@ -20,9 +20,9 @@ from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
-from bestchannel.policies.adaptive.claims import FIRST_SHARE, HOPELESS, QuestionScript, WagersMade, whole
+from bestchannel.policies.adaptive.claims import FIRST_SHARE, HOPELESS, QuestionScript, WagersMade
 from bestchannel.policies.adaptive.nearly import NearlyScript
-from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, within_reach
+from bestchannel.policies.adaptive.sampling import RULES, Rule, SensesNeeded, Situation, in_cost, whole, within_reach
 from bestchannel.policies.adaptive.state import NOTHING, Missing, PastBets, State, View, nearest_to_best, view_of
 from bestchannel.policies.adaptive.within import WithinScript
 from bestchannel.policies.adaptive.worlds import WorldsScript

@@ -286,8 +286,3 @@ def best_wager(
 
 def _leader(look: Look, senses: Sequence[int]) -> tuple[Floats, Floats, Floats, Floats]:
     return look.rows, look.inputs, look.deviations, np.array(senses, dtype=np.float64)
-
-
-def whole(senses: Iterable[float]) -> tuple[int, ...]:
-    """Rounded, at least one of each input."""
-    return tuple([max(round(n), 1) for n in senses])

@@ -23,7 +23,7 @@ from bestchannel.policies.adaptive.adaptive_policy import (
     Adaptive,
 )
 from bestchannel.policies.adaptive.bets import prudent
-from bestchannel.policies.adaptive.claims import whole
+from bestchannel.policies.adaptive.sampling import whole
 from bestchannel.policies.adaptive.state import State, View
 from bestchannel.policies.policy import Counts, Senses, checked_alphabets
 from bestchannel.policies.request import MOST_SENSES, Supply, marginals

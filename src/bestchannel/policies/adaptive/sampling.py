@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +99,11 @@ def within_reach(rule: Rule, now: Situation, weights: Floats, left: float) -> tu
 def least_slack(enough: Callable[[float], bool]) -> float:
     """The least of `SLACKS` for which so many senses are enough; the largest one where none is."""
     return float(SLACKS[bisect_left(SLACKS, True, hi=len(SLACKS) - 1, key=enough)])
+
+
+def whole(senses: Iterable[float]) -> tuple[int, ...]:
+    """Rounded, at least one of each input."""
+    return tuple([max(round(n), 1) for n in senses])
 
 
 def uniform(now: Situation) -> SensesNeeded:

@@ -15,7 +15,8 @@ from bestchannel.arrays import Floats
 from bestchannel.evidence.bets import RivalAccount, leader_bets, rival_tilts
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies.adaptive.bets import largest_weight
-from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager, whole
+from bestchannel.policies.adaptive.claims import Claim, QuestionScript, Wager
+from bestchannel.policies.adaptive.sampling import whole
 from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Counts, Senses
 from bestchannel.policies.request import MOST_SENSES, Supply

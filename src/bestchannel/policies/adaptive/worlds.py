@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import Floats
 from bestchannel.policies.adaptive.bets import prudent
-from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager, whole
+from bestchannel.policies.adaptive.claims import HOPELESS, Bettor, Claim, QuestionScript, Wager, best_wager
+from bestchannel.policies.adaptive.sampling import whole
 from bestchannel.policies.adaptive.state import View
 from bestchannel.policies.policy import Senses
 from bestchannel.policies.request import MOST_SENSES, Supply
