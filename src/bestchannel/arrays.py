@@ -19,11 +19,8 @@ Integers = NDArray[np.int64]
 K = TypeVar("K")
 V = TypeVar("V")
 
-ROW_SUM_TOLERANCE = 1e-9
-"""How far a row of probabilities may be from summing to 1 without `normalize`."""
-
-ROUNDING = 0.02
-"""How far from 1 rounded probabilities may sum and still look like a distribution."""
+ROW_SUM_TOLERANCE = 1e-9  # how far a row of probabilities may be from summing to 1 without `normalize`
+ROUNDING = 0.02  # how far from 1 rounded probabilities may sum and still look like a distribution
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -220,8 +217,7 @@ def number_in(
     return number
 
 
-MOST_SENSES = 2**53
-"""Up to here every whole number is a double."""
+MOST_SENSES = 2**53  # up to here every whole number is a double
 
 
 def count_table(values: object, where: str) -> Integers:

@@ -16,23 +16,13 @@ from bestchannel.capacity.stack import Capacities, Tolerance, channel_names, fol
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.process import Progress, logger
 
-WIDEST = 8
-"""Up to how many inputs and outputs a thread holds a channel."""
-
-CHUNK = 2**26
-"""Channels of one launch: long enough to fill any device, and 32-bit numbers count them."""
-
-BLOCK = 64
-"""Threads of a block."""
-
+WIDEST = 8  # up to how many inputs and outputs a thread holds a channel
+CHUNK = 2**26  # channels of one launch: long enough to fill any device, and 32-bit numbers count them
+BLOCK = 64  # threads of a block
 SOURCES = ("capacity", "device.cu"), ("native", "interior_point.h")
 
-ANNOUNCED_AFTER = 4.0
-"""Seconds after which a pause is announced; kernels that CuPy has on disk load faster than that."""
-
-ENOUGH = 16
-"""Blocks for each multiprocessor that fill it, where each takes channels from a queue."""
-
+ANNOUNCED_AFTER = 4.0  # seconds after which a pause is announced; kernels that CuPy has on disk load faster than that
+ENOUGH = 16  # blocks for each multiprocessor that fill it, where each takes channels from a queue
 HOST, CUDA = {1, 3, 11}, {2, 13}
 """The device types of DLPack that are memory of the host, and those that are memory of a CUDA device."""
 

@@ -25,9 +25,7 @@ from bestchannel.process import Progress, usable_cores
 EPS, TINY = float(np.finfo(float).eps), 1e-300
 
 CHUNK_WORK = 2**21  # multiplications for one Newton matrix, summed over a chunk of channels: some 10 ms of work
-MOST_IN_TURN = 128
-"""Outputs up to which the bounds of the lanes, which add one term after the other, are taken as they are."""
-
+MOST_IN_TURN = 128  # outputs up to which bounds of the lanes, which add one term after the other, are taken as they are
 LANE_BYTES = 2**22  # what the state of all lanes may take, so that it stays in the caches near a core
 
 

@@ -14,8 +14,9 @@ from bestchannel.errors import InputError
 
 Cost = float | Sequence[float]  # of a sense of a channel: one number, or one for each of its inputs
 Costs = tuple[tuple[float, ...], ...]  # costs[j][x] of input x of channel j
-MOST = 1e9
-"""Times the least cost, which the largest may be: beyond it nothing would be sensed there, and nothing be proved."""
+MOST = (
+    1e9  # times the least cost, at most, is the largest: beyond, nothing would be sensed there, and nothing be proved
+)
 
 
 def sense_costs(cost: Mapping[Any, Cost] | Sequence[Cost], names: Sequence[Hashable], n_inputs: Sequence[int]) -> Costs:

@@ -29,9 +29,7 @@ import numpy as np
 from bestchannel.arrays import Floats, Integers
 from bestchannel.native import evidence as kernels
 
-LARGEST_INPUT = 1.0 - math.exp(-1.0)
-"""No input of a capacity-achieving distribution is more probable than this [MR91, SF04]."""
-
+LARGEST_INPUT = 1.0 - math.exp(-1.0)  # no input of an optimal distribution is more probable than this [MR91, SF04]
 LARGEST_TILT = 1.0  # of all ω; P_x ω_x stays below 1 with it for every P_x but 1, for which there is nothing to bet on
 GROUPS = 12  # groups of requests, each of which is merged to two epochs
 MOST_BOXES = 200  # boxes with which a bound is looked for before it is given up
@@ -44,17 +42,12 @@ ADDED = (1.0, 2.0, 8.0)
 """Senses of every input that are added evenly to those that were bet on, for rows from which a search for a bound
 begins: from few and uneven ones it may end far from the least bound."""
 
-FEW_CELLS = 64
-"""Cells of a rival's rows up to which as many boxes serve a statement before the end; of larger ones, fewer."""
-
+FEW_CELLS = 64  # of a rival's rows, up to which as many boxes serve a statement before the end; fewer for larger ones
 SPARE = 0.05
 """Nats below what seems to be the evidence at which a proof of it is looked for, where no threshold says how much is
 enough."""
 
-
-LOG_GAMMA = np.array([math.inf, *(math.lgamma(k / 2) for k in range(1, 80))])
-"""log Γ(k/2) for small k."""
-
+LOG_GAMMA = np.array([math.inf, *(math.lgamma(k / 2) for k in range(1, 80))])  # log Γ(k/2) for small k
 
 BetsMade = tuple[Floats, Floats, Floats, float, int]
 """n̄ [x, y], c [x], the history [i, senses of x | ω of x | Q of y] of every request, S, and `GROUPS`."""
@@ -62,8 +55,7 @@ BetsMade = tuple[Floats, Floats, Floats, float, int]
 Answer = tuple[Integers, Floats, Floats]
 """A rival's counts [x, y] in one request, and the tilts [x] and Q [y] of the bets on them."""
 
-Place = tuple[Floats, Floats, Floats]
-"""P, log W and log R."""
+Place = tuple[Floats, Floats, Floats]  # P, log W and log R
 
 
 class LeaderBets(NamedTuple):

@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import Floats, Integers
 
 SCALES = (0.5, 1.0, 2.0, 4.0)  # tilts of a bet, in units of the standard deviation of what it is about
-
-PERIODIC_SCALES = (2.0, 4.0, 8.0)
-"""Amplitudes of a periodic tilt, in the same units: of many frequencies one must win much."""
-
+PERIODIC_SCALES = (2.0, 4.0, 8.0)  # amplitudes of a periodic tilt, in the same: of many frequencies one must win much
 LARGEST_TILT = 2.0  # the most by which a bet changes the logarithm of the odds
 MOST_LETTERS = 16  # outputs and contexts that are told apart; rarer ones are taken together
 LEVELS = 3  # halves, quarters and eighths of the senses of an input are compared

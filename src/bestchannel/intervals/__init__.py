@@ -4,12 +4,5 @@ from bestchannel.intervals.estimate import ChannelEstimate, Estimate, estimate
 from bestchannel.intervals.plug_in import Functional, InformationAt, Interval, functional_for, plug_in
 
 __all__ = [
-    "ChannelEstimate",
-    "Estimate",
-    "Functional",
-    "InformationAt",
-    "Interval",
-    "estimate",
-    "functional_for",
-    "plug_in",
-]
+    "ChannelEstimate", "Estimate", "Functional", "InformationAt", "Interval", "estimate", "functional_for", "plug_in",
+]  # fmt: skip

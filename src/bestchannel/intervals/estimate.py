@@ -9,14 +9,14 @@ looking at outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from bestchannel.arrays import Floats, Integers, distribution, number_in
+from bestchannel.arrays import Floats, distribution, number_in
 from bestchannel.counts.frames import joint_trials, labelled_counts, paired_senses
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import LabelledCounts
@@ -38,6 +38,7 @@ from bestchannel.intervals.plug_in import (
     proposition_1,
     why_withheld,
 )
+from bestchannel.intervals.region import Ends
 from bestchannel.intervals.verdict import (
     Compared,
     Difference,
@@ -63,13 +64,9 @@ SUPPOSED = {
 }
 """What a design supposes beside numbers fixed beforehand, and the page that proves what follows."""
 
-PARTS = 2
-"""Of the work for a channel, as progress counts it: the proved interval, and the approximate one."""
-
+PARTS = 2  # of the work for a channel, as progress counts it: the proved interval, and the approximate one
+SMALLEST_DELTA = 1e-300  # so that the share of every end of every interval is a number above 0
 GROUPED = "approximate intervals suppose independent trials, and those of a group may depend on each other"
-
-SMALLEST_DELTA = 1e-300
-"""So that the share of every end of every interval is a number above 0."""
 
 
 @dataclass(frozen=True)
@@ -380,27 +377,31 @@ def estimate(
     if recorded is not None and design == SHARED:
         compared = SharedSet(used, recorded, at)
     ordered = sum(table.order is not None for table in tables.values()) if checks else 0
-    part_done = _counting(progress, PARTS * len(tables) + ordered + 1 + rank)
-    channels = tuple(
-        _channel_estimate(
-            tables[name], table, at_counts, at, joint if grouped else recorded, delta / len(tables), part_done
-        )
-        for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True)
-    )
-    checked = None
-    if ordered:
-        checked = check_order(tables.values(), lambda _done, _of: part_done(), apart=design == FIXED)
+    parts, total = count(1), PARTS * len(tables) + ordered + 1 + rank
+
+    def part_done(*_: int) -> None:
+        if progress:
+            progress(next(parts), total)
+
+    alpha, functional = delta / len(tables), functional_for(None if at is None else at.tolist())
+    channels = list[ChannelEstimate]()
+    for (name, table), at_counts in zip(used.items(), capacities_at_counts([*used.values()], at), strict=True):
+        proved_here = joint.ends(name, alpha) if joint and grouped else proved_ends(table, at, alpha, recorded, name)
+        part_done()
+        paper = None if grouped else proposition_1(table, alpha, functional, at_counts.value)
+        channels.append(_channel_estimate(tables[name], at_counts, proved_here, paper, alpha))
+        part_done()
+    checked = check_order(tables.values(), part_done, apart=design == FIXED) if ordered else None
     senses = sum(channel.senses for channel in channels)
     proved = [Standing(c.name, c.capacity, c.lower, c.upper, c.doubt, c.ceiling) for c in channels]
     rough = [Standing(c.name, a.capacity, a.lower, a.upper, c.doubt) for c in channels if (a := c.asymptotic)]
     withheld = len(rough) < len(channels)
-    gaps = differences_of(proved) if compared is None else _proved_differences(proved, compared, delta)
+    gaps = differences_of(proved, None if compared is None else compared.leads(leading(proved).name, delta))
     part_done()
     order = proved_order(proved, compared, delta) if rank else None
     if rank:
         part_done()
     ends = {channel.name: (channel.lower, channel.upper) for channel in channels}
-
     ceilings = {channel.name: channel.ceiling for channel in channels}
 
     def lead(b: str, a: str) -> float:
@@ -413,7 +414,7 @@ def estimate(
         inferred_outputs=inferred_outputs or any(table.inferred_outputs for table in tables.values()),
         verdict=judge(proved, gaps, epsilon, senses, together=compared is None),
         asymptotic_verdict=None if withheld else judge(rough, differences_of(rough), epsilon, senses),
-        channels=channels,
+        channels=tuple(channels),
         differences=gaps,
         checks=checked,
         design=design,
@@ -468,35 +469,17 @@ def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str
     return P
 
 
-def _counting(progress: Progress | None, total: int) -> Callable[[], None]:
-    """What is called as each of so many parts is done."""
-    parts = count(1)
-    return lambda: progress(next(parts), total) if progress else None
-
-
 def _channel_estimate(
-    content: LabelledCounts,
-    table: Integers,
-    at_counts: CapacityAtCounts,
-    P: Floats | None,
-    recorded: RecordedSet | JointSet | None,
-    alpha: float,
-    part_done: Callable[[], None],
+    content: LabelledCounts, at_counts: CapacityAtCounts, ends: Ends, paper: Interval | None, alpha: float
 ) -> ChannelEstimate:
-    """The estimate from the rows of the content that P uses; its interval is wrong with probability at most alpha."""
-    grouped = isinstance(recorded, JointSet)  # trials are not independent, which all else supposes
-    if isinstance(recorded, JointSet):
-        ends = recorded.ends(content.name, alpha)
-    else:
-        ends = proved_ends(table, P, alpha, recorded, content.name)
-    part_done()
+    """The estimate with its proved ends; without the paper's interval, all else that supposes independent trials."""
     n_inputs, n_outputs = content.counts.shape
     ceiling = math.log2(min(n_inputs, n_outputs))
     capacity = min(at_counts.capacity, ceiling)
     lower, upper = ends.in_bits(capacity, ceiling)
-    withheld = GROUPED if grouped else why_withheld(at_counts)
+    withheld = why_withheld(at_counts) if paper else GROUPED
     rough = None if withheld else approximate_interval(at_counts, alpha)
-    known = ChannelEstimate(
+    return ChannelEstimate(
         name=content.name,
         n_inputs=n_inputs,
         n_outputs=n_outputs,
@@ -508,24 +491,9 @@ def _channel_estimate(
         corrected=rough.capacity if rough else None,
         asymptotic=rough if rough is None or at_counts.complete else replace(rough, upper=ceiling),
         withheld=withheld,
-        paper=Interval(0.0, ceiling)
-        if grouped
-        else proposition_1(table, alpha, functional_for(None if P is None else P.tolist()), at_counts.value),
+        paper=paper or Interval(0.0, ceiling),
         inputs=content.inputs,
         outputs=content.outputs,
         binning=content.binning,
         counts=tuple(map(tuple, content.counts.tolist())),
-    )
-    part_done()
-    return known
-
-
-def _proved_differences(standings: Sequence[Standing], compared: Compared, delta: float) -> tuple[Difference, ...]:
-    """The lower ends are those of the verdict, none below the least there is; the upper ones are those of intervals."""
-    leader = leading(standings)
-    ends = compared.leads(leader.name, delta)
-    return tuple(
-        Difference(rival.name, max(ends[rival.name] / NATS_PER_BIT, -rival.ceiling), leader.upper - rival.lower)
-        for rival in standings
-        if rival is not leader
     )

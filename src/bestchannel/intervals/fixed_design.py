@@ -22,9 +22,7 @@ MOST_CELLS, MOST_SHUFFLED = 2**12, 2**30
 """The largest matrix that is shuffled, 64×64, and the most senses of a channel; others keep their anytime intervals."""
 
 NEWTON_STEPS = 100
-
-SAFETY = 0.05
-"""The share of δ that the anytime intervals have in a fixed design: they are narrower where an input has few senses."""
+SAFETY = 0.05  # the share of δ of the anytime intervals in a fixed design: narrower where an input has few senses
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from bestchannel.evidence.recorded_channel import FEWEST
 from bestchannel.intervals.fixed_design import every_pair, settled_pairs
 from bestchannel.intervals.region import Ends
 
-MOST_CELLS = 2**18
-"""The most cells (x_b, x_a, y_b, y_a) that occur of a pair that is compared."""
+MOST_CELLS = 2**18  # the most cells (x_b, x_a, y_b, y_a) that occur of a pair that is compared
 
 
 @dataclass(frozen=True)

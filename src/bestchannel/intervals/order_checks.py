@@ -12,9 +12,7 @@ from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.evidence.drift_and_memory import drift_and_memory, shared_errors
 from bestchannel.process import Progress
 
-ALPHA = 0.01
-"""The largest probability of any warning, should all channels be as supposed."""
-
+ALPHA = 0.01  # the largest probability of any warning, should all channels be as supposed
 MOST_SENSES, FEWEST_SENSES = 2**20, 2**14
 """Senses that are looked at in all, and of one channel at least; of one with more, runs of them, spread evenly."""
 

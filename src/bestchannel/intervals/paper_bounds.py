@@ -21,9 +21,7 @@ import numpy as np
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
 
-C1 = 15 * 25 / 4
-"""The constant c₁ of [EBWGW24, Lemma 3]."""
-
+C1 = 15 * 25 / 4  # the constant c₁ of [EBWGW24, Lemma 3]
 Number = TypeVar("Number", float, Floats, Decimal)
 """One formula serves doubles, arrays of them, and decimals of any length."""
 

@@ -24,8 +24,13 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
 
-PLUG_IN_TOLERANCE = 1e-9
-"""Bits: how far apart the certified ends of a plug-in capacity may be."""
+PLUG_IN_TOLERANCE = 1e-9  # bits: how far apart the certified ends of a plug-in capacity may be
+SIMULATIONS = 64
+SENSES_OF_AN_INPUT, LETTERS = 20, 16
+"""From how many senses of each input on, and up to how many inputs and outputs, `approximate_interval` was measured."""
+
+STRENGTHS = np.array([2.0, 1.85, 1.7, 1.5, 1.25, 1.0, 0.67, 0.33, 0.0, -0.25, -0.5, -1.0, -2.5, -6.0, -16.0, -64.0])
+"""Places on the path of `_channels_like`, from useless over the counts themselves (0) to as strong as can be."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ def functional_for(input_distribution: Sequence[float] | None) -> Functional:
 def _solved(stack: Floats) -> tuple[list[Interval], Floats]:
     """The certified capacity, in bits, of every channel of stack[c, x, y], and the input [c, x] that reaches it."""
     answer = solved(stack, PLUG_IN_TOLERANCE)
-    return [Interval(*ends) for ends in zip(answer.lower.tolist(), answer.upper.tolist(), strict=True)], answer.input
+    return list(map(Interval, answer.lower.tolist(), answer.upper.tolist())), answer.input
 
 
 def empirical(counts: Integers | Floats) -> Floats:
@@ -179,15 +184,6 @@ def _information_at_counts(table: Integers, P: Floats) -> CapacityAtCounts:
     n, mass = table[sensed], float(P[sensed].sum())
     bits = mass * mutual_information(P[sensed] / mass, empirical(n)) if len(n) > 1 else 0.0
     return CapacityAtCounts(n.astype(np.float64), Interval(bits, bits), P[sensed], bool(sensed.all()), True)
-
-
-SENSES_OF_AN_INPUT, LETTERS = 20, 16
-"""From how many senses of each input on, and up to how many inputs and outputs, `approximate_interval` was measured."""
-
-STRENGTHS = np.array([2.0, 1.85, 1.7, 1.5, 1.25, 1.0, 0.67, 0.33, 0.0, -0.25, -0.5, -1.0, -2.5, -6.0, -16.0, -64.0])
-"""Places on the path of `_channels_like`, from useless over the counts themselves (0) to as strong as can be."""
-
-SIMULATIONS = 64
 
 
 @dataclass(frozen=True)

@@ -32,21 +32,14 @@ SMOOTHING, WEIGHTS = (0.5, 0.1), 25
 """Counts added to each cell of the rows on which the bets of the lower end are placed, and weights of bets; the best
 of all is taken."""
 
-CUTS, MOST_IDLE = 16, 3
-"""How often the output distribution is changed, at most, and how often in a row for next to nothing."""
-
+CUTS, MOST_IDLE = 16, 3  # how often the output distribution is changed at most, and in a row for next to nothing
 MULTIPLIERS = np.array([0.0, *np.geomspace(1 / 16, 16, 13)])
 FINER = np.geomspace(0.7, 1.4, 7)
 """The μ that are tried, relative to the best one where the divergence is nearly linear, then to the best of those."""
 
-HALVINGS = 28
-"""Steps towards the best λ; what they leave costs the bound some 1e-7 of the first interval."""
-
-BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19
-"""Elements of the arrays that are made at a time, for the lower end and for the upper one."""
-
-ROUNDING = 1e-12
-"""Relative room that is left for rounding errors."""
+HALVINGS = 28  # steps towards the best λ; what they leave costs the bound some 1e-7 of the first interval
+BETS_AT_ONCE, LETTERS_AT_ONCE = 2**21, 2**19  # elements of the arrays made at a time, for the lower and the upper end
+ROUNDING = 1e-12  # relative room that is left for rounding errors
 
 
 def redundancy(counts: Integers) -> Floats:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Protocol
 
+from bestchannel.information import NATS_PER_BIT
 from bestchannel.promises import rounded_up, several, wrong_at_most
 
-MOST_NAMED = 6
-"""Candidates that a sentence names."""
+MOST_NAMED = 6  # candidates that a sentence names
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,18 @@ def forecast(verdict: Verdict) -> str:
     return f"about {several(verdict.more_senses or 0, 'more sense')} would decide ({low:,} to {high:,})"
 
 
-def differences_of(standings: Sequence[Standing]) -> tuple[Difference, ...]:
-    """The leader's capacity less each rival's, from the ends of both intervals."""
+def differences_of(standings: Sequence[Standing], leads: Mapping[str, float] | None = None) -> tuple[Difference, ...]:
+    """The leader's capacity less each rival's, from the ends of both intervals.
+
+    The lower ends are those of the verdict where these `leads` are known, in nats; none is below the least there is.
+    """
     leader = leading(standings)
-    return tuple(
-        Difference(rival.name, leader.lower - rival.upper, leader.upper - rival.lower)
-        for rival in standings
-        if rival is not leader
-    )
+    rivals = [standing for standing in standings if standing is not leader]
+    if leads is None:
+        lower = {s.name: leader.lower - s.upper for s in rivals}
+    else:
+        lower = {s.name: max(leads[s.name] / NATS_PER_BIT, -s.ceiling) for s in rivals}
+    return tuple(Difference(s.name, lower[s.name], leader.upper - s.lower) for s in rivals)
 
 
 def leading(standings: Sequence[Standing]) -> Standing:
