@@ -39,7 +39,7 @@ def everything(ledger):
     free = positions(part for parts in ledger._free.values() for part in parts)
     lent = positions(part for lease in ledger.leases.values() for part in lease.parts)
     answered = [
-        (*row, i) for row, found in ledger._answered.items() for start, counts in found.counts.items() for i in range(start, start + sum(counts))
+        (*row, i) for row, found in ledger._answered.items() for start, _, counts in found for i in range(start, start + sum(counts))
     ]  # fmt: skip
     return free + lent + answered
 

@@ -19,7 +19,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Hashable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,14 +157,14 @@ def _encoded(data: bytes) -> str:
 
 
 class Rates:
-    """At most `burst` calls at once, and `rate` per second in the long run, for each client."""
+    """At most `burst` calls at once, and `rate` per second in the long run, for each client: the rule of this name."""
 
-    def __init__(self, rate: float, burst: float) -> None:
-        self._rate, self._burst = rate, burst
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+    def __init__(self, rule: str, rate: float, burst: float) -> None:
+        self._rule, self._rate, self._burst = rule, rate, burst
+        self._left: OrderedDict[Client, tuple[float, float]] = OrderedDict()
 
-    def take(self, client: Hashable) -> float:
-        """Count a call: 0, or the seconds after which the client may try again."""
+    def take(self, client: Client) -> None:
+        """Count a call, or refuse it, saying after how many seconds the client may try again."""
         now = time.monotonic()
         left, then = self._left.pop(client, (self._burst, now))
         left = min(self._burst, left + (now - then) * self._rate)
@@ -172,7 +172,9 @@ class Rates:
         self._left[client] = (left - 1.0 if wait == 0.0 else left), now
         if len(self._left) > MOST_KNOWN:
             self._left.popitem(last=False)
-        return wait
+        if wait:
+            again = {"retry-after": str(int(wait) + 1)}
+            raise RefusedError(429, self._rule, "too many calls; wait as Retry-After says", again)
 
 
 class Guard:
@@ -181,8 +183,8 @@ class Guard:
     def __init__(self, tokens: Tokens, names: Collection[str], *, any_address: bool, cookie: str) -> None:
         self.tokens, self.cookie = tokens, cookie
         self._names, self._any_address = LOOPBACK | {name.lower() for name in names}, any_address
-        self._owner, self._others = Rates(10_000, 20_000), Rates(2000, 4000)
-        self._anonymous, self._failures = Rates(100, 400), Rates(1, 20)
+        self._owner, self._others = Rates("rate", 10_000, 20_000), Rates("rate", 2000, 4000)
+        self._anonymous, self._failures = Rates("rate", 100, 400), Rates("token rate", 1, 20)
 
     def check_host(self, request: Request) -> None:
         """Refuse a name that the service does not have: another site may have been made to point here."""
@@ -212,12 +214,12 @@ class Guard:
         token = bearer.removeprefix("Bearer ").strip() if bearer else request.cookies.get(self.cookie, "")
         scope = self.tokens.scope_or_reason(token)
         if isinstance(scope, Scope):
-            _limit(self._owner if scope.owns else self._others, scope.bearer, "rate")
+            (self._owner if scope.owns else self._others).take(scope.bearer or address_of(request))
             return scope, not bearer
         if token and bearer:
-            _limit(self._failures, address_of(request), "token rate")
+            self._failures.take(address_of(request))
             raise RefusedError(401, "token", scope, {"www-authenticate": "Bearer"})
-        _limit(self._anonymous, address_of(request), "rate")
+        self._anonymous.take(address_of(request))
         return NOBODY, False
 
     def sign_in(self, token: str, request: Request, path: str) -> Response:
@@ -226,7 +228,7 @@ class Guard:
         It then stays in no history and no Referer; the cookie is for this service only and out of reach of scripts.
         """
         if self.tokens.scope(token) is None:
-            _limit(self._failures, address_of(request), "token rate")
+            self._failures.take(address_of(request))
             fields = {"rule": "token", "path": request.scope["path"][:200], "peer": address_of(request).name}
             log.warning("refused", extra={"fields": fields})
             return redirect("/login?wrong=1")
@@ -248,27 +250,19 @@ def address_of(request: Request) -> Client:
 
 async def body_of(request: Request, room: Places) -> bytes:
     """The body of a call, which must be short and arrive soon; it holds a place in the room meanwhile."""
+    too_large = RefusedError(413, "size", f"a body has at most {MOST_BODY:,} bytes; send fewer pieces at once")
     declared = request.headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > MOST_BODY:
-        raise _too_large()
+        raise too_large
     body = bytearray()
     try:
         async with room.held(request.state.client), asyncio.timeout(BODY_S):
             async for block in request.stream():
                 body += block
                 if len(body) > MOST_BODY:
-                    raise _too_large()
+                    raise too_large
     except ClientDisconnect:
         raise RefusedError(400, "gone", "the client left before its body was complete") from None
     except TimeoutError:
         raise RefusedError(408, "slow", f"the body must arrive within {BODY_S:g} seconds") from None
     return bytes(body)
-
-
-def _too_large() -> RefusedError:
-    return RefusedError(413, "size", f"a body has at most {MOST_BODY:,} bytes; send fewer pieces at once")
-
-
-def _limit(rates: Rates, client: Client | None, rule: str) -> None:
-    if wait := rates.take(client):
-        raise RefusedError(429, rule, "too many calls; wait as Retry-After says", {"retry-after": str(int(wait) + 1)})

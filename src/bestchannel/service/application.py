@@ -133,7 +133,7 @@ class Application:
             if not status:  # else a stream has failed, whose connection uvicorn closes
                 await refusal(scope, receive, send_with_headers)
         if not call.waits:
-            self._metrics.latency.add(time.perf_counter() - began)
+            self._metrics.took(time.perf_counter() - began)
         log.debug("%s", "call", extra={"fields": {**_fields(request), "status": status}})
         scope["state"].clear()  # refers to the connection, which refers to it: freed now, and not by a long search
 
@@ -266,12 +266,17 @@ class Endpoints:
     @_called("POST", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed, refusals=(410,))
     async def renew(self, request: Request, run: str, lease: str) -> Response:
         """Renew a lease."""
-        return answer(m.Renewed(self.leases.renew(run, lease)))
+        hosted = self.folder.hosted.get(run)
+        if hosted is None or not hosted.ledger.renew(lease, time.monotonic()):
+            over = "the lease is over: it has expired, or its request is answered"
+            raise m.RefusedError(410, "input", f"{over}; ask for another")
+        return answer(m.Renewed(hosted.ledger.lease_s))
 
     @_called("DELETE", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed)
     async def give_back(self, request: Request, run: str, lease: str) -> Response:
         """Give a lease back."""
-        self.leases.give_back(run, lease)
+        if hosted := self.folder.hosted.get(run):  # one that is over already stays so
+            hosted.ledger.give_back(lease)
         return answer(m.Renewed(0.0))
 
     @_called("GET", "/api/runs", VIEW, gives=m.RunList)
@@ -346,7 +351,8 @@ class Endpoints:
         await asyncio.to_thread(revoked.add, id)
         bearer = Client.of_token(id)  # loses all that it holds
         self.limits.clear(bearer)
-        self.leases.take_back(bearer)
+        for hosted in self.folder.hosted.values():
+            hosted.ledger.take_back(bearer.name)
         log.info("token revoked", extra={"fields": {"id": id}})
         return answer(m.RevokedToken(id))
 

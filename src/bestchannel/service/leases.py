@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from bestchannel.errors import InputError, MissingFileError
 from bestchannel.record import RunStatus
@@ -27,24 +26,14 @@ SLICE_S = 0.005  # of the event loop that is spent at once on those who wait for
 PAUSED, IDLE = "paused", "idle"  # what a sensor is told of a paused run, and where no run has its channels
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A sensor that waits for work."""
-
-    wish: LeaseWish
-    client: Client
-    answer: asyncio.Future[Lent]
-
-
 class Leases:
     """Lends the work of the open runs of a folder, and takes what comes of it."""
 
     def __init__(self, folder: RunFolder, metrics: Metrics, room: Places) -> None:
         self._folder, self._metrics, self._room = folder, metrics, room
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: dict[Hold, Waiting] = {}
+        self._waiting: dict[Hold, tuple[LeaseWish, asyncio.Future[Lent]]] = {}  # sensors that wait for work
         self._change = asyncio.Event()
-        self._woken = False
         self._ended: tuple[RunStatus, History] | None = None  # the last run that was answered late
         self._reading = threading.Lock()
         self._tasks: list[asyncio.Task[None]] = []
@@ -63,15 +52,14 @@ class Leases:
 
     def stop_waiting(self) -> None:
         """Answer all calls that wait for work: there is none now."""
-        for waiting in self._waiting.values():
-            if not waiting.answer.done():
-                waiting.answer.set_result(Lent(waiting.wish.run, OPEN if waiting.wish.run else IDLE))
+        for wish, answer in self._waiting.values():
+            if not answer.done():
+                answer.set_result(Lent(wish.run, OPEN if wish.run else IDLE))
 
     def changed(self) -> None:
         """Wake whoever waits for a change; any thread may call it."""
-        if self._loop is not None and not self._woken:
-            self._woken = True
-            self._loop.call_soon_threadsafe(self._wake)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._change.set)
 
     async def lease(self, wish: LeaseWish, scope: Scope, client: Client) -> Lent:
         """Work for a sensor: now, or as soon as there is some within the time that it waits."""
@@ -88,30 +76,12 @@ class Leases:
         async with self._room.held(client) as hold:
             try:
                 async with asyncio.timeout(wish.wait):
-                    waiting = self._waiting[hold] = Waiting(wish, client, asyncio.get_running_loop().create_future())
-                    return await waiting.answer
+                    _, answer = self._waiting[hold] = wish, asyncio.get_running_loop().create_future()
+                    return await answer
             except TimeoutError:
                 return self._lend(wish, client)
             finally:
                 self._waiting.pop(hold, None)
-
-    def renew(self, run: str, lease: str) -> float:
-        """Let a lease last for as many seconds again."""
-        hosted = self._folder.hosted.get(run)
-        if hosted is None or not hosted.ledger.renew(lease, time.monotonic()):
-            over = "the lease is over: it has expired, or its request is answered"
-            raise RefusedError(410, "input", f"{over}; ask for another")
-        return hosted.ledger.lease_s
-
-    def give_back(self, run: str, lease: str) -> None:
-        """End a lease; one that is over already stays so."""
-        if hosted := self._folder.hosted.get(run):
-            hosted.ledger.give_back(lease)
-
-    def take_back(self, client: Client) -> None:
-        """End all leases of a client."""
-        for hosted in self._folder.hosted.values():
-            hosted.ledger.take_back(client.name)
 
     async def offer(self, name: str, offer: Offer, scope: Scope) -> Received:
         """Put pieces on disk; what became of each."""
@@ -160,10 +130,6 @@ class Leases:
         pieces = map(labels.piece, offer.pieces)
         return Received(status.state, tuple(outcome_late(history, offer.request, piece) for piece in pieces))
 
-    def _wake(self) -> None:
-        self._woken = False
-        self._change.set()
-
     async def _lend_to_waiting(self) -> None:
         """Give work to those who wait, clients in turn, whenever there may be some; others are heard meanwhile."""
         while True:
@@ -174,13 +140,13 @@ class Leases:
                 if time.perf_counter() - began > SLICE_S:
                     await asyncio.sleep(SLICE_S)
                     began = time.perf_counter()
-                waiting = self._waiting.get(hold)
-                if waiting is None or waiting.answer.done():
+                wish, answer = self._waiting.get(hold, (None, None))
+                if wish is None or answer is None or answer.done():
                     continue
                 try:
-                    lent = self._lend(waiting.wish, waiting.client)
-                    if _is_final(waiting.wish, lent):
-                        waiting.answer.set_result(lent)
+                    lent = self._lend(wish, hold.client)
+                    if _is_final(wish, lent):
+                        answer.set_result(lent)
                 except Exception:  # whatever one of them has met with, the others wait
                     log.exception("fault", extra={"fields": {"what": "lease"}})
 
@@ -192,7 +158,7 @@ class Leases:
                     for lease in hosted.ledger.expire(time.monotonic()):
                         self._metrics.expired += 1
                         log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
-                self._wake()  # a lease that never answers may be another's by now
+                self._change.set()  # a lease that never answers may be another's by now
                 await asyncio.to_thread(self._folder.close_ended)
             except Exception:  # whatever one run has met with, the others need the next tick
                 log.exception("fault", extra={"fields": {"what": "tick"}})

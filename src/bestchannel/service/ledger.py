@@ -14,7 +14,8 @@ import time
 from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import itemgetter
 
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
@@ -91,23 +92,6 @@ class SeenSensor:
     senses: int = 0
 
 
-@dataclass
-class _Answered:
-    """The pieces of one row by where they start, which never overlap."""
-
-    counts: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    starts: list[int] = field(default_factory=list)
-
-    def overlap(self, start: int, end: int) -> tuple[int, int] | None:
-        """A piece that covers some of these positions, as its start and end."""
-        after = bisect_right(self.starts, start)
-        for first in self.starts[max(0, after - 1) : after + 1]:
-            last = first + sum(self.counts[first])
-            if first < end and start < last:
-                return first, last
-        return None
-
-
 class Ledger:
     """Who senses what of a run, of whose requests one is open or none; any thread may ask.
 
@@ -129,7 +113,8 @@ class Ledger:
             senses = {} if request is None else request.senses
             self._asked = {(c, x): count for c, of in senses.items() for x, count in enumerate(of) if count}
             self._free = {row: [Part(*row, 0, count)] for row, count in self._asked.items()}
-            self._answered = {row: _Answered() for row in self._asked}
+            # the pieces of each row in their order, which never overlap: start, end, counts
+            self._answered = {row: list[tuple[int, int, tuple[int, ...]]]() for row in self._asked}
             unplaced = [piece for piece in pieces if position_of(piece) is None or self.take_in(piece).outcome != KEPT]
             for piece in unplaced:
                 self._place(piece)
@@ -140,11 +125,12 @@ class Ledger:
         if start + piece.senses > asked:
             return PieceOutcome(REFUSED, f"request {self.number} asks for {several(asked, 'sense')} of this input")
         answered = self._answered[piece.channel, piece.x]
-        if answered.counts.get(start) == piece.counts:
-            return PieceOutcome(REPEATED)
-        taken = answered.overlap(start, start + piece.senses)
-        if taken:
-            return PieceOutcome(REFUSED, f"senses {taken[0]:,} to {taken[1] - 1:,} of this input were answered before")
+        after = bisect_right(answered, start, key=itemgetter(0))
+        for first, end, counts in answered[max(0, after - 1) : after + 1]:
+            if (first, counts) == (start, piece.counts):
+                return PieceOutcome(REPEATED)
+            if first < start + piece.senses and start < end:
+                return PieceOutcome(REFUSED, f"senses {first:,} to {end - 1:,} of this input were answered before")
         self._add(Part(piece.channel, piece.x, start, piece.senses), piece.counts)
         return PieceOutcome(KEPT)
 
@@ -220,7 +206,7 @@ class Ledger:
         now, leased = time.monotonic(), Counter[Sensor]()
         with self._lock:
             asked = sum(self._asked.values())
-            answered = sum(sum(map(sum, row.counts.values())) for row in self._answered.values())
+            answered = sum(end - start for row in self._answered.values() for start, end, _ in row)
             for lease in self.leases.values():
                 leased[lease.sensor] += sum(part.count for part in lease.parts)
         sensors = (
@@ -267,9 +253,7 @@ class Ledger:
 
     def _add(self, part: Part, counts: tuple[int, ...]) -> None:
         with self._lock:
-            answered = self._answered[part.row]
-            answered.counts[part.start] = counts
-            insort(answered.starts, part.start)
+            insort(self._answered[part.row], (part.start, part.end, counts))
             self._free[part.row] = [rest for free in self._free[part.row] for rest in free.without(part)]
             for lease in list(self.leases.values()):
                 lease.parts = [rest for lent in lease.parts for rest in lent.without(part)]

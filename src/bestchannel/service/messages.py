@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -21,7 +22,7 @@ from bestchannel.record import RunStatus
 MOST_SENSES = 2**53  # of one part: what every reader of JSON holds exactly
 MOST_PIECES, MOST_CHANNELS, MOST_LETTERS, MOST_OUTPUTS = 1000, 1000, 4096, 65_536
 LONGEST_WAIT_S, LONGEST_DAYS = 30.0, 3650.0
-BUCKETS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)  # ends of the classes of latency
+BUCKETS_S = ("0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "5", "+Inf")  # of latency
 
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"  # of a run
 RunName = Annotated[str, Meta(pattern=rf"^{NAME}$(?!\n)", description="The name of a run.")]
@@ -217,22 +218,6 @@ def parsed(body: bytes, kind: type[S]) -> S:
 
 
 @dataclass
-class Latency:
-    """How long answers took: how many took at most so long, their number and their sum."""
-
-    buckets: list[int] = field(default_factory=lambda: [0] * len(BUCKETS_S))
-    count: int = 0
-    sum_s: float = 0.0
-
-    def add(self, seconds: float) -> None:
-        """One answer more."""
-        self.count += 1
-        self.sum_s += seconds
-        for i, end in enumerate(BUCKETS_S):
-            self.buckets[i] += seconds <= end
-
-
-@dataclass
 class Metrics:
     """Counts since the start; only the event loop changes them."""
 
@@ -242,14 +227,19 @@ class Metrics:
     pieces: Counter[str] = field(default_factory=Counter)
     responses: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
-    latency: Latency = field(default_factory=Latency)
+    latencies: Counter[str] = field(default_factory=Counter)  # of BUCKETS_S, the first that holds each
+    seconds: float = 0.0
+
+    def took(self, seconds: float) -> None:
+        """Count how long an answer took."""
+        self.latencies[next(end for end in BUCKETS_S if seconds <= float(end))] += 1
+        self.seconds += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """All counts, and what there is now, as {name: (what it is, value)}."""
-        took, seconds = self.latency, "response_seconds"
-        ends = [*(f"{end:g}" for end in BUCKETS_S), "+Inf"]
-        buckets = {f'_bucket{{le="{e}"}}': n for e, n in zip(ends, [*took.buckets, took.count], strict=True)}
-        histogram = {**buckets, "_sum": f"{took.sum_s:.6f}", "_count": took.count}
+        totals, meaning = accumulate(self.latencies[end] for end in BUCKETS_S), "Time from a request to its response"
+        buckets = {f'_bucket{{le="{end}"}}': total for end, total in zip(BUCKETS_S, totals, strict=True)}
+        histogram = {**buckets, "_sum": f"{self.seconds:.6f}", "_count": self.latencies.total()}
         blocks = [
             _block("senses_total", "counter", "Senses that were acknowledged.", {"": self.senses}),
             _block("leases_total", "counter", "Leases that were given.", {"": self.leases}),
@@ -257,7 +247,7 @@ class Metrics:
             _block("pieces_total", "counter", "Pieces by what became of them.", _by("outcome", self.pieces)),
             _block("responses_total", "counter", "Responses by status.", _by("status", self.responses)),
             _block("refusals_total", "counter", "Refusals by rule.", _by("rule", self.refusals)),
-            _block(seconds, "histogram", "Time from a request to its response, streams left out.", histogram),
+            _block("response_seconds", "histogram", f"{meaning}, streams left out.", histogram),
             *(_block(name, "gauge", meaning, {"": f"{value:g}"}) for name, (meaning, value) in gauges.items()),
         ]
         return "".join(blocks)
