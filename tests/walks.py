@@ -108,7 +108,7 @@ def served():
     import bestchannel as bc
     from bestchannel import runs
     from bestchannel.policies import ChannelLabels
-    from bestchannel.service import leases
+    from bestchannel.service import run_folder
     from bestchannel.service.access import Tokens
     from bestchannel.service.server import Place, Service
 
@@ -116,7 +116,7 @@ def served():
     with runs.begin("lab.db", bc.Adaptive([(2, 2)] * 2, delta=0.1), channels):
         pass
     threading.setprofile(note)
-    leases.TICK_S = 1e6  # what comes with time is no part of the walk
+    run_folder.TICK_S = 1e6  # what comes with time is no part of the walk
     tokens, ready = Tokens(), threading.Event()
     service = Service(Path.cwd(), Place(port=0), tokens)
     threading.Thread(target=service.run, args=(ready.set,), daemon=True).start()

@@ -28,13 +28,12 @@ from starlette.types import Message, Receive, Scope, Send
 from bestchannel.errors import BestChannelError, MissingFileError
 from bestchannel.record import Result, RunStatus
 from bestchannel.runs import NotWrittenError, store
+from bestchannel.service import live as pages
 from bestchannel.service import messages as m
-from bestchannel.service import pages
 from bestchannel.service.access import ALL, ID, LONGEST, NOBODY, OWN, SENSE, VIEW, Guard, address_of, body_of, redirect
-from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Limits, Places, Turns
 from bestchannel.service.live import LIST, Live, ReportProcess, report_of_file, result_of_file
-from bestchannel.service.run_folder import RunFolder
+from bestchannel.service.run_folder import Leases, RunFolder
 
 JSON, HTML, TEXT = "application/json", "text/html; charset=utf-8", "text/plain; charset=utf-8"
 FORM, EVENTS, SQLITE = "application/x-www-form-urlencoded", "text/event-stream", "application/vnd.sqlite3"

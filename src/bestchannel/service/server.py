@@ -29,11 +29,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from bestchannel.errors import InputError
 from bestchannel.service.access import Guard, Revoked, Tokens
 from bestchannel.service.application import Application, Endpoints
-from bestchannel.service.leases import Leases
 from bestchannel.service.limits import Client, Hold, Limits
 from bestchannel.service.live import Live, ReportProcess
 from bestchannel.service.messages import Metrics
-from bestchannel.service.run_folder import RunFolder
+from bestchannel.service.run_folder import Leases, RunFolder
 
 IDLE_S = 10.0  # seconds after which a connection that has not sent a whole head of a call is closed
 SEND_S = 30.0  # seconds after which a client that takes nothing of its answer is let go of
