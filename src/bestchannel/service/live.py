@@ -13,6 +13,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import threading
 import time
@@ -24,6 +25,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec.json import encode
@@ -47,9 +49,6 @@ LONGEST_S = 15.0  # after which something is drawn again, whatever it costs; a r
 QUIET_S = 10.0  # of silence, after which a stream says that it is alive
 LIST = ""  # the subject of the list of all runs; no run has this name
 NICENESS = 5  # of the process that draws: whoever senses comes first
-EXAMPLE = "north 0,1 0,1\nsouth 0,1 0,1"  # channels of a new run: a name, its inputs and its outputs on each line
-CONNECTION = tag("span", "connecting …", id="connection", role="status", aria_live="polite")
-WRONG = tag("p", role="alert", class_="wrong")  # where the script says what was refused
 R = TypeVar("R")
 
 log = logging.getLogger(__name__)
@@ -303,9 +302,8 @@ def result_of_file(path: Path) -> bytes:
 
 def home_page(runs: Sequence[RunStatus], *, owner: bool) -> str:
     """The runs of the folder, and for the owner a form that begins another."""
-    bar = tag("nav", tag("b", "All runs"), CONNECTION, class_="bar")
-    listed = tag("div", trusted(run_list(runs)), id="list")
-    return _page("Runs · bestchannel", bar, tag("main", tag("h1", "Runs"), listed, *([_new_run()] if owner else [])))
+    form = _markup("new-run", policies=joined(tag("option", name) for name in POLICIES)) if owner else ""
+    return _page("Runs · bestchannel", _markup("home", runs=run_list(runs), form=form))
 
 
 def run_list(runs: Sequence[RunStatus]) -> str:
@@ -321,42 +319,14 @@ def run_list(runs: Sequence[RunStatus]) -> str:
 
 def run_page(status: RunStatus, *, owner: bool) -> str:
     """One run: what is going on, and below it the report, which the script keeps current."""
-    bar = tag("nav", tag("a", "All runs", href="/"), tag("b", status.run), CONNECTION, class_="bar")
-    now = tag("section", id="now", aria_label="What is going on", class_="now-of-run")
-    controls = tag(
-        "form",
-        tag("button", "Pause", type="button", id="pause"),
-        _input("Most senses", "max_senses", inputmode="numeric", id="limit"),
-        tag("button", "Set limit", type="submit"),
-        tag("button", "End the run", type="button", id="end"),
-        WRONG,
-        id="controls",
-        class_="controls",
-    )
-    links = {"file": "run (.db)", "result": "result (.json)", "report": "report (.html)"}
-    shown = (tag("a", word, href=f"/api/runs/{status.run}/{what}", download="") for what, word in links.items())
-    downloads = tag("p", "Download: ", joined(part for link in shown for part in (link, " ")), class_="downloads")
-    return _page(
-        f"{status.run} · bestchannel",
-        bar,
-        tag("div", now, *([controls] if owner else []), downloads, class_="live"),
-        tag("p", id="as-of", class_="as-of", hidden=""),
-        tag("main", tag("p", "The report is being drawn …", class_="lead"), id="report"),
-        data_run=status.run,
-    )
+    content = _markup("run", run=status.run, controls=_markup("controls") if owner else "")
+    return _page(f"{status.run} · bestchannel", content, data_run=status.run)
 
 
 def login_page(*, wrong: bool) -> str:
     """Where a person types the token."""
-    token = lone("input", name="token", type="password", autofocus="", autocomplete="off", required="")
-    body = tag(
-        "main",
-        tag("h1", "A token, please"),
-        tag("p", "This service was started with a token; its address with the token was printed then.", class_="lead"),
-        tag("p", "That token is not valid here.", role="alert", class_="wrong") if wrong else "",
-        tag("form", tag("label", "Token ", token), tag("button", "Go on"), method="post", action="/login"),
-    )
-    return _page("bestchannel", body)
+    refused = tag("p", "That token is not valid here.", role="alert", class_="wrong") if wrong else ""
+    return _page("bestchannel", _markup("login", wrong=refused))
 
 
 def again_page(path: str) -> str:
@@ -369,16 +339,24 @@ def again_page(path: str) -> str:
 @cache
 def static_file(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its kind."""
-    kinds = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-    kind, ours = kinds.get(name.rpartition(".")[2], ""), {"page.css": style, "page.js": script}
-    if name in ours:
-        return ours[name]().encode(), kind
-    if name in ("live.css", "live.js"):
-        return files("bestchannel.service").joinpath("static", name).read_bytes(), kind
-    return None
+    if name not in ("page.css", "page.js", "live.css", "live.js"):
+        return None
+    shared = {"page.css": style, "page.js": script}.get(name)  # by reports too
+    kind = "text/css; charset=utf-8" if name.endswith("css") else "text/javascript; charset=utf-8"
+    return (shared() if shared else _static(name)).encode(), kind
 
 
-def _page(title: str, *content: object, **data: object) -> str:
+@cache
+def _static(name: str) -> str:
+    return files("bestchannel.service").joinpath("static", name).read_text("utf-8")
+
+
+def _markup(name: str, **parts: str) -> Html:
+    """A part of a page, with these parts in it: trusted, as these are markup or a name of a run."""
+    return trusted(Template(re.sub(r"\n *(?=[<$]|\Z)", "", _static(f"{name}.html"))).substitute(parts))
+
+
+def _page(title: str, content: Html, **data: object) -> str:
     head = tag(
         "head",
         *meta(),
@@ -386,7 +364,7 @@ def _page(title: str, *content: object, **data: object) -> str:
         *(trusted(f'<link rel="stylesheet" href="/static/{name}.css">') for name in ("page", "live")),
         *(tag("script", src=f"/static/{name}.js", defer="") for name in ("page", "live")),
     )
-    body = tag("body", *content, class_="bestchannel page", **data)
+    body = tag("body", content, class_="bestchannel page", **data)
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -407,37 +385,3 @@ def evidence(run: RunStatus) -> str:
     if run.evidence_bits is None or run.threshold_bits is None or run.best:
         return ""
     return f"{run.evidence_bits:.1f} of {run.threshold_bits:.1f} bits"
-
-
-QUESTIONS = {
-    "best": "Which is the best?",
-    "above": "Which are above a level?",
-    "top": "Which are the best so many?",
-    "order": "In which order do they come?",
-    "within": "How large are they, to within a width?",
-}
-
-
-def _new_run() -> Html:
-    channels = tag("textarea", trusted(EXAMPLE), name="channels", rows=5, required="")
-    policies = tag("select", *(tag("option", name) for name in POLICIES), name="policy")
-    questions = tag("select", *(tag("option", words, value=kind) for kind, words in QUESTIONS.items()), name="kind")
-    form = tag(
-        "form",
-        _input("Name", "name", required="", pattern="[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}", autocomplete="off"),
-        tag("label", tag("span", "Channels: name, inputs, outputs"), channels),
-        tag("label", tag("span", "Policy"), policies),
-        _input("δ, the largest probability of a wrong name", "delta", value="0.05", inputmode="decimal"),
-        _input("ε, bits within which any channel will do", "epsilon", inputmode="decimal"),
-        tag("label", tag("span", "Question"), questions),
-        _input("Level or width in bits, or how many", "number", inputmode="decimal"),
-        _input("Most senses", "max_senses", inputmode="numeric"),
-        tag("button", "Begin"),
-        WRONG,
-        id="new-run",
-    )
-    return tag("section", tag("h2", "Begin a run"), form)
-
-
-def _input(words: str, name: str, **attributes: object) -> Html:
-    return tag("label", tag("span", words), lone("input", name=name, **attributes))
