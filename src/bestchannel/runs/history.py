@@ -137,13 +137,6 @@ class PartialAnswer:
             self.pieces[piece.id] = piece
             self._missing[piece.channel][piece.x] -= piece.senses
 
-    def amended(self, rows: Rows, name: str) -> PartialAnswer:
-        """The same with these counts in place of all pieces of their inputs."""
-        answer = PartialAnswer(self.request, self._alphabets)
-        kept = [piece for piece in self.pieces.values() if (piece.channel, piece.x) not in rows]
-        answer.add(answer.new_among([*kept, *as_pieces(rows, f"{name}: ")]))
-        return answer
-
     def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:
         """All that the pieces, and some more, have counted, by channel: shape (n_inputs, n_outputs)."""
         tables = {channel: np.zeros(self._alphabets[channel], dtype=np.int64) for channel in self.request.senses}
@@ -268,10 +261,12 @@ class History:
         """What has been told of a request in pieces."""
         return self._partial.get(number) or PartialAnswer(self.requests[number], self.alphabets)
 
-    @property
-    def next_amendment(self) -> str:
-        """What tells the counts of the next amendment from pieces."""
-        return f"amendment {len(self.amended) + 1}"
+    def partly_amended(self, number: int, rows: Rows) -> PartialAnswer:
+        """What has been told of a request in pieces, with these counts in place of all pieces of their inputs."""
+        answer, told = PartialAnswer(self.requests[number], self.alphabets), self.partial_answer(number).pieces.values()
+        kept = [piece for piece in told if (piece.channel, piece.x) not in rows]
+        answer.add(answer.new_among([*kept, *as_pieces(rows, f"amendment {len(self.amended) + 1}: ")]))
+        return answer
 
     def next_entries(self, *records: Record) -> list[Entry]:
         """The records as the entries that come next, once they are on disk and added."""
@@ -335,7 +330,7 @@ class History:
         if number in self.answers:
             self._amend_answer(number, rows)
         else:
-            self._partial[number] = self.partial_answer(number).amended(rows, self.next_amendment)
+            self._partial[number] = self.partly_amended(number, rows)
         self.amended.append(number)
 
     def _amend_answer(self, number: int, rows: Rows) -> None:

@@ -178,7 +178,7 @@ class LaboratoryRun(Run):
                 )
         records: list[Record] = [(AMENDED, number, [(*place, counts) for place, counts in rows.items()])]
         if number not in history.answers:
-            amended = history.partial_answer(number).amended(rows, history.next_amendment)
+            amended = history.partly_amended(number, rows)
             records += [] if amended.total_missing else [told_record(number, amended.counts())]
         self.store.append(*records)
         self._replay()
