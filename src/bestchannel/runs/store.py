@@ -36,12 +36,6 @@ MOST_LOG = 2**22  # bytes of SQLite's log of what was written last, after which 
 Stamp = tuple[int, int, int, int] | None
 """By which it shows whether somebody else has replaced a file or written to it; None where there is none."""
 
-Writer = tuple[sqlite3.Connection, int]
-"""A connection that writes, and a descriptor of its file, to read as it is on disk.
-
-It must not be closed before: closing any descriptor of a file drops the locks that SQLite has on it.
-"""
-
 RUN = Kind(
     "run",
     application_id=0x62436852,  # "bChR"
@@ -75,9 +69,9 @@ class Store:
     file only where it is told to (`_put_log_into_file`), so that whatever else does is seen.
     """
 
-    def __init__(self, path: Path, writer: Writer, history: History) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, file: int, history: History) -> None:
         self.path, self.history = path, history
-        self._connection, self._file = writer
+        self._connection, self._file = connection, file
         self._log = path.with_name(f"{path.name}-wal")
         self._filing, self._closed = threading.Lock(), False
         self._left = _stamp(path), _digest(self._file)
@@ -179,8 +173,7 @@ def opened(
     It is begun there where settings are given and the file is empty; `is_new` refuses any other file.
     """
     path = Path(file)
-    with _writer(path, 0 if settings is None else os.O_CREAT, wait_s) as writer:
-        connection, _ = writer
+    with _writer(path, 0 if settings is None else os.O_CREAT, wait_s) as (connection, descriptor):
         with RUN.errors_naming(path):
             if settings is not None and is_empty(connection):
                 with transaction(connection):  # one, so that a crash leaves an empty file or a run
@@ -191,7 +184,7 @@ def opened(
             history = _history(connection)
             make_durable(connection)
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-            store = Store(path, writer, history)
+            store = Store(path, connection, descriptor, history)
             if settings is not None:
                 history.settings.refuse_other(settings)
             # a reader, by which SQLite's log can be kept out of a file that is copied over this one
@@ -271,8 +264,11 @@ def _settings(connection: sqlite3.Connection) -> Settings:
 
 
 @contextmanager
-def _writer(path: Path, flags: int, wait_s: float) -> Iterator[Writer]:
-    """A connection that writes, and other writers kept out until the end, or until this process dies."""
+def _writer(path: Path, flags: int, wait_s: float) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """A connection that writes, and a descriptor of its file, to read as it is on disk.
+
+    Other writers are kept out until the end, or until this process dies.
+    """
     with RUN.errors_naming(path):
         descriptor = os.open(path, os.O_RDWR | flags, 0o666)
     try:

@@ -107,9 +107,7 @@ class Application:
         self._router = Router(self._routes, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a call; anything but HTTP is let go of."""
-        if scope["type"] != "http":
-            return
+        """Answer a call."""
         scope["app"] = self  # lets Starlette raise what it refuses
         request, began, status = Request(scope, receive), time.perf_counter(), 0
         call = request.state
@@ -259,7 +257,7 @@ class Endpoints:
     async def offer(self, request: Request, offer: m.Offer, run: str) -> Response:
         """Answer in pieces, which are on disk once acknowledged."""
         received = await self.leases.offer(run, offer, request.state.granted)
-        refused = any(piece.outcome == m.REFUSED for piece in received.pieces)  # whatever became of the others
+        refused = any(piece.outcome == "refused" for piece in received.pieces)  # whatever became of the others
         return answer(received, 409 if refused else 200)
 
     @_called("POST", "/api/runs/{run}/leases/{lease}", SENSE, gives=m.Renewed, refusals=(410,))

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -25,21 +24,13 @@ from bestchannel.record import RunStatus
 from bestchannel.runs import LaboratoryRun, store
 from bestchannel.runs.history import AnswerPiece, History
 from bestchannel.service.ledger import Labels, Ledger
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, PieceOutcome
+from bestchannel.service.messages import PieceOutcome
 
 MOST_AT_ONCE = 512  # offers that share a transaction
 FAILED = "failed"  # the state of a run whose file or policy cannot go on; the log says why
 
+Offered = tuple[int, Sequence[AnswerPiece], Future[list[PieceOutcome]]]  # request, pieces, and who waits for them
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Offered:
-    """Pieces on their way to disk, and who waits for them."""
-
-    request: int
-    pieces: tuple[AnswerPiece, ...]
-    answer: Future[list[PieceOutcome]]
 
 
 def status_of(run: runs.Run, name: str, error: str = "") -> RunStatus:
@@ -108,16 +99,17 @@ class HostedRun:
         self._submit(self._close)
         self._thread.shutdown()
 
-    def offer(self, request: int, pieces: Iterable[AnswerPiece]) -> Future[list[PieceOutcome]]:
+    def offer(self, request: int, pieces: Sequence[AnswerPiece]) -> Future[list[PieceOutcome]]:
         """What becomes of the pieces, once those that are kept are on disk."""
-        offered = Offered(request, tuple(pieces), Future())
+        answer: Future[list[PieceOutcome]] = Future()
+        offered = request, pieces, answer
         self._offers.append(offered)
         kept = self._submit(self._keep)
         if kept.done() and (closed := kept.exception()):
             with suppress(ValueError):  # where the thread has taken it nevertheless
                 self._offers.remove(offered)
-                offered.answer.set_exception(closed)
-        return offered.answer
+                answer.set_exception(closed)
+        return answer
 
     def do(self, work: Callable[[LaboratoryRun], T]) -> Future[T]:
         """What the work comes to, done in the run's own thread; by then the status says where the run stands."""
@@ -162,7 +154,7 @@ class HostedRun:
         """Take in the offers that wait, together, and answer them: whoever was first has come for all."""
         waiting = [self._offers.popleft() for _ in range(min(len(self._offers), MOST_AT_ONCE))]
         # from now on an answer cannot be cancelled, as by a client that leaves
-        offers = [offer for offer in waiting if offer.answer.set_running_or_notify_cancel()]
+        offers = [offer for offer in waiting if offer[-1].set_running_or_notify_cancel()]
         try:
             run = self._opened()
             try:
@@ -171,23 +163,24 @@ class HostedRun:
                 self._or_fail(lambda: self._publish(run, anew=True))
                 raise
         except BaseException as error:
-            for offer in offers:
-                offer.answer.set_exception(error)
+            for *_, answer in offers:
+                answer.set_exception(error)
             return
-        for offer, became in zip(offers, outcomes, strict=True):
-            offer.answer.set_result(became)
+        for (*_, answer), became in zip(offers, outcomes, strict=True):
+            answer.set_result(became)
 
     def _kept(self, run: LaboratoryRun, offers: Sequence[Offered]) -> list[list[PieceOutcome]]:
         """What becomes of the pieces of all offers in their order; those that are new are put on disk together."""
         ledger, number = self.ledger, self.ledger.number
         outcomes = [
-            [ledger.take_in(piece) for piece in offer.pieces]
-            if offer.request == number
-            else [outcome_late(run.history, offer.request, piece) for piece in offer.pieces]
-            for offer in offers
+            [
+                ledger.take_in(piece) if request == number else outcome_late(run.history, request, piece)
+                for piece in pieces
+            ]
+            for request, pieces, _ in offers
         ]
-        pairs = zip(chain(*(offer.pieces for offer in offers)), chain(*outcomes), strict=True)
-        new = [piece for piece, outcome in pairs if outcome.outcome == KEPT]
+        pairs = zip(chain(*(pieces for _, pieces, _ in offers)), chain(*outcomes), strict=True)
+        new = [piece for piece, outcome in pairs if outcome.outcome == "kept"]
         if number is not None and new and run.tell_pieces(number, new).complete:
             self._publish(run)
         return outcomes
@@ -221,6 +214,7 @@ class HostedRun:
 def outcome_late(history: History, request: int, piece: AnswerPiece) -> PieceOutcome:
     """What becomes of a piece of a request that is not open: harmless where the run has it."""
     if request not in history.answers:
-        return PieceOutcome(REFUSED, f"request {request} is not open")
-    known = history.partial_answer(request).pieces.get(piece.id)
-    return PieceOutcome(REPEATED) if known == piece else PieceOutcome(REFUSED, f"request {request} was answered before")
+        return PieceOutcome("refused", f"request {request} is not open")
+    if history.partial_answer(request).pieces.get(piece.id) == piece:
+        return PieceOutcome("repeated")
+    return PieceOutcome("refused", f"request {request} was answered before")

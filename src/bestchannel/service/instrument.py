@@ -324,16 +324,16 @@ class Program:
         lines: list[str] = []
         began = time.monotonic()
         while len(lines) < most and (not lines or time.monotonic() - began < PIECE_S):
-            if b"\n" in self._rest:
-                line, _, self._rest = self._rest.partition(b"\n")
+            line, end, rest = self._rest.partition(b"\n")
+            if end:
+                self._rest = rest
                 lines.append(line.decode(errors="replace").strip())
-                continue
-            if not (block := self._block(process, wait=not lines)):
+            elif len(line) > LONGEST_LINE:
+                raise ProgramError(f"the program must answer in short lines; it wrote {len(line):,} bytes at once")
+            elif block := self._block(process, wait=not lines):
+                self._rest += block
+            else:
                 break
-            self._rest += block
-            if len(self._rest) > LONGEST_LINE and b"\n" not in self._rest:
-                wrote = f"it wrote {len(self._rest):,} bytes at once"
-                raise ProgramError(f"the program must answer in short lines; {wrote}")
         return lines
 
     def _block(self, process: subprocess.Popen[bytes], wait: bool) -> bytes:

@@ -22,7 +22,7 @@ from bestchannel.policies import ChannelLabels, Request
 from bestchannel.promises import several
 from bestchannel.record import SensorStatus
 from bestchannel.runs.history import AnswerPiece
-from bestchannel.service.messages import KEPT, REFUSED, REPEATED, LentPart, OfferedPiece, PieceOutcome
+from bestchannel.service.messages import LentPart, OfferedPiece, PieceOutcome
 
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token
 MOST_PARTS, MOST_SENSORS = 256, 1000  # parts of a lease, and sensors of a run that are remembered
@@ -115,24 +115,23 @@ class Ledger:
             self._free = {row: [Part(*row, 0, count)] for row, count in self._asked.items()}
             # the pieces of each row in their order, which never overlap: start, end, counts
             self._answered = {row: list[tuple[int, int, tuple[int, ...]]]() for row in self._asked}
-            unplaced = [piece for piece in pieces if position_of(piece) is None or self.take_in(piece).outcome != KEPT]
-            for piece in unplaced:
+            for piece in [p for p in pieces if position_of(p) is None or self.take_in(p).outcome != "kept"]:
                 self._place(piece)
 
     def take_in(self, piece: AnswerPiece) -> PieceOutcome:
         """What becomes of a piece whose identifier says its position; from now on, one that is kept is answered."""
         start, asked = position_of(piece) or 0, self._asked.get((piece.channel, piece.x), 0)
         if start + piece.senses > asked:
-            return PieceOutcome(REFUSED, f"request {self.number} asks for {several(asked, 'sense')} of this input")
+            return PieceOutcome("refused", f"request {self.number} asks for {several(asked, 'sense')} of this input")
         answered = self._answered[piece.channel, piece.x]
         after = bisect_right(answered, start, key=itemgetter(0))
         for first, end, counts in answered[max(0, after - 1) : after + 1]:
             if (first, counts) == (start, piece.counts):
-                return PieceOutcome(REPEATED)
+                return PieceOutcome("repeated")
             if first < start + piece.senses and start < end:
-                return PieceOutcome(REFUSED, f"senses {first:,} to {end - 1:,} of this input were answered before")
+                return PieceOutcome("refused", f"senses {first:,} to {end - 1:,} of this input were answered before")
         self._add(Part(piece.channel, piece.x, start, piece.senses), piece.counts)
-        return PieceOutcome(KEPT)
+        return PieceOutcome("kept")
 
     def lend(self, sensor: Sensor, channels: Collection[int], most: int, now: float) -> Lease | None:
         """A lease on some of the open request: at most so many senses of what is free of these channels.

@@ -56,7 +56,7 @@ class Hold:
     def leave(self) -> None:
         """Give the place back; one that was lost stays so."""
         if self in self.room:
-            self.room.remove(self)
+            self.room._remove(self)
 
 
 @dataclass
@@ -91,8 +91,7 @@ class Places:
         self._add(hold, always=always)
         return hold
 
-    def remove(self, hold: Hold) -> None:
-        """Take a place back."""
+    def _remove(self, hold: Hold) -> None:
         holds = self._holds[hold.client]
         del holds[hold]
         self._count -= 1
@@ -149,7 +148,7 @@ class Places:
 
     def _evict_oldest(self, client: Client) -> None:
         hold = next(iter(self._holds[client]))
-        self.remove(hold)
+        hold.leave()
         hold.evict()
 
     def _refusal(self, words: str) -> RefusedError:

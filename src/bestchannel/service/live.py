@@ -40,7 +40,7 @@ from bestchannel.report.markup import Html, joined, lone, tag, trusted
 from bestchannel.report.page import meta, page, script, style, title_and_body
 from bestchannel.report.provenance import Provenance, origin_of
 from bestchannel.service.limits import Client, Places
-from bestchannel.service.messages import LiveReport, Refusal
+from bestchannel.service.messages import Refusal
 from bestchannel.service.run_folder import RunFolder
 
 STATUS_S, LIST_S, REPORT_S = 0.4, 1.0, 1.0  # least seconds between two standings, lists of all runs, and reports
@@ -181,7 +181,7 @@ class Live:
                 due = time.monotonic() + _pause(REPORT_S, took)
             await asyncio.sleep(STATUS_S)
 
-    async def _drawn(self, run: str) -> tuple[LiveReport, float]:
+    async def _drawn(self, run: str) -> tuple[dict[str, object], float]:
         """The report, and how much processor time it took."""
         hosted = self._folder.hosted.get(run)
         if hosted is None:
@@ -275,8 +275,10 @@ def _packed(path: Path, run: runs.Run) -> tuple[bytes, float]:
     return pickle.dumps(_now(path, run)), time.thread_time() - began
 
 
-def live_report(run: bytes | Path) -> tuple[LiveReport, float]:
+def live_report(run: bytes | Path) -> tuple[dict[str, object], float]:
     """The report on a run that was packed, or as its file stands, and the processor time that drawing took.
+
+    It has a title and a body, and of how many senses and when it is.
 
     Its few style attributes have another name, which the page's script puts back: the content-security policy of the
     service permits no styles within markup; `"` is escaped in every text.
@@ -284,9 +286,8 @@ def live_report(run: bytes | Path) -> tuple[LiveReport, float]:
     result, origin, stood = pickle.loads(run) if isinstance(run, bytes) else _now(run, runs.view(run))
     began = time.process_time()
     title, body = title_and_body(result, origin)
-    named = body.replace(' style="', ' data-style="')
-    report = LiveReport(title, named, result.senses, stood.isoformat(timespec="seconds"))
-    return report, time.process_time() - began
+    report = {"title": title, "body": body.replace(' style="', ' data-style="'), "senses": result.senses}
+    return report | {"time": stood.isoformat(timespec="seconds")}, time.process_time() - began
 
 
 def report_of_file(path: Path) -> str:

@@ -86,16 +86,10 @@ class Offer(Sent, frozen=True):
     lease: LeaseId | None = None
 
 
-Outcome = Literal["kept", "repeated", "refused"]
-KEPT: Outcome = "kept"
-REPEATED: Outcome = "repeated"
-REFUSED: Outcome = "refused"
-
-
 class PieceOutcome(Struct, frozen=True):
     """What becomes of a piece: it is new and on disk, the run has it already, or it is refused, with the reason."""
 
-    outcome: Outcome
+    outcome: Literal["kept", "repeated", "refused"]
     reason: str = ""
 
 
@@ -172,15 +166,6 @@ class RunList(Struct, frozen=True):
     """The runs of the folder."""
 
     runs: tuple[RunStatus, ...]
-
-
-class LiveReport(Struct, frozen=True):
-    """A drawn report: what stood when so many senses were told, at that time."""
-
-    title: str
-    body: str
-    senses: int
-    time: str
 
 
 class Refusal(Struct, frozen=True):

@@ -98,11 +98,6 @@ class RunFolder:
             return path
         raise MissingFileError(f"there is no run {name[:64]!r}")
 
-    def open_all(self) -> None:
-        """Host what is open; a run that cannot be is left alone."""
-        for name in self.names():
-            self.host_or_read(name)
-
     def close(self) -> None:
         """Let go of every run; what was offered is on disk before."""
         with self._lock:
@@ -283,7 +278,8 @@ class Leases:
     async def open(self) -> None:
         """Host the open runs, and keep time."""
         self._loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self._folder.open_all)
+        for name in self._folder.names():
+            await asyncio.to_thread(self._folder.host_or_read, name)
         self._tasks = [asyncio.create_task(self._tick()), asyncio.create_task(self._lend_to_waiting())]
 
     async def close(self) -> None:
@@ -336,7 +332,7 @@ class Leases:
         outcomes = await asyncio.wrap_future(hosted.offer(offer.request, pieces))
         self._metrics.pieces.update(outcome.outcome for outcome in outcomes)
         pairs = zip(outcomes, pieces, strict=True)
-        kept = sum(piece.senses for outcome, piece in pairs if outcome.outcome == m.KEPT)
+        kept = sum(piece.senses for outcome, piece in pairs if outcome.outcome == "kept")
         self._metrics.senses += kept
         if lease is not None and lease.sensor in ledger.sensors:
             ledger.renew(lease.id, time.monotonic(), answered=kept > 0)
