@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta, Struct
 from msgspec import field as keyed
+from msgspec.structs import asdict
 
 from bestchannel.record import Number
 from bestchannel.verification import rival_check
@@ -114,47 +115,43 @@ class Books:
                 self.counts[channel] = self.counts[channel] + table
             watch(step.request)
 
-    def settle(
-        self, bettor: Bettor, bet: Bet, over: str | None, under: str | None, inputs: Floats, step: Step, where: str
-    ) -> None:
-        """Book what a bet has brought that was made at the input distribution given."""
-        record, fixed = self.record, self.record.fixed_input
+    def settle(self, bettor: Bettor, bet: Wager, step: Step, where: str) -> None:
+        """Book what a bet has brought."""
+        record, over, under = self.record, bet.over, bet.under
         record.require_known([over, under], f"the stakes of request {step.request}")
-        wanted = f"the leader must be sensed and the rival be another channel; they are not {where}"
-        require(over != under and (over is None or over in step.counts), wanted)
-        require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
-        fewer = f"restarts must not become fewer; they do {where}"
-        require(bet.restarts >= max(bettor.starts, default=0), fewer)
-        wanted = f"bets must not begin after their own request; they begin with {bet.since} {where}"
-        require(bet.since <= step.request, wanted)
+        sound = over != under and (over is None or over in step.counts)
+        require(sound, "the leader must be sensed and the rival be another channel; they are not", where)
+        require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g}", where)
+        require(bet.restarts >= max(bettor.starts, default=0), "restarts must not become fewer; they do", where)
+        begun = f"bets must not begin after their own request; they begin with {bet.since}"
+        require(bet.since <= step.request, begun, where)
         account = bettor.starts.setdefault(bet.restarts, {}).setdefault(under, Account(bet.since))
-        wanted = f"bets with the same restarts must have begun with the same request; they differ {where}"
-        require(account.since == bet.since, wanted)
+        alike = "bets with the same restarts must have begun with the same request; they differ"
+        require(account.since == bet.since, alike, where)
         bettor.latest, account.weight = under, account.weight + bet.weight
         account.weights[over] = account.weights.get(over, 0.0) + bet.weight
         if over is None:
             account.paid += bet.weight * bettor.level
         else:
-            at_fixed = fixed is None or np.array_equal(fixed, inputs)
-            require(at_fixed, f"bets must be at the fixed input distribution; they are not {where}")
-            account.paid += paid_nats(bet, inputs, step.counts[over], where)
-            check_origin(bet, inputs, self.counts[over], step.senses[over], where)
+            fixed = record.fixed_input is None or np.array_equal(record.fixed_input, bet.input)
+            require(fixed, "bets must be at the fixed input distribution; they are not", where)
+            account.paid += paid_nats(bet, bet.input, step.counts[over], where)
+            check_origin(bet, bet.input, self.counts[over], step.senses[over], where)
         if under is not None and under in step.counts and not record.worthless(under):
             check_tilts(record, under, bet, where)
             account.sensed.append((step.counts[under], bet.tilts, bet.outputs))
 
     def lost(self, under: str, account: Account, needed: float | None = None, weight: float | None = None) -> float:
         """Nats that bets on the senses of a channel have lost at most; no more than is needed, if that can be shown."""
-        if self.record.worthless(under):
+        record, kind, policy = self.record, self.replay.kind, self.replay.policy
+        if record.worthless(under):
             return 0.0
-        shape, fixed = self.record.alphabets[under], self.record.fixed_input
-        bets = shape, account.sensed, account.weight if weight is None else weight
-        kind, policy = self.replay.kind, self.replay.policy
-        most = kind._loss_of(*bets, fixed) if needed is None else needed
-        number = list(self.record.alphabets).index(under)
+        bets = record.alphabets[under], account.sensed, account.weight if weight is None else weight
+        most = kind._loss_of(*bets, record.fixed_input) if needed is None else needed
+        number = list(record.alphabets).index(under)
         own = () if policy is None else policy._covers(number, account.since, most)
-        covers = chain(own, kind._covers_of(*bets, fixed, most))
-        return -rival_check.proved(SensedRival.of(*bets), fixed, covers, -most)
+        covers = chain(own, kind._covers_of(*bets, record.fixed_input, most))
+        return -rival_check.proved(SensedRival.of(*bets), record.fixed_input, covers, -most)
 
     def wealth(self, bettor: Bettor, needed: float) -> float:
         """What all starts hold and what was kept, from below: as much as is needed, if that can be shown."""
@@ -254,14 +251,15 @@ def check_adaptive(record: Record, watch: Watch, replay: Any) -> None:
 
 def _settle(books: Rivals, step: Step, before: str | None) -> None:
     """Book what the bets of one request brought, on the leader before it."""
-    if step.stakes is not None:
-        stakes = as_struct(step.stakes, Stakes)
-        wanted = f"the bets of request {step.request} must be on the leader after the request before"
-        require(stakes.leader == before, wanted)
-        for rival, bet in stakes.bets.items():
-            where = f"in the bet against {rival!r} in request {step.request}"
-            bettor = books.bettors.setdefault(rival, Bettor())
-            books.settle(bettor, bet, stakes.leader, rival, stakes.input, step, where)
+    if step.stakes is None:
+        return
+    stakes = as_struct(step.stakes, Stakes)
+    agreed = f"the bets of request {step.request} must be on the leader after the request before"
+    require(stakes.leader == before, agreed)
+    for rival, bet in stakes.bets.items():
+        where = f"in the bet against {rival!r} in request {step.request}"
+        wager = Wager(over=stakes.leader, under=rival, input=stakes.input, **asdict(bet))
+        books.settle(books.bettors.setdefault(rival, Bettor()), wager, step, where)
 
 
 def check_tilts(record: Record, rival: str, bet: Bet, where: str) -> None:
@@ -269,12 +267,12 @@ def check_tilts(record: Record, rival: str, bet: Bet, where: str) -> None:
     tilts, outputs = bet.tilts.tolist(), bet.outputs.tolist()
     wanted = "a bet must have a tilt for every input of the rival and a probability for every output"
     fit = bet.tilts.shape + bet.outputs.shape == record.alphabets[rival]
-    require(fit, f"{wanted}; it has {tilts} and {outputs} {where}")
+    require(fit, f"{wanted}; it has {tilts} and {outputs}", where)
     most = rival_check.LARGEST if record.fixed_input is None else record.fixed_input / record.fixed_input.sum()
     below = bool((bet.tilts >= 0.0).all() and (bet.tilts * most < 1.0).all())
-    require(below, f"tilts must be >= 0, and below 1 times any P; they are {tilts} {where}")
+    require(below, f"tilts must be >= 0, and below 1 times any P; they are {tilts}", where)
     sound = bool((bet.outputs >= LEAST).all() and abs(bet.outputs.sum() - 1.0) <= 1e-9)
-    require(sound, f"the outputs of a bet must be a distribution without zeros; they are {outputs} {where}")
+    require(sound, f"the outputs of a bet must be a distribution without zeros; they are {outputs}", where)
 
 
 def _check_ruled_out(books: Rivals, rival: str, step: Step) -> None:
@@ -331,20 +329,18 @@ def paid_nats(bet: Bet, inputs: Floats, counts: Integers, where: str) -> float:
     wins nothing on average against s f(W_b): docs/theory/adaptive.md, "The leader's part".
     """
     shapes = inputs.shape, bet.multipliers.shape, bet.auxiliary.shape
-    wanted = f"a bet must have the leader's inputs and outputs; its numbers have the shapes {shapes} {where}"
-    require(shapes == (counts.shape[:1], counts.shape[:1], counts.shape), wanted)
-    wanted = f"the input distribution of a bet must sum to 1; it is {inputs.tolist()} {where}"
-    require(bool((inputs >= 0.0).all() and abs(inputs.sum() - 1.0) <= 1e-9), wanted)
+    wanted = f"a bet must have the leader's inputs and outputs; its numbers have the shapes {shapes}"
+    require(shapes == (counts.shape[:1], counts.shape[:1], counts.shape), wanted, where)
+    distribution = bool((inputs >= 0.0).all() and abs(inputs.sum() - 1.0) <= 1e-9)
+    require(distribution, f"the input distribution of a bet must sum to 1; it is {inputs.tolist()}", where)
     if not (bet.auxiliary >= LEAST).all():
-        wanted = f"at least {LEAST:g}"
-        raise NotValidError(f"the auxiliary rows of a bet must be {wanted}; they are {bet.auxiliary.tolist()} {where}")
-    require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g} {where}")
-    senses = counts.sum(axis=1).astype(np.float64)[:, None]
-    stakes = _stakes(bet, inputs)
-    gross = np.broadcast_to(bet.multipliers[:, None] + stakes, counts.shape)
-    used = senses[:, 0] > 0.0
-    wanted = f"a bet must pay something whatever the answer; its multipliers are too small {where}"
-    require(bool((gross[used] > 0.0).all()), wanted)
+        wanted = f"the auxiliary rows of a bet must be at least {LEAST:g}; they are {bet.auxiliary.tolist()}"
+        require(False, wanted, where)
+    require(bet.weight > 0.0, f"the weight of a bet must be positive; it is {bet.weight:g}", where)
+    senses, stakes = counts.sum(axis=1).astype(np.float64)[:, None], _stakes(bet, inputs)
+    gross, used = np.broadcast_to(bet.multipliers[:, None] + stakes, counts.shape), senses[:, 0] > 0.0
+    wanted = "a bet must pay something whatever the answer; its multipliers are too small"
+    require(bool((gross[used] > 0.0).all()), wanted, where)
     wealth = gross[used] / senses[used]
     won = counts[used] * np.log(wealth)
     price = np.concatenate([(senses[used] * (wealth - 1.0) - stakes[used]).max(axis=1), (-stakes[~used]).max(axis=1)])
@@ -374,4 +370,4 @@ def check_origin(bet: Bet, inputs: Floats, before: Integers, senses: tuple[int, 
 
     if fewest := min(map(wrong, ADDED), key=len):
         wanted = "is not the one that the counts before the request lead to"
-        raise NotValidError(f"the multiplier of input x={fewest[0]} {wanted} {where}")
+        require(False, f"the multiplier of input x={fewest[0]} {wanted}", where)

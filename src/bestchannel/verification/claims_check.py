@@ -80,10 +80,7 @@ Steps = Iterable[tuple[Step, WagersStated]]
 
 def _settle(books: Books, bettor: Bettor, wager: Wager, step: Step, name: str) -> None:
     where = f"in the bet of {name!r} in request {step.request}"
-    books.settle(bettor, wager, wager.over, wager.under, wager.input, step, where)
-
-
-# --- above a level --------------------------------------------------------------------------------
+    books.settle(bettor, wager, step, where)
 
 
 @dataclass
@@ -147,9 +144,6 @@ def _check_purse(books: Books, before: Turn | None, turn: Turn, parts: int, answ
         left = min(books.wealth(bettor, needed) for side, bettor in before.sides.items() if side != answer)
         left = min(left, 1.0) if tolerant else left
     require(purse.stake <= (drawn + stake * left) * (1.0 + EXCESS), f"more is staked in {where} than there is")
-
-
-# --- worlds: the best m, and orders ---------------------------------------------------------------
 
 
 Pair = tuple[str | None, str | None]  # None is the bar: the best m come before it, and all others after it
@@ -255,8 +249,7 @@ def _begin(leaves: list[Leaf], boxes: Mapping[str, Worlds]) -> None:
     for parent in dict.fromkeys(name.rpartition("/")[0] for name in boxes):
         parts = {name: box for name, box in boxes.items() if name.rpartition("/")[0] == parent}
         if not parent:
-            known = {leaf.name for leaf in leaves}
-            require(not known & parts.keys(), "two boxes of worlds have the same name")
+            require(not {leaf.name for leaf in leaves} & parts.keys(), "two boxes of worlds have the same name")
             leaves += [Leaf(name, box, Bettor()) for name, box in parts.items()]
             continue
         place = next((i for i, leaf in enumerate(leaves) if leaf.name == parent), None)
@@ -290,16 +283,13 @@ def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Worlds) -> bool:
     return True
 
 
-# --- answers within ε -----------------------------------------------------------------------------
-
-
 def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
     """For some number i, all pairs of the answer that is stated have been bet on, up to i(i+1)/δ.
 
     Of a wrong answer one pair is the furthest apart, by more than ε: only its bets can err, and numbers have shares.
     """
-    record, answers = books.record, dict[int, tuple[str, ...]]()
-    bettors = dict[int, dict[tuple[str | None, str | None], Bettor]]()
+    record, stated, every = books.record, books.record.stated, tuple(books.record.alphabets)
+    answers, bettors = dict[int, tuple[str, ...]](), dict[tuple[int, Pair], Bettor]()  # a number's, and its bets
     for step, stakes in steps:
         where, answer = f"request {step.request}", stakes.answer
         if answer is None:
@@ -313,50 +303,35 @@ def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
         require(len(set(pairs)) == len(pairs), f"{where} has several bets for the same claim")
         for pair, (name, wager) in zip(pairs, stakes.wagers.items(), strict=True):
             require(None not in pair, f"a bet of {where} is for no channel")
-            bettor = bettors.setdefault(answer.number, {}).setdefault(pair, Bettor())
-            _settle(books, bettor, wager, step, name)
-    stated, every, top = record.stated, tuple(record.alphabets), isinstance(question, Top)
-    said = stated.top if top else stated.order
+            _settle(books, bettors.setdefault((answer.number, pair), Bettor()), wager, step, name)
+
+    def holds(pair: Pair, number: int, margin: float) -> bool:
+        """Whether the bets for a pair have reached what the answer with this number demands, with so much margin."""
+        bettor = bettors.get((number, pair))
+        return bettor is not None and books.reached(
+            replace(bettor, margin=margin), number * (number + 1) / record.delta
+        )
+
+    said, many = (stated.top, question.m) if isinstance(question, Top) else (stated.order, len(every))
     for named, bits in ((said, question.epsilon), (stated.nearly, stated.within_bits)):
         if not named:
             continue
-        whole = len(set(named)) == len(named) == (question.m if isinstance(question, Top) else len(every))
+        whole = len(set(named)) == len(named) == many
         if not whole or not isinstance(bits, float) or bits < question.epsilon:
             raise NotValidError("an answer must name all that are asked for, and be within epsilon or more")
         rest = [channel for channel in every if channel not in named]
-        claims = [pair for pair in (product(named, rest) if top else combinations(named, 2))
-                  if not all(map(record.worthless, pair))]  # fmt: skip
-        margin = bits * NATS * (1.0 + EXCESS)
-        shown = not claims or any(
-            _pairs_hold(books, claims, number, bettors.get(number, {}), margin)
-            for number, answer in answers.items()
-            if answer == named
-        )
+        apart = product(named, rest) if isinstance(question, Top) else combinations(named, 2)
+        claims, margin = [pair for pair in apart if not all(map(record.worthless, pair))], bits * NATS * (1.0 + EXCESS)
+        numbers = [number for number, answer in answers.items() if answer == named]
+        shown = not claims or any(all(holds(pair, number, margin) for pair in claims) for number in numbers)
         require(shown, f"stakes and answers do not show that {', '.join(named)} hold within {bits:g} bit")
     require(stated.decided == bool(said), "decided means that all that are asked for are named")
-    _check_said(record, question)
-
-
-def _pairs_hold(
-    books: Books, pairs: Iterable[tuple[str, str]], number: int, bettors: Mapping[Any, Bettor], margin: float
-) -> bool:
-    """Whether the bets for every pair have reached what the answer with this number demands, with so much margin."""
-    needed = number * (number + 1) / books.record.delta
-    return all(pair in bettors and books.reached(replace(bettors[pair], margin=margin), needed) for pair in pairs)
-
-
-def _check_said(record: Record, question: Top | Order) -> None:
-    """What a decided answer implies is said, and nothing else."""
-    stated = record.stated
     if isinstance(question, Top):
         implied = record.alphabets.keys() - set(stated.top or ()) if stated.decided else set[str]()
         require(set(stated.out or ()) == implied, "out must be the channels that are not named, once all are")
     else:
-        pairs = set(combinations(stated.order or (), 2))
-        require(set(stated.pairs or ()) == pairs, "pairs must be those of the order, once that is decided")
-
-
-# --- ends of capacities ---------------------------------------------------------------------------
+        implied_pairs = set(combinations(stated.order or (), 2))
+        require(set(stated.pairs or ()) == implied_pairs, "pairs must be those of the order, once that is decided")
 
 
 def _check_ends(books: Books, question: Within, steps: Steps) -> None:

@@ -36,10 +36,10 @@ class NotValidError(BestChannelError, ValueError):
     """A record that can be read and does not prove what it claims: one sentence says what fails, and where."""
 
 
-def require(holds: bool, wanted: str) -> None:
+def require(holds: bool, wanted: str, where: str = "") -> None:
     """Raise `NotValidError` with what is wanted, unless it holds."""
     if not holds:
-        raise NotValidError(wanted)
+        raise NotValidError(f"{wanted} {where}".rstrip())
 
 
 @dataclass(frozen=True)
