@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 from msgspec import Meta, Struct
+from numpy.typing import NDArray
 
 from bestchannel.questions import AnyQuestion
 
@@ -18,6 +20,7 @@ LARGEST = 1e100
 """No number may be larger, so that products of some of them can still be computed with."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Floats = NDArray[np.float64]
 Letters = Annotated[tuple[str, ...], Meta(min_length=1)]
 Senses = dict[str, tuple[int, ...]]
 """By channel, of every input."""
@@ -56,7 +59,8 @@ class StatusRecord(Struct, frozen=True):
 class StepRecord(Struct, frozen=True):
     """An answered request; `stakes` is what the policy had staked on the answer beforehand, in a form of its own.
 
-    Where it asked for shots, `paired` is the channel with whose answers those of the others are counted.
+    That of `Adaptive` is `Stakes` where the best is asked for, and `Wagers` where something else is. Where it
+    asked for shots, `paired` is the channel with whose answers those of the others are counted.
     """
 
     request: int
@@ -65,6 +69,61 @@ class StepRecord(Struct, frozen=True):
     counts: dict[str, tuple[tuple[int | tuple[int, ...], ...], ...]]
     status: StatusRecord
     paired: str | msgspec.UnsetType = msgspec.UNSET
+
+
+NOTHING = np.zeros(0)  # where a bet is on one channel alone
+
+
+class Bet(Struct, frozen=True):
+    """What Adaptive staked on the senses of a channel that is said to be over another, and on the other's."""
+
+    since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
+    restarts: Annotated[int, Meta(le=2**53)]
+    weight: Number  # s
+    tilts: Floats = NOTHING  # ω[x] of the channel that is under
+    outputs: Floats = NOTHING  # Q[y] of that channel
+    auxiliary: Floats = NOTHING  # V[x, y] of the channel that is over
+    multipliers: Floats = NOTHING  # ν[x] of that channel
+
+
+class Stakes(Struct, frozen=True):
+    """All that is staked on the answer to a request where the best is asked for."""
+
+    leader: str
+    input: Floats  # P
+    bets: dict[str, Bet]  # by rival
+
+
+class Wager(Bet, frozen=True, kw_only=True):
+    """A bet for the claim that `over` is better than `under`; None stands for a level."""
+
+    over: str | None
+    under: str | None
+    restarts: Annotated[int, Meta(ge=0, le=300)] = msgspec.field(name="starts")  # any more have a share of 0 in doubles
+    input: Floats = NOTHING  # P
+
+
+class Purse(Struct, frozen=True):
+    """How many channels wait for their part, and what is staked on the present one."""
+
+    waiting: int
+    stake: Number
+
+
+class StakedAnswer(Struct, frozen=True):
+    """The answer whose pairs are bet on: its number, which says its share of δ, and the channels that it names."""
+
+    number: Annotated[int, Meta(ge=1, le=2**26)]
+    named: tuple[str, ...]
+
+
+class Wagers(Struct, frozen=True):
+    """All that is staked on the answer to a request where something else is asked for."""
+
+    wagers: dict[str, Wager] = {}
+    worlds: dict[str, dict[str, Any]] = {}
+    purse: Purse | None = None
+    answer: StakedAnswer | None = None
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from bestchannel.verification.adaptive_check import Bet, check_origin, paid_nats
+from bestchannel.record import Bet
+from bestchannel.verification.adaptive_check import check_origin, paid_nats
 from bestchannel.verification.paper_check import information
 from bestchannel.verification.record import NotValidError
 

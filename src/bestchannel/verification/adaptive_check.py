@@ -10,20 +10,17 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from msgspec import Meta, Struct
-from msgspec import field as keyed
 from msgspec.structs import asdict
 
-from bestchannel.record import Number
+from bestchannel.record import Bet, Floats, Stakes, Wager
 from bestchannel.verification import rival_check
 from bestchannel.verification.record import (
     MOST,
     NATS,
     ROUNDING,
-    Floats,
     Integers,
     NotValidError,
     Record,
@@ -40,36 +37,6 @@ STATED = 0.01  # nats by which the evidence that a record states may exceed what
 LEAST = 1e-200  # no entry of V or Q may be smaller: numbers near 1e-308 lose their digits, and with them the proof
 ADDED = (0.5, 1.0, 2.0, 4.0, 8.0)  # senses of every input, of which a policy adds one number for estimates of rows
 AGREEMENT = 1e-6  # how closely, relatively, a multiplier must be the root that it is said to be
-NOTHING = np.zeros(0)  # where a bet is on one channel alone
-
-
-class Bet(Struct, frozen=True):
-    """What was staked in one request on the senses of a channel that is said to be over another, and on the other's."""
-
-    since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
-    restarts: Annotated[int, Meta(le=2**53)]
-    weight: Number  # s
-    tilts: Floats = NOTHING  # ω[x] of the channel that is under
-    outputs: Floats = NOTHING  # Q[y] of that channel
-    auxiliary: Floats = NOTHING  # V[x, y] of the channel that is over
-    multipliers: Floats = NOTHING  # ν[x] of that channel
-
-
-class Wager(Bet, frozen=True, kw_only=True):
-    """A bet for the claim that `over` is better than `under`; None stands for a level."""
-
-    over: str | None
-    under: str | None
-    restarts: Annotated[int, Meta(ge=0, le=300)] = keyed(name="starts")  # the share of any more is 0 in doubles
-    input: Floats = NOTHING  # P
-
-
-class Stakes(Struct, frozen=True):
-    """All that Adaptive stakes on the answer to a request where the best is asked for."""
-
-    leader: str
-    input: Floats  # P
-    bets: dict[str, Bet]  # by rival
 
 
 @dataclass

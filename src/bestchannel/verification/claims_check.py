@@ -12,41 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise, product
-from typing import Annotated, Any
-
-from msgspec import Meta, Struct
+from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.questions import Above, Order, Top, Within
-from bestchannel.record import Number
-from bestchannel.verification.adaptive_check import EXCESS, Account, Bettor, Books, Wager
+from bestchannel.record import Purse, Wager, Wagers
+from bestchannel.verification.adaptive_check import EXCESS, Account, Bettor, Books
 from bestchannel.verification.record import NATS, NotValidError, Record, Step, Watch, as_struct, require
 
 FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of the weight of bets on an upper end
 DEEPEST = 2_000_000  # boxes that are looked at before worlds are said to be left
-
-
-class PurseStated(Struct, frozen=True):
-    """How many channels wait for their part, and what is staked on the present one."""
-
-    waiting: int
-    stake: Number
-
-
-class AnswerStated(Struct, frozen=True):
-    """The answer whose pairs are bet on: its number, which says its share of δ, and the channels that it names."""
-
-    number: Annotated[int, Meta(ge=1, le=2**26)]
-    named: tuple[str, ...]
-
-
-class WagersStated(Struct, frozen=True):
-    """All that is staked on the answer to a request."""
-
-    wagers: dict[str, Wager] = {}
-    worlds: dict[str, dict[str, Any]] = {}
-    purse: PurseStated | None = None
-    answer: AnswerStated | None = None
 
 
 def check_claims(record: Record, watch: Watch, replay: Any) -> None:
@@ -57,7 +32,7 @@ def check_claims(record: Record, watch: Watch, replay: Any) -> None:
     except InputError as error:
         raise NotValidError(f"the question cannot be asked: {error}") from None
     books = Books(record, replay)
-    steps = ((step, as_struct(step.stakes or {}, WagersStated)) for step in books.followed(watch))
+    steps = ((step, as_struct(step.stakes or {}, Wagers)) for step in books.followed(watch))
     if isinstance(question, Above):
         _check_above(books, question, steps)
     elif isinstance(question, Top | Order) and question.epsilon:
@@ -75,7 +50,7 @@ def check_claims(record: Record, watch: Watch, replay: Any) -> None:
         raise NotValidError(f"nothing is known of the question {question!r}")
 
 
-Steps = Iterable[tuple[Step, WagersStated]]
+Steps = Iterable[tuple[Step, Wagers]]
 
 
 def _settle(books: Books, bettor: Bettor, wager: Wager, step: Step, name: str) -> None:
@@ -88,7 +63,7 @@ class Turn:
     """What was bet on one channel, and from which part of the purse."""
 
     channel: str
-    purse: PurseStated
+    purse: Purse
     sides: dict[str, Bettor]
 
 

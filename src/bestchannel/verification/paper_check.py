@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestchannel.verification.record import NATS, Floats, Integers, NotValidError, Record, Step, Watch, require
+from bestchannel.record import Floats
+from bestchannel.verification.record import NATS, Integers, NotValidError, Record, Step, Watch, require
 
 ACCURACY = 1e-9  # nats: estimates that are nearer to one another than this may be ranked either way
 SHORT = 1e-9  # relative: by how much senses may fall short of a formula evaluated in doubles

@@ -18,9 +18,8 @@ from msgspec import UNSET, convert
 from numpy.typing import NDArray
 
 from bestchannel.errors import BestChannelError, InputError
-from bestchannel.record import LARGEST, Result, StatusRecord, StepRecord
+from bestchannel.record import LARGEST, Floats, Result, StatusRecord, StepRecord
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 Kind = TypeVar("Kind")

@@ -33,7 +33,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bestchannel.verification.record import ROUNDING, Floats, Integers
+from bestchannel.record import Floats
+from bestchannel.verification.record import ROUNDING, Integers
 
 GROUPS = 12  # into which requests are put, in their order and about equal in senses; each becomes two epochs
 LOWEST = -600.0  # log v from which on maxima are looked for; what lies below is bounded as a whole
