@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bestchannel.record import Floats
-from bestchannel.verification.record import NATS, Integers, NotValidError, Record, Step, Watch, require
+from bestchannel.verification.record import NATS, NotValidError, Record, Watch, require
 
 ACCURACY = 1e-9  # nats: estimates that are nearer to one another than this may be ranked either way
 SHORT = 1e-9  # relative: by how much senses may fall short of a formula evaluated in doubles
@@ -25,11 +25,6 @@ FLOOR = 1e-18  # no input becomes less probable than this, so that logarithms st
 Channels = frozenset[str]
 Bracket = tuple[float, float]
 Estimates = dict[str, Bracket]  # in the order of the record
-Size = Callable[[int, int, bool], float]  # senses by the numbers of inputs and outputs, and whether P is fixed
-
-
-class _EndOfRecordError(Exception):
-    """The record has no further step."""
 
 
 class _Course:
@@ -40,28 +35,37 @@ class _Course:
         self.standing: Channels = frozenset(record.alphabets)
         self.kept: Channels | None = None  # those that the record has after the last step taken
 
-    def estimates(self, candidates: Channels, size: Size) -> Estimates:
-        """Take a step in which every candidate was sensed as the size demands, and estimate each, in nats.
+    def estimates(self, candidates: Channels, epsilon: float, alpha: float, times: float) -> Estimates:
+        """Take a step in which every candidate was sensed max{N(ε, α), times g(α)} times, and estimate each, in nats.
 
         Channels of value 0 by their alphabets are not sensed; where all are, there is no step.
         """
-        sensed = {channel for channel in candidates if not self.record.worthless(channel)}
-        values: Estimates = {channel: (0.0, 0.0) for channel in self.record.alphabets if channel in candidates}
+        record, fixed = self.record, self.record.fixed_input
+        values: Estimates = {channel: (0.0, 0.0) for channel in record.alphabets if channel in candidates}
+        sensed = {channel for channel in candidates if not record.worthless(channel)}
         if not sensed:
             return values
         if not self.left:
-            raise _EndOfRecordError
+            raise StopIteration
         step = self.left.pop(0)
         if self.kept is not None and self.kept != self.standing:
             raise NotValidError(f"before request {step.request} no candidate must go or come; one does")
         self.kept = step.candidates
         self._watch(step.request)
-        _check_senses(self.record, step, sensed, size)
-        return values | {channel: _estimate(step.counts[channel], self.record.fixed_input) for channel in sensed}
+        wanted = f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
+        require(step.senses.keys() == sensed, wanted)
+        for channel, senses in step.senses.items():
+            X, Y = record.alphabets[channel]
+            least = _size(X, Y, fixed is not None, epsilon, max(alpha, LEAST), times) / X
+            wanted = f"request {step.request} must sense each input of channel {channel!r} at least {least:.6g} times"
+            require(min(senses) == max(senses) >= least * (1.0 - SHORT), f"{wanted}; it asks for {list(senses)}")
+            W = step.counts[channel] / step.counts[channel].sum(axis=1, keepdims=True, dtype=np.float64)
+            values[channel] = capacity_bracket(W, 0.1 * ACCURACY) if fixed is None else (information(fixed, W),) * 2
+        return values
 
     def keep(self, estimates: Estimates, how_many: int) -> Channels:
         """The candidates after the step, which must be so many of those with the largest estimates."""
-        kept = _best(self, estimates, how_many) if self.kept is None else self.kept
+        kept = self.best(estimates, how_many) if self.kept is None else self.kept
         least = min((estimates[channel][1] for channel in kept & self.standing), default=-math.inf)
         dropped = max((estimates[channel][0] for channel in self.standing - kept), default=-math.inf)
         if not kept <= self.standing or len(kept) != how_many or dropped > least + ACCURACY:
@@ -72,44 +76,45 @@ class _Course:
         self.standing = kept
         return kept
 
+    def best(self, estimates: Estimates, how_many: int) -> Channels:
+        """Those with the largest estimates; of those equal up to `ACCURACY`, the first."""
+        ranked = sorted(estimates, key=lambda channel: -round(estimates[channel][0] / ACCURACY))
+        return frozenset(ranked[:how_many])
+
 
 Choose = Callable[[_Course, Estimates, int], Channels]  # so many of those with the largest estimates
 
 
 def check_paper(record: Record, watch: Watch, _: object) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
-    course = _Course(record, watch)
+    course, name = _Course(record, watch), record.policy
     try:
-        if record.policy == "best-chan-id":
+        if name == "best-chan-id":
             _best_chan_id(course)
-        elif record.epsilon > 0.0:
-            SUBROUTINES[record.policy](course, record.epsilon * NATS, record.delta, _Course.keep)
         else:
-            raise NotValidError(f"{record.policy} requires an epsilon above 0; the record has {record.epsilon:g}")
-    except _EndOfRecordError:
-        if record.stated.decided:
-            raise NotValidError(
-                f"{record.policy} is not done after request {len(record.steps)}, and the record is decided"
-            ) from None
+            require(record.epsilon > 0.0, f"{name} requires an epsilon above 0; the record has {record.epsilon:g}")
+            SUBROUTINES[name](course, record.epsilon * NATS, record.delta, _Course.keep)
+    except StopIteration:
+        early = f"{name} is not done after request {len(record.steps)}, and the record is decided"
+        require(not record.stated.decided, early)
     if course.left:
-        raise NotValidError(f"{record.policy} is done before request {course.left[0].request}; the record goes on")
+        raise NotValidError(f"{name} is done before request {course.left[0].request}; the record goes on")
 
 
 def _naive(course: _Course, epsilon: float, delta: float, choose: Choose) -> Channels:
     """NaiveChanSel [EBWGW24, Alg. 2], with max{N(ε, α), 2g(α)/ε} senses at α = δ/(2k) [EBWGW24, Sec. V]."""
-    candidates = course.standing
-    alpha = max(delta / (2.0 * len(candidates)), LEAST)
-    if len(candidates) == 1:
-        return candidates
-    return choose(course, course.estimates(candidates, _size(epsilon, alpha, 2.0 / epsilon)), 1)
+    k = len(course.standing)
+    if k == 1:
+        return course.standing
+    return choose(course, course.estimates(course.standing, epsilon, delta / (2.0 * k), 2.0 / epsilon), 1)
 
 
 def _median(course: _Course, epsilon: float, delta: float, choose: Choose) -> Channels:
     """MedianChanEl [EBWGW24, Alg. 3], with max{N(ε_r, α), 2g(α)/ε_r²} senses at α = δ_r/3 [EBWGW24, Sec. V]."""
     candidates, epsilon_r, delta_r = course.standing, epsilon / 4.0, delta / 2.0
     while len(candidates) > 1:
-        size = _size(epsilon_r, max(delta_r / 3.0, LEAST), 2.0 / epsilon_r / epsilon_r)
-        candidates = choose(course, course.estimates(candidates, size), (len(candidates) + 1) // 2)
+        estimates = course.estimates(candidates, epsilon_r, delta_r / 3.0, 2.0 / epsilon_r / epsilon_r)
+        candidates = choose(course, estimates, (len(candidates) + 1) // 2)
         epsilon_r, delta_r = 0.75 * epsilon_r, delta_r / 2.0
     return candidates
 
@@ -118,66 +123,35 @@ SUBROUTINES = {"naive": _naive, "median": _median}
 
 
 def _best_chan_id(course: _Course) -> None:
-    """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4, δ_r = δ/(50 r³) and N(ε_r, δ_r) senses [EBWGW24, Sec. IV]."""
+    """BestChanID [EBWGW24, Alg. 1], with ε_r = 2^(-r)/4, δ_r = δ/(50 r³) and N(ε_r, δ_r) senses [EBWGW24, Sec. IV].
+
+    Those whose estimate is below that of j_r by more than ε_r go, and no other.
+    """
     record, r = course.record, 0
     name = record.stated.audit.options.get("subroutine", "")
     require(name in ("naive", "median"), f"the subroutine must be naive or median; it is {name!r}")
     while len(course.standing) > 1 and not all(map(record.worthless, course.standing)):
         r += 1
         epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
-        estimates = course.estimates(course.standing, _size(epsilon_r, delta_r, 0.0))
-        j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _best), key=list(estimates).index)
-        _eliminate(course, estimates, j_r, epsilon_r, r)
+        estimates = course.estimates(course.standing, epsilon_r, delta_r, 0.0)
+        j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _Course.best), key=list(estimates).index)
+        limit, kept = [end - epsilon_r for end in estimates[j_r]], course.kept or frozenset()
+        for channel in course.standing:
+            low, high = estimates[channel]
+            if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
+                stays = "stays" if channel in kept else "goes"
+                raise NotValidError(f"channel {channel!r} {stays} in round {r} of best-chan-id, against its estimate")
+        course.standing &= kept
     wanted = f"the record holds {r} rounds of best-chan-id; it says {record.stated.rounds}"
     require(not record.stated.decided or record.stated.rounds == r, wanted)
 
 
-def _eliminate(course: _Course, estimates: Estimates, j_r: str, epsilon_r: float, r: int) -> None:
-    """Those whose estimate is below that of j_r by more than ε_r go, and no other."""
-    limit = [end - epsilon_r for end in estimates[j_r]]
-    kept = course.kept or frozenset()
-    for channel in course.standing:
-        low, high = estimates[channel]
-        if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
-            stays = "stays" if channel in kept else "goes"
-            raise NotValidError(f"channel {channel!r} {stays} in round {r} of best-chan-id, against its estimate")
-    course.standing = course.standing & kept
-
-
-def _best(_: _Course, estimates: Estimates, how_many: int) -> Channels:
-    """Those with the largest estimates; of those equal up to `ACCURACY`, the first."""
-    ranked = sorted(estimates, key=lambda channel: -round(estimates[channel][0] / ACCURACY))
-    return frozenset(ranked[:how_many])
-
-
-def _check_senses(record: Record, step: Step, required: set[str], size: Size) -> None:
-    """All required channels, and no other, are sensed, each input as often and as often as the size demands."""
-    wanted = f"request {step.request} must sense the candidates of {record.policy}, and no other channel"
-    require(step.senses.keys() == required, wanted)
-    for channel, senses in step.senses.items():
-        n_inputs, n_outputs = record.alphabets[channel]
-        least = size(n_inputs, n_outputs, record.fixed_input is not None) / n_inputs
-        wanted = f"request {step.request} must sense each input of channel {channel!r}"
-        wanted = f"{wanted} at least {least:.6g} times; it asks for {list(senses)}"
-        require(min(senses) == max(senses) >= least * (1.0 - SHORT), wanted)
-
-
-def _size(epsilon: float, alpha: float, times: float) -> Size:
-    """max{N(ε, α), times · g(α)}."""
-
-    def senses(X: int, Y: int, fixed: bool) -> float:
-        g = 2.0 * (3.0 * X + 2.0) ** 2 * math.log(4.0 / alpha) if fixed else 4.0 * X * Y * math.log(X / alpha)
-        ratio = 4.0 * g / epsilon / epsilon
-        t = (Y * math.e**2 / (X * math.log(X / alpha))) ** 0.2
-        return max(15.0 * 25.0 / 4.0 * ratio * math.log(6.25 * t * ratio) ** 2, times * g)
-
-    return senses
-
-
-def _estimate(counts: Integers, fixed: Floats | None) -> Bracket:
-    """The value of the empirical rows, between two bounds, in nats."""
-    W = counts / counts.sum(axis=1, keepdims=True, dtype=np.float64)
-    return capacity_bracket(W, 0.1 * ACCURACY) if fixed is None else (information(fixed, W),) * 2
+def _size(X: int, Y: int, fixed: bool, epsilon: float, alpha: float, times: float) -> float:
+    """max{N(ε, α), times g(α)} for X inputs and Y outputs."""
+    g = 2.0 * (3.0 * X + 2.0) ** 2 * math.log(4.0 / alpha) if fixed else 4.0 * X * Y * math.log(X / alpha)
+    ratio = 4.0 * g / epsilon / epsilon
+    t = (Y * math.e**2 / (X * math.log(X / alpha))) ** 0.2
+    return max(15.0 * 25.0 / 4.0 * ratio * math.log(6.25 * t * ratio) ** 2, times * g)
 
 
 def capacity_bracket(W: Floats, width: float) -> Bracket:

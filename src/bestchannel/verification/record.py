@@ -51,6 +51,19 @@ class Step:
     counts: Mapping[str, Integers]
     status: StatusRecord
 
+    @classmethod
+    def of(cls, step: StepRecord) -> Step:
+        """The step with arrays for tables; no count in them may be negative, or too large for one."""
+        where = f"request {step.request}"
+        shots = f"shots are not checked yet, only senses of one channel at a time; {where} has shots"
+        require(step.paired is UNSET, shots)
+        for name, rows in step.counts.items():
+            wrong: list[Any] = [entry for row in rows for entry in row if not 0 <= entry <= MOST]  # type: ignore[operator]
+            said = f"counts must be whole numbers >= 0; {where} has {next(iter(wrong), None)!r} for channel {name!r}"
+            require(not wrong, said)
+        counts = {name: np.array(rows, dtype=np.int64) for name, rows in step.counts.items()}
+        return cls(step.request, step.senses, step.stakes, counts, step.status)
+
     @property
     def candidates(self) -> frozenset[str]:
         """The channels that are not ruled out after it."""
@@ -100,23 +113,19 @@ def read(stated: Result) -> Record:
             alphabets=alphabets,
             fixed_input=None if P is None else floats(P),
             costs=None if costs is None else tuple(floats(list(of_inputs)) for of_inputs in costs),
-            steps=tuple(map(_step, stated.audit.steps)),
+            steps=tuple(map(Step.of, stated.audit.steps)),
         )
-    _require_known_names(record)
-    return record
-
-
-def _require_known_names(record: Record) -> None:
-    stated, nearly = record.stated, record.stated.nearly_best
+    nearly, paired = stated.nearly_best, chain.from_iterable(stated.pairs or ())
     record.require_known([stated.best], "best of the record")
     record.require_known([nearly.channel] if nearly else (), "nearly_best of the record")
     for part in ("candidates", "answers", "top", "out", "order", "nearly", "brackets"):
         record.require_known(getattr(stated, part) or (), f"{part} of the record")
-    record.require_known(chain.from_iterable(stated.pairs or ()), "pairs of the record")
+    record.require_known(paired, "pairs of the record")
     for step in record.steps:
         said = step.status
         named = step.senses, step.counts, said.candidates, said.evidence_nats, said.threshold_nats, [said.leader]
         record.require_known(chain.from_iterable(named), f"request {step.request} of the record")
+    return record
 
 
 @contextmanager
@@ -138,20 +147,6 @@ def as_struct(stakes: object, kind: type[Kind]) -> Kind:
         return convert(stakes, kind, dec_hook=lambda _, value: floats(value))
 
 
-def _step(step: StepRecord) -> Step:
-    where = f"request {step.request}"
-    require(step.paired is UNSET, f"shots are not checked yet, only senses of one channel at a time; {where} has shots")
-    counts = {name: _table(rows, name, where) for name, rows in step.counts.items()}
-    return Step(step.request, step.senses, step.stakes, counts, step.status)
-
-
-def _table(rows: Any, name: str, where: str) -> Integers:
-    for entry in chain.from_iterable(rows):
-        if not 0 <= entry <= MOST:
-            raise NotValidError(f"counts must be whole numbers >= 0; {where} has {entry!r} for channel {name!r}")
-    return np.array(rows, dtype=np.int64)
-
-
 def floats(values: object) -> Floats:
     """An array of finite numbers, given as lists of them."""
     array = np.array(values)
@@ -164,12 +159,12 @@ def check_structure(record: Record) -> None:
     """Raise `NotValidError` at the first thing that does not add up."""
     require(0.0 < record.delta < 1.0, f"delta must lie between 0 and 1; the record has {record.delta:g}")
     require(record.epsilon >= 0.0, f"epsilon must not be negative; the record has {record.epsilon:g}")
+    P, stated = record.fixed_input, record.stated
     for channel, (n_inputs, _) in record.alphabets.items():
-        P = None if record.worthless(channel) else record.fixed_input
-        if P is not None and (P.shape != (n_inputs,) or (P < 0.0).any() or abs(P.sum() - 1.0) > 1e-9):
-            raise NotValidError(
-                f"the fixed input distribution must be one of the inputs of {channel!r}; it is {P.tolist()}"
-            )
+        if P is not None and not record.worthless(channel):
+            fit = P.shape == (n_inputs,) and bool((P >= 0.0).all()) and abs(P.sum() - 1.0) <= 1e-9
+            wanted = f"the fixed input distribution must be one of the inputs of {channel!r}; it is {P.tolist()}"
+            require(fit, wanted)
     senses = 0
     for place, step in enumerate(record.steps, start=1):
         wanted = f"requests must be numbered 1, 2, 3 …; number {place} of them has {step.request}"
@@ -178,12 +173,14 @@ def check_structure(record: Record) -> None:
         senses += sum(map(sum, step.senses.values()))
         wanted = f"{senses} senses were made up to request {place}; the record says {step.status.senses}"
         require(step.status.senses == senses, wanted)
-        require(bool(step.candidates) or bool(record.stated.question), f"no candidate is left after request {place}")
-    stated = record.stated.senses
-    require(stated == senses, f"the steps hold {senses} senses; the record says {stated}")
+        require(bool(step.candidates) or bool(stated.question), f"no candidate is left after request {place}")
+    require(stated.senses == senses, f"the steps hold {senses} senses; the record says {stated.senses}")
     _check_cost(record)
-    _check_claim(record)
-    _check_nearly_best(record)
+    if stated.question:  # its own check says when it is decided
+        unasked = stated.best is None and stated.nearly_best is None
+        require(unasked, "the best channel was not asked for, and is named")
+    else:
+        _check_claim(record)
 
 
 def _check_counts(record: Record, step: Step) -> None:
@@ -195,8 +192,7 @@ def _check_counts(record: Record, step: Step) -> None:
         size = record.alphabets[channel]
         require(table.shape == size and len(asked) == size[0], f"the counts of {where} must be a table of {size}")
         for x, (often, counts) in enumerate(zip(asked, map(sum, table.tolist()), strict=True)):
-            wanted = f"input x={x} of {where} was sensed {often} times; its counts add up to {counts}"
-            require(often == counts, wanted)
+            require(often == counts, f"input x={x} of {where} was sensed {often} times; its counts add up to {counts}")
 
 
 def _check_cost(record: Record) -> None:
@@ -217,12 +213,9 @@ def _check_cost(record: Record) -> None:
 def _check_claim(record: Record) -> None:
     """decided ⇔ a best channel is named ⇔ one candidate is left, or several of value 0 by their alphabets.
 
-    Of another question, its own check says when it is decided.
+    That a channel is nearly the best is said of a candidate, and by Adaptive alone.
     """
-    stated, best = record.stated, record.best
-    if stated.question:
-        require(best is None and stated.nearly_best is None, "the best channel was not asked for, and is named")
-        return
+    stated, best, nearly = record.stated, record.best, record.stated.nearly_best
     left, everyone = frozenset(stated.candidates), frozenset(record.alphabets)
     last = record.steps[-1].candidates if record.steps else everyone
     wanted = "the candidates of the result must be those after the last request; they are others"
@@ -233,16 +226,9 @@ def _check_claim(record: Record) -> None:
     alone = len(left) == 1 or all(map(record.worthless, left))
     require(stated.decided == alone, f"decided means that one candidate is left; {said}")
     require(best is None or best in left, f"the best channel must be a candidate; {best!r} was ruled out")
-
-
-def _check_nearly_best(record: Record) -> None:
-    """It is said of a candidate, and by Adaptive alone."""
-    nearly, stated = record.stated.nearly_best, record.stated
-    if nearly is None:
-        return
-    wanted = f"the policy {stated.policy} proves nothing before its end; the record has nearly_best"
-    require(stated.policy == "adaptive", wanted)
-    bits = nearly.within_bits
-    good = nearly.channel in stated.candidates and bits >= 0.0 and record.best in (None, nearly.channel)
-    wanted = "nearly_best must be the best channel or a candidate, within bits >= 0"
-    require(good, f"{wanted}; it is {nearly.channel!r} within {bits:g}")
+    if nearly is not None:
+        wanted = f"the policy {stated.policy} proves nothing before its end; the record has nearly_best"
+        require(stated.policy == "adaptive", wanted)
+        good = nearly.channel in stated.candidates and nearly.within_bits >= 0.0 and best in (None, nearly.channel)
+        wanted = "nearly_best must be the best channel or a candidate, within bits >= 0"
+        require(good, f"{wanted}; it is {nearly.channel!r} within {nearly.within_bits:g}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pkgutil import resolve_name
 from typing import Any
 
@@ -23,6 +24,7 @@ from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.policy import outcome
 from bestchannel.policies.transcript import as_document, from_document, identification_of, result_of
 from bestchannel.process import VERSION
+from bestchannel.promises import conditional
 from bestchannel.record import LARGEST
 from bestchannel.verification.record import NotValidError, Record, Watch, check_structure, read, reading, require
 
@@ -37,30 +39,22 @@ WORDED = ("guarantee", "channels")
 Difference = tuple[str, Any, Any]  # where two documents differ, and what each has there
 
 
-def answered(record: Record) -> str | None:
-    """What a record says of a question other than for the best, in a few words; None where it says nothing."""
-    stated = identification_of(record.stated)
-    silent = not stated.decided and stated.question.proved_so_far(stated, record.delta, None) is None
-    return None if silent else stated.question.answer(stated)
-
-
 def policy_of(record: Record, others: Iterable[type[Policy]]) -> type[Policy]:
     """The policy that a record names: of the project, or one of the others. None is imported since a file names it."""
-    known = {**POLICIES, **{kind.reference(): kind for kind in others}}
-    require(record.policy in known, f"the policy must be one of {', '.join(known)}; it is {record.policy!r}")
-    wanted = f"the policy {record.policy} must name what checks its records (checked_by); it does not"
-    kind = known[record.policy]
-    require(kind.checked_by is not None, wanted)
-    knows = not record.stated.question or "question" in kind.option_names()
-    require(knows, f"the policy {record.policy} answers which channel is the best, and no other question")
-    return kind
+    known, name = {**POLICIES, **{kind.reference(): kind for kind in others}}, record.policy
+    require(name in known, f"the policy must be one of {', '.join(known)}; it is {name!r}")
+    checked = known[name].checked_by is not None
+    require(checked, f"the policy {name} must name what checks its records (checked_by); it does not")
+    knows = not record.stated.question or "question" in known[name].option_names()
+    require(knows, f"the policy {name} answers which channel is the best, and no other question")
+    return known[name]
 
 
 def taken_on_trust(record: Record, ours: int) -> str | None:
     """Why revision `ours` of the policy may choose otherwise than the record has it, in one sentence; None if not."""
     revision, version = record.stated.audit.revision, record.stated.audit.version
-    if revision is None and version is not None:
-        revision = REVISION_OF_VERSION.get(version)
+    if revision is None:
+        revision = REVISION_OF_VERSION.get(version or "")
     if revision == ours:
         return None
     made = "a revision that it does not name" if revision is None else f"revision {revision}"
@@ -112,9 +106,10 @@ def _tell(policy: Policy, stated: Identification, watch: Watch) -> None:
             policy.limit(supply)  # what there was to be sensed from this request on
         if step is None:
             return
-        request = policy.ask()
-        ours = {} if request is None else {names[c]: senses for c, senses in request.senses.items()}
-        theirs = {names[c]: senses for c, senses in step.request.senses.items()}
+        ours, theirs = (
+            {names[channel]: senses for channel, senses in request.senses.items()} if request else {}
+            for request in (policy.ask(), step.request)
+        )
         for difference in _entries(ours, theirs, f"request {number}: senses"):
             raise _other_choice(stated.policy, *difference)
         policy.tell(Observation(number, step.told))
@@ -135,22 +130,18 @@ def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any], free: Seque
         if encode(mine) != encode(other):
             yield from _entries(mine, other, f"request {mine['request']}")
     # who wrote the record decides nothing, and the revision has been compared
-    mine, other = (_without(document["audit"], "steps", "revision", "version") for document in (ours, theirs))
-    yield from _entries(mine, other, "the audit")
-    # checks are of the recording that answered, which the record does not hold
-    rest = _without(theirs, "audit", "checks", "source", *free)
-    unsaid = () if "evidence" in theirs else ("evidence",)  # earlier versions did not say it
-    yield from _entries(_without(ours, "audit", *free, *unsaid), rest, "the result")
+    yield from _entries(ours["audit"], theirs["audit"], "the audit", but=("steps", "revision", "version"))
+    # checks are of the recording that answered, which the record does not hold; earlier versions said no evidence
+    free = ("audit", "checks", "source", *free, *(() if "evidence" in theirs else ("evidence",)))
+    yield from _entries(ours, theirs, "the result", but=free)
 
 
-def _without(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {other: value for other, value in document.items() if other not in keys}
-
-
-def _entries(ours: Any, theirs: Any, where: str, tiny: float = TINY) -> Iterator[Difference]:
-    """The places where two values of JSON differ."""
+def _entries(
+    ours: Any, theirs: Any, where: str, tiny: float = TINY, *, but: Sequence[str] = ()
+) -> Iterator[Difference]:
+    """The places where two values of JSON differ, in other keys than some."""
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        for key in [*ours, *(key for key in theirs if key not in ours)]:
+        for key in dict.fromkeys(key for key in chain(ours, theirs) if key not in but):
             near = TINY_NATS if key == "status" else tiny
             yield from _entries(ours.get(key, ABSENT), theirs.get(key, ABSENT), f"{where}, {key}", near)
     elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple) and len(ours) == len(theirs):
@@ -261,20 +252,19 @@ def verify(
 
 
 def _claim(record: Record) -> str:
-    nothing = "undecided: nothing is claimed"
-    condition = ", conditional on the observed alphabet" if record.stated.audit.inferred_outputs else ""
-    if record.stated.question:
-        said = answered(record)
-        return nothing if said is None else f"{said}, with an error probability of at most {record.delta!r}{condition}"
-    nearly = record.stated.nearly_best
+    stated, nearly = record.stated, record.stated.nearly_best
+    wrong = conditional(f"with an error probability of at most {record.delta!r}", stated.audit.inferred_outputs)
+    if stated.question:
+        result = identification_of(stated)
+        if stated.decided or stated.question.proved_so_far(result, record.delta, None) is not None:
+            return f"{stated.question.answer(result)}, {wrong}"
     if record.best is not None:
-        channel, bits = record.best, record.epsilon
+        channel, bits, undecided = record.best, record.epsilon, ""
     elif nearly is not None:
-        channel, bits = nearly.channel, nearly.within_bits
+        channel, bits, undecided = nearly.channel, nearly.within_bits, "undecided: "
     else:
-        return nothing
+        return "undecided: nothing is claimed"
     P = None if record.fixed_input is None else record.fixed_input.tolist()
     largest = "the best" if P is None else f"the largest I(P;W) at P = ({', '.join(map(repr, P))})"
     what = f"is within {bits!r} bit of {largest}" if bits else f"{'has' if P else 'is'} {largest}"
-    undecided = "undecided: " if record.best is None else ""
-    return f"{undecided}{channel} {what} with an error probability of at most {record.delta!r}{condition}"
+    return f"{undecided}{channel} {what} {wrong}"
