@@ -158,6 +158,7 @@ class Policy(ABC):
         self.epsilon = self.question.epsilon
         self.functional: Functional = functional_for(input_distribution)
         self.candidates = tuple(range(len(self.alphabets)))
+        self._worthless = {j for j in self.candidates if min(self.alphabets[j]) == 1}  # of value 0 by their alphabets
         self.evidence_nats, self.threshold_nats = {}, {}
         if isinstance(self.functional, InformationAt):
             sizes = [len(self.functional.P), *(n_inputs for n_inputs, m in self.alphabets if min(n_inputs, m) > 1)]
@@ -277,10 +278,6 @@ class Policy(ABC):
         """The guarantee in one sentence, with what is compared and where the proof is."""
         P = self.functional.P if isinstance(self.functional, InformationAt) else None
         return self.question.promise(self.delta, P, proof)
-
-    def _worthless(self, channels: Iterable[int]) -> bool:
-        """Whether every one of the channels has a single input or output, and so the same value 0."""
-        return all(min(self.alphabets[channel]) == 1 for channel in channels)
 
     def limit(self, supply: Supply) -> None:
         """Say how much there is to be sensed, what was sensed before included.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,8 +11,8 @@ from msgspec import UNSET, UnsetType
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
-from bestchannel.promises import confidence, criterion, exact, listed
-from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
+from bestchannel.promises import criterion, exact, listed
+from bestchannel.questions.question import MOST_BITS, NOTHING, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 MOST_RATE = 1e18
 
@@ -129,15 +129,14 @@ class Above(Question, frozen=True, tag="above"):
             return "above"
         return "below" if upper < ends["below"] or upper == self.level / self._rate(channel) else None
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
+    def _promised(self, P: Sequence[float] | None) -> str:
         low, high = map(exact, self._levels)
         at_most = "<" if self.tolerance else "<="
         value, unit = f"{criterion(P)}{' times its rate' if self.rates else ''}", self.unit
-        what = f"every {value} called above is > {low} {unit}, every one called below {at_most} {high} {unit}"
-        return f"{what}, with probability at least {confidence(delta)} [{proof}]"
+        return f"every {value} called above is > {low} {unit}, every one called below {at_most} {high} {unit},"
 
     def answer(self, standpoint: Standpoint) -> str:
-        answers = _answers(standpoint)
+        answers = (standpoint.findings or NOTHING).answers or {}
         sides = {"above": "above", "below": "below", None: "undecided"}
         level = exact(self.level) + (f" ± {exact(self.tolerance)}" if self.tolerance else "")
         parts = [
@@ -147,22 +146,14 @@ class Above(Question, frozen=True, tag="above"):
         ]
         return "; ".join(parts)
 
-    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        answers = _answers(standpoint)
-        if not any(answers.values()):
-            return None
-        return f"what is called above or below is so with probability at least {confidence(delta)}"
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str | None:
+        said = (standpoint.findings or NOTHING).says_something
+        return "what is called above or below is so" if said else None
 
-    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        answers = _answers(standpoint)
-        wrong = [
-            values[channel] < self.ends(channel)[side] - same
-            if side == "above"
-            else values[channel] > self.ends(channel)[side] + same
-            for channel, side in answers.items()
-            if side is not None
-        ]
-        return bool(wrong) and not any(wrong)
+    def _holds(self, found: Findings, values: Floats, same: float) -> bool:
+        signs = {"above": 1.0, "below": -1.0}
+        answers = [(channel, side, signs[side]) for channel, side in (found.answers or {}).items() if side]
+        return all(sign * values[channel] >= sign * self.ends(channel)[side] - same for channel, side, sign in answers)
 
 
 class Within(Question, frozen=True, tag="within"):
@@ -192,30 +183,25 @@ class Within(Question, frozen=True, tag="within"):
         number_in(self.width, "the width (of every interval, in bits)", low=0.0, high=MOST_BITS)
 
     def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
-        narrow = (high - low <= self.width * (low if self.relative else 1.0) for low, high in intervals.values())
-        return Findings(all(narrow), brackets=dict(intervals))
+        return Findings(not self._wide(intervals), brackets=dict(intervals))
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        return f"every {criterion(P)} is within its interval with probability at least {confidence(delta)} [{proof}]"
+    def _wide(self, brackets: Ends) -> list[Any]:
+        """The channels whose ends are too far apart."""
+        return [c for c, (low, high) in brackets.items() if high - low > self.width * (low if self.relative else 1.0)]
+
+    def _promised(self, P: Sequence[float] | None) -> str:
+        return f"every {criterion(P)} is within its interval"
 
     def answer(self, standpoint: Standpoint) -> str:
-        brackets = standpoint.findings.brackets or {} if standpoint.findings else {}
-        wide = [c for c, (low, high) in brackets.items() if high - low > self.width * (low if self.relative else 1.0)]
+        brackets = (standpoint.findings or NOTHING).brackets or {}
         ends = [f"{channel} {low:.6g} to {high:.6g} bit" for channel, (low, high) in brackets.items()]
         said = f"capacities: {listed(ends)}"
         most = f"{100.0 * self.width:.6g} %" if self.relative else f"{exact(self.width)} bit"
-        return said + (f"; wider than {most}: {listed(wide)}" if wide else "")
+        return said + (f"; wider than {most}: {listed(wide)}" if (wide := self._wide(brackets)) else "")
 
-    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        return f"every {criterion(P)} is within its interval with probability at least {confidence(delta)}"
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str:
+        return self._promised(P)
 
-    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        brackets = standpoint.findings.brackets or {} if standpoint.findings else {}
-        return bool(brackets) and all(
-            low - same <= values[channel] <= high + same for channel, (low, high) in brackets.items()
-        )
-
-
-def _answers(standpoint: Standpoint) -> Mapping[Any, str | None]:
-    """The side of every channel, where that was asked for."""
-    return standpoint.findings.answers or {} if standpoint.findings else {}
+    def _holds(self, found: Findings, values: Floats, same: float) -> bool:
+        brackets = (found.brackets or {}).items()
+        return all(low - same <= values[channel] <= high + same for channel, (low, high) in brackets)

@@ -100,6 +100,10 @@ class Findings:
         return any(values[under] > values[over] + self.within_bits + same for over, under in pairs)
 
 
+NOTHING = Findings(decided=False)
+"""What is found where nothing is."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What speaks for an answer that is not proved at δ: an e-value against whatever contradicts it.
@@ -140,20 +144,16 @@ class Standpoint(Protocol):
     """What has come out by now, as a policy and an outcome have it: a named channel, or those that are left."""
 
     @property
-    def best(self) -> Any:
-        """The channel that is named, or None."""
+    def best(self) -> Any: ...  # the channel that is named, or None
 
     @property
-    def candidates(self) -> Sequence[Any]:
-        """The channels that are not ruled out, or of which nothing is proved."""
+    def candidates(self) -> Sequence[Any]: ...  # that are not ruled out, or of which nothing is proved
 
     @property
-    def nearly_best(self) -> NearlyBest | None:
-        """What is proved of a candidate."""
+    def nearly_best(self) -> NearlyBest | None: ...  # what is proved of a candidate
 
     @property
-    def findings(self) -> Findings | None:
-        """What is proved where not the best is asked for."""
+    def findings(self) -> Findings | None: ...  # what is proved where not the best is asked for
 
 
 class Question(Struct, frozen=True, tag_field="kind"):
@@ -209,7 +209,6 @@ class Question(Struct, frozen=True, tag_field="kind"):
         """
         raise NotImplementedError
 
-    @abstractmethod
     def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
         """What a policy that answers the question promises, and where the proof is.
 
@@ -235,6 +234,11 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> bc.Top(3).promise(0.05, None, "bestchannel explain questions")
         'the named channels are the best 3 with probability at least 0.95 [bestchannel explain questions]'
         """
+        return f"{self._promised(P)} with probability at least {confidence(delta)} [{proof}]"
+
+    @abstractmethod
+    def _promised(self, P: Sequence[float] | None) -> str:
+        """What holds with that probability."""
 
     @abstractmethod
     def answer(self, standpoint: Standpoint) -> str:
@@ -258,7 +262,6 @@ class Question(Struct, frozen=True, tag_field="kind"):
         'best: good'
         """
 
-    @abstractmethod
     def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
         """What is proved though the question is not answered.
 
@@ -278,8 +281,13 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> result = bc.identify(bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1))
         >>> result.question.proved_so_far(result, 0.05, None)
         """
+        said = self._proved(standpoint, P)
+        return said and f"{said} with probability at least {confidence(delta)}"
 
     @abstractmethod
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str | None:
+        """What holds with that probability, or None."""
+
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         """Whether something is said, and all that is said is true.
 
@@ -304,6 +312,12 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> result.question.is_right(result, np.array([0.12, 0.71]), 1e-12)
         True
         """
+        found = standpoint.findings
+        return found is not None and found.says_something and self._holds(found, values, same)
+
+    def _holds(self, found: Findings, values: Floats, same: float) -> bool:
+        """Whether all that was found is true."""
+        raise NotImplementedError
 
 
 class Best(Question, frozen=True, tag="best"):
@@ -323,29 +337,25 @@ class Best(Question, frozen=True, tag="best"):
 
     epsilon: float = 0.0  # type: ignore[misc]  # a field here, and no other question has one
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
+    def _promised(self, P: Sequence[float] | None) -> str:
         largest = "the best" if P is None else f"the largest {criterion(P)}"
         if self.epsilon:
-            what = f"is within {exact(self.epsilon)} bit of {largest}"
-        else:
-            what = f"is {largest}" if P is None else f"has {largest}"
-        return f"the named channel {what} with probability at least {confidence(delta)} [{proof}]"
+            return f"the named channel is within {exact(self.epsilon)} bit of {largest}"
+        return f"the named channel {'is' if P is None else 'has'} {largest}"
 
     def answer(self, standpoint: Standpoint) -> str:
         if standpoint.best is not None:
             return f"best: {standpoint.best}"
         return f"undecided between {listed(standpoint.candidates)}"
 
-    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str | None:
         nearly = standpoint.nearly_best
         if nearly is None or standpoint.best is not None:
             return None
         bits = exact(rounded_up(nearly.within_bits))
         if P is None:
-            what = f"is the best or within {bits} bit of the best"
-        else:
-            what = f"has the largest {criterion(P)}, or one within {bits} bit of it,"
-        return f"{nearly.channel} {what} with probability at least {confidence(delta)}"
+            return f"{nearly.channel} is the best or within {bits} bit of the best"
+        return f"{nearly.channel} has the largest {criterion(P)}, or one within {bits} bit of it,"
 
     def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
         best = standpoint.best

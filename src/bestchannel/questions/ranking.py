@@ -9,8 +9,8 @@ from typing import Any
 
 from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
-from bestchannel.promises import confidence, criterion, exact, listed, rounded_up, several
-from bestchannel.questions.question import MOST_BITS, Ends, Findings, Lead, Pairs, Question, Standpoint
+from bestchannel.promises import criterion, exact, listed, rounded_up, several
+from bestchannel.questions.question import MOST_BITS, NOTHING, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 ACCURACY = "epsilon (the accuracy, in bits)"
 
@@ -52,34 +52,29 @@ class Top(Question, frozen=True, tag="top"):
             top, out = named, tuple(name for name in intervals if name not in named)
         return Findings(len(top) == self.m, top=top, out=out, **nearly(named, within, intervals))
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
+    def _promised(self, P: Sequence[float] | None) -> str:
         if self.epsilon:
-            what = f"no named channel has a {criterion(P)} more than {exact(self.epsilon)} bit below that of another"
-            return f"{what} with probability at least {confidence(delta)} [{proof}]"
-        which = f"the best {self.m}" if P is None else f"the {self.m} with the largest {criterion(P)}"
-        return f"the named channels are {which} with probability at least {confidence(delta)} [{proof}]"
+            return f"no named channel has a {criterion(P)} more than {exact(self.epsilon)} bit below that of another"
+        which = f"best {self.m}" if P is None else f"{self.m} with the largest {criterion(P)}"
+        return f"the named channels are the {which}"
 
     def answer(self, standpoint: Standpoint) -> str:
-        found = standpoint.findings
-        top = (found.top or ()) if found else ()
-        if found and found.decided:
+        found = standpoint.findings or NOTHING
+        top = found.top or ()
+        if found.decided:
             return f"best {self.m}{within_words(self.epsilon)}: {listed(top)}"
         surely = f"{listed(top)} among the best {self.m}; " if top else ""
         places = several(self.m - len(top), "place")
-        near = f"; {words}" if found and (words := nearly_words(found)) else ""
-        return f"{surely}undecided between {listed(standpoint.candidates)} for {places}{near}"
+        return f"{surely}undecided between {listed(standpoint.candidates)} for {places}{nearly_words(found)}"
 
-    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        found = standpoint.findings
-        sides = ((found.top, "among"), (found.out, "not among")) if found else ()
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str | None:
+        found = standpoint.findings or NOTHING
+        sides = (found.top, "among"), (found.out, "not among")
         parts = [f"{listed(named)} {'is' if len(named) == 1 else 'are'} {where}" for named, where in sides if named]
         near = "none of {} is more than {} bit below another channel"
-        return proved_words(self, found, [f"{' and '.join(parts)} the best {self.m}"] if parts else [], near, delta)
+        return proved_words(self, found, [f"{' and '.join(parts)} the best {self.m}"] if parts else [], near)
 
-    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        found = standpoint.findings
-        if found is None or not found.says_something:
-            return False
+    def _holds(self, found: Findings, values: Floats, same: float) -> bool:
         last, same = sorted(values)[-self.m], same + self.epsilon
         inside = all(values[channel] >= last - same for channel in found.top or ())
         outside = all(values[channel] <= last + same for channel in found.out or ())
@@ -117,30 +112,24 @@ class Order(Question, frozen=True, tag="order"):
         said = nearly(order, within, intervals)
         return Findings(decided, order=order if decided else None, pairs=tuple(pairs), **said)
 
-    def promise(self, delta: float, P: Sequence[float] | None, proof: str) -> str:
-        what = "capacities" if P is None else criterion(P)
-        said = f"the stated order of {what} holds"
+    def _promised(self, P: Sequence[float] | None) -> str:
         if self.epsilon:
-            said = f"no channel has a {criterion(P)} more than {exact(self.epsilon)} bit below that of a later one"
-        return f"{said} with probability at least {confidence(delta)} [{proof}]"
+            return f"no channel has a {criterion(P)} more than {exact(self.epsilon)} bit below that of a later one"
+        return f"the stated order of {'capacities' if P is None else criterion(P)} holds"
 
     def answer(self, standpoint: Standpoint) -> str:
-        found = standpoint.findings
-        if found and found.order is not None:
+        found = standpoint.findings or NOTHING
+        if found.order is not None:
             return f"order{within_words(self.epsilon)}: {' > '.join(map(str, found.order))}"
-        near = f"; {words}" if found and (words := nearly_words(found)) else ""
-        return f"undecided: {several(len(found.pairs or ()) if found else 0, 'pair')} in order{near}"
+        return f"undecided: {several(len(found.pairs or ()), 'pair')} in order{nearly_words(found)}"
 
-    def proved_so_far(self, standpoint: Standpoint, delta: float, P: Sequence[float] | None) -> str | None:
-        found = standpoint.findings
-        pairs = [f"{better} > {worse}" for better, worse in found.pairs or ()] if found else []
+    def _proved(self, standpoint: Standpoint, P: Sequence[float] | None) -> str | None:
+        found = standpoint.findings or NOTHING
+        pairs = [f"{better} > {worse}" for better, worse in found.pairs or ()]
         near = "in the order {} none is more than {} bit below a later one"
-        return proved_words(self, found, [listed(pairs)] if pairs else [], near, delta)
+        return proved_words(self, found, [listed(pairs)] if pairs else [], near)
 
-    def is_right(self, standpoint: Standpoint, values: Floats, same: float) -> bool:
-        found = standpoint.findings
-        if found is None or not found.says_something:
-            return False
+    def _holds(self, found: Findings, values: Floats, same: float) -> bool:
         in_order = all(values[better] >= values[worse] - same - self.epsilon for better, worse in found.pairs or ())
         return bool(in_order) and not found.is_wrong(values, same)
 
@@ -170,16 +159,16 @@ def within_words(bits: float) -> str:
 
 
 def nearly_words(found: Findings) -> str:
-    """What `nearly` and `within_bits` say, in a few words."""
+    """What `nearly` and `within_bits` say, in words that follow others."""
     if not found.nearly or found.within_bits is None:
         return ""
-    return f"{listed(found.nearly)} within {exact(rounded_up(found.within_bits))} bit"
+    return f"; {listed(found.nearly)} within {exact(rounded_up(found.within_bits))} bit"
 
 
-def proved_words(question: Question, found: Findings | None, said: list[str], near: str, delta: float) -> str | None:
+def proved_words(question: Question, found: Findings, said: list[str], near: str) -> str | None:
     """What is proved though it is not decided: what is said for sure, and `near` of which channels within how much."""
-    if found is None or (found.decided and question.epsilon) or not found.says_something:
+    if (found.decided and question.epsilon) or not found.says_something:
         return None
     if found.nearly and found.within_bits is not None:
         said = [*said, near.format(listed(found.nearly), exact(rounded_up(found.within_bits)))]
-    return f"{', and '.join(said)} with probability at least {confidence(delta)}"
+    return ", and ".join(said)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import numpy as np
@@ -41,6 +41,8 @@ from bestchannel.questions import (
     Within,
     question_of,
 )
+
+T = TypeVar("T")
 
 FIRST_SENSES = 6
 """Of every input, before anything is compared."""
@@ -129,10 +131,7 @@ class Adaptive(Policy):
 
     stakes: Bets | WagersMade | None = None
 
-    _nearly_best: tuple[int, NearlyBest | None] | None = None  # and after which request
-    _supposed: tuple[int, Supposed | None] | None = None  # the same
     _script_of_question: QuestionScript | None = None
-    _nearly: tuple[int, tuple[Sequence[int], float] | None] | None = None  # and after which request
     _found: Findings | None = None
 
     def __init__(
@@ -159,6 +158,7 @@ class Adaptive(Policy):
         inputs = [n_inputs for n_inputs, _ in alphabets]
         self.cost = None if cost is None else list(map(list, sense_costs(cost, range(len(inputs)), inputs)))
         self._costs = [np.ones(n) for n in inputs] if self.cost is None else _relative(self.cost)
+        self._kept: dict[str, tuple[Any, ...]] = {}
         super().__init__(alphabets, delta=delta, question=asked, input_distribution=input_distribution)
 
     @property
@@ -170,13 +170,9 @@ class Adaptive(Policy):
     def findings(self) -> Findings | None:
         """What is proved by now where not the best is asked for; what takes long to find, on demand."""
         script, found = self._script_of_question, self._found
-        if script is None or found is None or found.decided:
+        if script is None or found is None or found.decided or (near := self._once("nearly", script.nearly)) is None:
             return found
-        if self._nearly is None or self._nearly[0] != self._answered:
-            self._nearly = self._answered, script.nearly()
-        if self._nearly[1] is None:
-            return found
-        named, nats = self._nearly[1]
+        named, nats = near
         return replace(found, nearly=tuple(named), within_bits=nats / NATS_PER_BIT)
 
     @findings.setter
@@ -204,7 +200,7 @@ class Adaptive(Policy):
         return self._search_for_the_best()
 
     def _search_for_the_best(self) -> Script:
-        if len(self.candidates) == 1 or self._worthless(self.candidates):
+        if len(self.candidates) == 1 or self._worthless.issuperset(self.candidates):
             return self.candidates[0]
         self.state = state = self._begun((yield partial(self._first_look, range(len(self.alphabets)))))
         view = self._view(state)
@@ -257,7 +253,7 @@ class Adaptive(Policy):
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         """The evidence in nats against every rival: proved, whatever the leader, where it reaches the threshold."""
         evidence = dict.fromkeys(thresholds, 0.0)
-        worthless = [rival for rival in thresholds if min(self.alphabets[rival]) == 1]
+        worthless = [rival for rival in thresholds if rival in self._worthless]
         for channels, look in [*view.alike, (worthless, NOTHING)]:
             rivals = [rival for rival in channels if rival in thresholds]
             weighed = evidence_against(
@@ -280,21 +276,24 @@ class Adaptive(Policy):
             return None
         if state is None:
             return NearlyBest(self.candidates[0], 0.0)
-        if self._nearly_best is None or self._nearly_best[0] != self._answered:
-            most = [math.log(min(alphabet)) for alphabet in self.alphabets]
-            found = nearest_to_best(self._missing(state), most, state.candidates, state.leader)
-            self._nearly_best = self._answered, found
-        return self._nearly_best[1]
+        most, missing = [math.log(min(alphabet)) for alphabet in self.alphabets], self._missing(state)
+        return self._once("nearly_best", lambda: nearest_to_best(missing, most, state.candidates, state.leader))
 
     @property
     def supposed(self) -> Supposed | None:
         """The leader, or what its script would answer, with the least wealth of bets against what contradicts it."""
         if self.decided or self.threshold != "proved" or self.paired is not None:
             return None
-        if self._supposed is None or self._supposed[0] != self._answered:
-            found = self._script_of_question.supposed() if self._script_of_question else self._supposed_best()
-            self._supposed = self._answered, found if found and found.e_value >= LEAST_ODDS else None
-        return self._supposed[1]
+        script = self._script_of_question
+        found = self._once("supposed", script.supposed if script else self._supposed_best)
+        return found if found and found.e_value >= LEAST_ODDS else None
+
+    def _once(self, name: str, find: Callable[[], T]) -> T:
+        """What it finds, looked for once after each answer."""
+        if self._kept.get(name, (-1,))[0] != self._answered:
+            self._kept[name] = self._answered, find()
+        found: T = self._kept[name][1]
+        return found
 
     def _supposed_best(self) -> Supposed | None:
         """The leader; with epsilon its bets have their share among those of all leaders."""
@@ -363,7 +362,7 @@ class Adaptive(Policy):
 
     def _first_look(self, channels: Iterable[int], left: Supply) -> Senses | None:
         """Some senses of channels; none where so few are allowed that nothing could be learned from them."""
-        look = {j: (FIRST_SENSES,) * self.alphabets[j][0] for j in channels if min(self.alphabets[j]) > 1}
+        look = {j: (FIRST_SENSES,) * self.alphabets[j][0] for j in channels if j not in self._worthless}
         enough = left.total is None or left.total >= sum(map(sum, look.values()))
         return left.cut(look) or None if enough else None
 
@@ -379,7 +378,7 @@ class Adaptive(Policy):
         for account in state.bets.values():
             if account.since > self._answered:
                 account.since = 0
-        can_be_bet_on = left.has(state.leader) and any(self._worthless([r]) or left.has(r) for r in state.rivals)
+        can_be_bet_on = left.has(state.leader) and any(r in self._worthless or left.has(r) for r in state.rivals)
         senses = self._plan(state, view, left) if can_be_bet_on else {}
         self.stakes = self._bets(state, view, {channel: each for channel, each in senses.items() if all(each)})
         return senses or None
@@ -460,10 +459,8 @@ class Adaptive(Policy):
         rule = RULES[self.sampling]
         if self.cost is None:
             return rule
-        worth = [r for r in state.rivals if not self._worthless([r])]
-        prices = {r: float(view.of(r).as_rival @ self._costs[r]) for r in worth}
-        own = float(view.of(state.leader).as_leader @ self._costs[state.leader])
-        return in_cost(rule, own, np.array([prices.get(r, 1.0) for r in state.rivals]))
+        prices = [1.0 if r in self._worthless else view.of(r).as_rival @ self._costs[r] for r in state.rivals]
+        return in_cost(rule, float(view.of(state.leader).as_leader @ self._costs[state.leader]), np.array(prices))
 
     def _wanted_senses(self, state: State, now: Situation, left: Supply, rule: Rule) -> SensesNeeded:
         """What the sampling rule wants to decide; where less is left, what it wants to show that little is missed."""
@@ -515,7 +512,7 @@ class Adaptive(Policy):
         ready = {
             rival: prudent(gap, error)
             for rival, gap, error in ahead
-            if gap > 0.0 and state.bets[rival].betting and (rival in senses or self._worthless([rival]))
+            if gap > 0.0 and state.bets[rival].betting and (rival in senses or rival in self._worthless)
         }
         epsilon = self.epsilon * NATS_PER_BIT + state.slack
         bets, variances = chosen_bets(view, senses, b, state.bets, ready, epsilon, self._input_is_fixed)

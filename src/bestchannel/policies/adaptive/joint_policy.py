@@ -154,9 +154,8 @@ class JointAdaptive(Adaptive):
 
     def _weigh(self, state: State, view: View, thresholds: dict[int, float]) -> dict[int, float]:
         epsilon = self.epsilon * NATS_PER_BIT
-        looks = {rival: view.of(rival) for rival in thresholds}
         return {
-            rival: state.bets[rival].evidence(looks[rival].rows, looks[rival].inputs, epsilon, threshold)
+            rival: state.bets[rival].evidence(*view.of(rival)[:2], epsilon, threshold)
             for rival, threshold in thresholds.items()
         }
 
@@ -180,9 +179,10 @@ class JointAdaptive(Adaptive):
             places = [i for i, channel in enumerate(channels) if channel in state.rivals]
             if places:
                 rivals = [channels[i] for i in places]
-                told = np.array([self._pairs.get((state.leader, rival), _none(b.rows, look.rows)) for rival in rivals])
+                none = np.zeros((*b.rows.shape, look.rows.shape[2]), dtype=np.int64)
+                told = np.array([self._pairs.get((state.leader, rival), none) for rival in rivals])
                 yield _outlook(rivals, b.rows, b.inputs, look.rows.take(places, 0), look.inputs.take(places, 0), told)
-        worthless = [rival for rival in state.rivals if self._worthless([rival])]
+        worthless = [rival for rival in state.rivals if rival in self._worthless]
         if worthless:
             size = len(worthless), n
             alone = np.zeros((*size, b.rows.shape[1], 1))
@@ -196,8 +196,7 @@ class JointAdaptive(Adaptive):
             for look in self._outlooks(state, view)
             for rival, error in zip(look.rivals, np.sqrt((look.variances / shots).sum(axis=1)), strict=True)
         }
-        gaps = view.values[state.leader] + self.epsilon * NATS_PER_BIT - view.values.take(state.rivals)
-        return gaps, np.array([errors[rival] for rival in state.rivals])
+        return super()._gaps(state, view)[0], np.array([errors[rival] for rival in state.rivals])
 
     def _plan(self, state: State, view: View, left: Supply) -> Senses:
         """The part of the shots still needed that is asked for now, spread over the inputs for the hardest rival."""
@@ -208,7 +207,7 @@ class JointAdaptive(Adaptive):
         safe = np.maximum(list(map(prudent, gaps, errors)), 0.7 * errors)
         factors = dict(zip(rivals, 2.0 * (np.maximum(missing, 0.0) + MARGIN) / safe**2, strict=True))
         needed, shares = max(
-            (_shots_needed(factors[rival], variances), _shares(variances).tolist())
+            (float(factors[rival] * (variances / _shares(variances)).sum()), _shares(variances).tolist())
             for look in self._outlooks(state, view)
             for rival, variances in zip(look.rivals, look.variances, strict=True)
         )
@@ -237,10 +236,6 @@ class JointAdaptive(Adaptive):
         return ShotStakes(state.leader, b.inputs, made, since, restarts)
 
 
-def _none(V: Floats, W: Floats) -> Integers:
-    return np.zeros((*V.shape, W.shape[2]), dtype=np.int64)
-
-
 def _outlook(rivals: list[int], V: Floats, P_b: Floats, W: Floats, P_a: Floats, told: Floats) -> Outlook:
     """The rows of pairs have those of both channels; what they say of dependence is that of the pairs told."""
     product = V[None, :, :, None] * W[:, :, None, :]
@@ -261,7 +256,3 @@ def _shares(variances: Floats) -> Floats:
     deviations = np.sqrt(variances)
     shares: Floats = (1.0 - EVENLY) * deviations / deviations.sum() + EVENLY / len(deviations)
     return shares
-
-
-def _shots_needed(factor: float, variances: Floats) -> float:
-    return float(factor * (variances / _shares(variances)).sum())

@@ -241,7 +241,7 @@ class WorldsScript(QuestionScript):
         self.worlds: list[Worlds] = []  # in the order in which a world is looked for
         self.waiting: list[tuple[Pair, Box]] = []  # worlds that nobody has bet against so far, by claims false in them
         self.seen: View | None = None
-        self.worthless = {channel for channel, alphabet in enumerate(policy.alphabets) if min(alphabet) == 1}
+        self.worthless = policy._worthless
 
     def answered(self, view: View | None) -> bool:
         self.seen, ranks = view, self._ranks(view)
