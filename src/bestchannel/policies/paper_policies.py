@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
@@ -16,6 +16,9 @@ from bestchannel.policies.transcript import Alphabet
 
 Estimates = dict[int, Interval]
 """Ĉ of every candidate, between its certified ends, in bits."""
+
+Algorithm = Generator[Senses, Counts, int]
+OnRound = Callable[[tuple[int, ...]], Any]
 
 
 class Estimating(Protocol):
@@ -36,19 +39,74 @@ def sensed_estimates(
     Every input gets ⌈n/|X|⌉ senses: no input is left with a remainder, and Proposition 1 holds
     for the slightly larger total. A channel of value 0 by its alphabet is not sensed.
     """
-    per_input: dict[Alphabet, int] = {}
-    for n_inputs, n_outputs in {policy.alphabets[channel] for channel in candidates}:
-        if min(n_inputs, n_outputs) > 1:
-            per_input[n_inputs, n_outputs] = -(-n(policy.functional.rate(n_inputs, n_outputs)) // n_inputs)
-    wanted = {
-        channel: (per_input[policy.alphabets[channel]],) * policy.alphabets[channel][0]
-        for channel in candidates
-        if policy.alphabets[channel] in per_input
-    }
+    sizes = {channel: policy.alphabets[channel] for channel in candidates if min(policy.alphabets[channel]) > 1}
+    per_input = {size: -(-n(policy.functional.rate(*size)) // size[0]) for size in set(sizes.values())}
     values = dict.fromkeys(candidates, Interval(0.0, 0.0))
-    if wanted:
+    if sizes:
+        wanted = {channel: (per_input[size],) * size[0] for channel, size in sizes.items()}
         values.update(policy.estimates((yield wanted)))
     return values
+
+
+def naive_chan_sel(
+    policy: Estimating, candidates: Sequence[int], epsilon_nats: float, delta: float, on_round: OnRound = lambda _: None
+) -> Algorithm:
+    """Algorithm 2 for some of the channels of a policy; `on_round` is told who is left."""
+    if len(candidates) > 1:
+        senses = partial(paper_bounds.naive_senses, epsilon_nats, delta, len(candidates))
+        candidates = (best_of((yield from sensed_estimates(policy, candidates, senses))),)
+        on_round(candidates)
+    return candidates[0]
+
+
+def best_of(values: Estimates) -> int:
+    """The channel with the largest estimate; of equal ones, the first."""
+    return max(values, key=lambda channel: values[channel].lower)
+
+
+def median_chan_el(
+    policy: Estimating, candidates: Sequence[int], epsilon_nats: float, delta: float, on_round: OnRound = lambda _: None
+) -> Algorithm:
+    """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
+    epsilon_r, delta_r = epsilon_nats / 4, delta / 2
+    while len(candidates) > 1:
+        senses = partial(paper_bounds.median_senses, epsilon_r, delta_r)
+        candidates = better_half((yield from sensed_estimates(policy, candidates, senses)))
+        on_round(candidates)
+        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
+    return candidates[0]
+
+
+def better_half(estimate: Estimates) -> tuple[int, ...]:
+    """The ⌈k/2⌉ channels with the largest estimates; of equal ones, the first.
+
+    The paper removes what lies strictly below the median, which for two channels, or at ties,
+    removes nothing and never ends.
+    """
+    ranked = sorted(estimate, key=lambda channel: -estimate[channel].lower)
+    return tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
+
+
+SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
+"""What may find the nearly best channel of a round of BestChanID, by its name on the command line."""
+
+
+def best_chan_id(
+    policy: Estimating, delta: float, subroutine: str, on_round: Callable[[int, tuple[int, ...]], None]
+) -> Algorithm:
+    """Algorithm 1 for all channels of a policy; `on_round` is told the number of the round and who is left."""
+    candidates, r = tuple(range(len(policy.alphabets))), 0
+    while len(candidates) > 1 and any(min(policy.alphabets[j]) > 1 for j in candidates):
+        on_round(r := r + 1, candidates)
+        epsilon_r, delta_r = paper_bounds.best_chan_id_epsilon(r), paper_bounds.best_chan_id_delta(r, delta)
+        n = partial(paper_bounds.best_chan_id_senses, r, delta)
+        estimate = yield from sensed_estimates(policy, candidates, n)
+        j_r = yield from SUBROUTINES[subroutine](policy, candidates, epsilon_r / 2, delta_r)
+        # both capacities are brackets: a channel goes only where every value in them says so
+        threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
+        candidates = tuple(j for j in candidates if not estimate[j].upper < threshold)
+    on_round(r, candidates)
+    return candidates[0]
 
 
 class PaperPolicy(Policy):
@@ -99,6 +157,8 @@ class PaperPolicy(Policy):
 class PacPolicy(PaperPolicy):
     """Names a channel within epsilon bits of the best with probability 1 - delta [EBWGW24, Sec. V]."""
 
+    algorithm: ClassVar[Callable[..., Algorithm]]
+
     def __init__(
         self,
         alphabets: Iterable[Sequence[int]],
@@ -109,6 +169,12 @@ class PacPolicy(PaperPolicy):
     ) -> None:
         epsilon = number_in(epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=1e300)
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
+
+    def _script(self) -> Script:
+        return (yield from self.algorithm(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, self._narrow))
+
+    def _narrow(self, candidates: tuple[int, ...]) -> None:
+        self.candidates = candidates
 
 
 class NaiveChanSel(PacPolicy):
@@ -138,26 +204,7 @@ class NaiveChanSel(PacPolicy):
     """
 
     name, theorem = "naive", "Th. 2"
-
-    def _script(self) -> Script:
-        chosen = yield from naive_chan_sel(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta)
-        self.candidates = (chosen,)
-        return chosen
-
-
-def naive_chan_sel(
-    policy: Estimating, candidates: Sequence[int], epsilon_nats: float, delta: float
-) -> Generator[Senses, Counts, int]:
-    """Algorithm 2 for some of the channels of a policy."""
-    if len(candidates) == 1:
-        return candidates[0]
-    senses = partial(paper_bounds.naive_senses, epsilon_nats, delta, len(candidates))
-    return best_of((yield from sensed_estimates(policy, candidates, senses)))
-
-
-def best_of(values: Estimates) -> int:
-    """The channel with the largest estimate; of equal ones, the first."""
-    return max(values, key=lambda channel: values[channel].lower)
+    algorithm = staticmethod(naive_chan_sel)
 
 
 class MedianChanEl(PacPolicy):
@@ -187,47 +234,7 @@ class MedianChanEl(PacPolicy):
     """
 
     name, theorem = "median", "Th. 3"
-
-    def _script(self) -> Script:
-        epsilon_nats = self.epsilon * NATS_PER_BIT
-        return (yield from median_chan_el(self, self.candidates, epsilon_nats, self.delta, on_round=self._narrow))
-
-    def _narrow(self, candidates: tuple[int, ...]) -> None:
-        self.candidates = candidates
-
-
-def median_chan_el(
-    policy: Estimating,
-    candidates: Sequence[int],
-    epsilon_nats: float,
-    delta: float,
-    on_round: Callable[[tuple[int, ...]], None] | None = None,
-) -> Generator[Senses, Counts, int]:
-    """Algorithm 3 for some of the channels of a policy; `on_round` is told who is left."""
-    epsilon_r, delta_r = epsilon_nats / 4, delta / 2
-    while len(candidates) > 1:
-        estimate = yield from sensed_estimates(
-            policy, candidates, partial(paper_bounds.median_senses, epsilon_r, delta_r)
-        )
-        candidates = better_half(estimate)
-        if on_round:
-            on_round(candidates)
-        epsilon_r, delta_r = 3 * epsilon_r / 4, delta_r / 2
-    return candidates[0]
-
-
-def better_half(estimate: Estimates) -> tuple[int, ...]:
-    """The ⌈k/2⌉ channels with the largest estimates; of equal ones, the first.
-
-    The paper removes what lies strictly below the median, which for two channels, or at ties,
-    removes nothing and never ends.
-    """
-    ranked = sorted(estimate, key=lambda channel: -estimate[channel].lower)
-    return tuple(sorted(ranked[: (len(ranked) + 1) // 2]))
-
-
-SUBROUTINES = {"naive": naive_chan_sel, "median": median_chan_el}
-"""What may find the nearly best channel of a round of BestChanID, by its name on the command line."""
+    algorithm = staticmethod(median_chan_el)
 
 
 class BestChanID(PaperPolicy):
@@ -285,21 +292,3 @@ class BestChanID(PaperPolicy):
 
     def _begin_round(self, r: int, candidates: tuple[int, ...]) -> None:
         self.round_number, self.candidates = r, candidates
-
-
-def best_chan_id(
-    policy: Estimating, delta: float, subroutine: str, on_round: Callable[[int, tuple[int, ...]], None]
-) -> Generator[Senses, Counts, int]:
-    """Algorithm 1 for all channels of a policy; `on_round` is told the number of the round and who is left."""
-    candidates, r = tuple(range(len(policy.alphabets))), 0
-    while len(candidates) > 1 and any(min(policy.alphabets[j]) > 1 for j in candidates):
-        on_round(r := r + 1, candidates)
-        epsilon_r, delta_r = paper_bounds.best_chan_id_epsilon(r), paper_bounds.best_chan_id_delta(r, delta)
-        n = partial(paper_bounds.best_chan_id_senses, r, delta)
-        estimate = yield from sensed_estimates(policy, candidates, n)
-        j_r = yield from SUBROUTINES[subroutine](policy, candidates, epsilon_r / 2, delta_r)
-        # both capacities are brackets: a channel goes only where every value in them says so
-        threshold = estimate[j_r].lower - epsilon_r / NATS_PER_BIT
-        candidates = tuple(j for j in candidates if not estimate[j].upper < threshold)
-    on_round(r, candidates)
-    return candidates[0]
