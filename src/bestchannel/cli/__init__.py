@@ -29,12 +29,8 @@ VERBS = {  # the first line of the help of every verb, which is a function in th
     "run": "Keep an identification in a file: ask, sense, tell, in any number of sittings.",
 }
 
-MODULES = {  # of the verbs, where they have another name
-    **dict.fromkeys(("bound", "capacity", "plan"), "known_channels"),
-    **dict.fromkeys(("report", "verify"), "records"),
-    **dict.fromkeys(("reproduce", "study"), "studies"),
-    **dict.fromkeys(("sense", "serve", "watch"), "network"),
-}
+MODULES = {"known_channels": "bound capacity plan", "records": "report verify", "studies": "reproduce study"}
+MODULES |= {"network": "sense serve watch"}  # the verbs in modules of another name
 
 
 class Program(verbs.Verbs):
@@ -48,12 +44,11 @@ class Program(verbs.Verbs):
 
 def loaded(name: str) -> Any:
     """The command of a verb; that of `run` has verbs of its own."""
-    module = import_module(f"bestchannel.cli.{MODULES.get(name, name)}")
+    place = next((module for module, names in MODULES.items() if name in names.split()), name)
+    module = import_module(f"bestchannel.cli.{place}")
     if name == "run":
         return typer.main.get_command(module.run_verbs)
-    alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    verbs.add_verb(alone, getattr(module, name))
-    return typer.main.get_command(alone)
+    return typer.main.get_command(verbs.program(getattr(module, name)))
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,7 +60,6 @@ def _show_version(wanted: bool) -> None:
 app = typer.Typer(
     name="bestchannel",
     cls=Program,
-    help="Find the channel with the largest Shannon capacity, and prove it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

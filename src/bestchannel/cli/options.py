@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -106,9 +107,16 @@ def parse_costs(texts: Sequence[str], channels: Sequence[ChannelLabels]) -> dict
     letters = {str(labels.key): labels.inputs for labels in channels}
     given: dict[tuple[str, str | None], Any] = {}
     for place, cost in (pair for text in texts for pair in _named_costs(text)):
-        if (priced := _place(place, letters)) in given:
+        name, _, x = (place, "", None) if place in letters else place.rpartition(":")
+        if name not in letters:
+            known = ", ".join(list(letters)[:12])
+            raise InputError(f"--cost names channel {place!r}, which takes no part; those that do: {known}")
+        if x is not None and x not in letters[name]:
+            known = ", ".join(letters[name][:12])
+            raise InputError(f"--cost names input {x!r} of channel {name!r}, which has {known}")
+        if (name, x) in given:
             raise InputError(f"--cost must name each channel and each input once; {place!r} has two costs")
-        given[priced] = cost
+        given[name, x] = cost
     # that of an input comes before that of its channel
     costs = {
         name: [given.get((name, x), given.get((name, None), 1.0)) for x in inputs] for name, inputs in letters.items()
@@ -135,20 +143,6 @@ def _named_costs(text: str) -> list[tuple[str, Any]]:
     ]
 
 
-def _place(text: str, letters: Mapping[str, Sequence[str]]) -> tuple[str, str | None]:
-    """The channel that a cost is of, and the input, None for all."""
-    if text in letters:
-        return text, None
-    name, sign, x = text.rpartition(":")
-    if sign and name in letters:
-        if x not in letters[name]:
-            raise InputError(f"--cost names input {x!r} of channel {name!r}, which has {', '.join(letters[name][:12])}")
-        return name, x
-    raise InputError(
-        f"--cost names channel {text!r}, which takes no part; those that do: {', '.join(list(letters)[:12])}"
-    )
-
-
 @dataclass(frozen=True)
 class Asked:
     """The question as JSON has it, or None for the best; and what was said of rates."""
@@ -170,15 +164,13 @@ class Asked:
         rate: list[str] | None = RATE,
     ) -> Asked:
         """The question that these options ask."""
-        asked: dict[str, dict[str, Any]] = {}
-        if above is not None:
-            asked["--above"] = {"kind": "above", "level": above, "tolerance": tolerance or 0.0}
-        if top is not None:
-            asked["--top"] = {"kind": "top", "m": top}
-        if order:
-            asked["--order"] = {"kind": "order"}
-        if within is not None:
-            asked["--within"] = {"kind": "within", **_width(within)}
+        possible: dict[str, dict[str, Any] | None] = {
+            "--above": None if above is None else {"kind": "above", "level": above, "tolerance": tolerance or 0.0},
+            "--top": None if top is None else {"kind": "top", "m": top},
+            "--order": {"kind": "order"} if order else None,
+            "--within": None if within is None else {"kind": "within", **_width(within)},
+        }
+        asked = {name: question for name, question in possible.items() if question}
         if len(asked) > 1:
             raise InputError(f"one question at a time: {' and '.join(asked)} were given")
         if tolerance is not None and above is None:
@@ -203,18 +195,14 @@ def parse_rates(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
             raise InputError(f"--rate must name a channel, as {names[0]}=1e6; there is no {name!r}")
         if name in rates:
             raise InputError(f"--rate must be given once for each channel; it is given twice in {' '.join(texts)!r}")
-        rates[name] = number_in(_number(number), f"--rate {text}, in symbols per second", low=0.0, high=1e18)
+        value: float | str = number
+        with suppress(ValueError):
+            value = float(number)
+        rates[name] = number_in(value, f"--rate {text}, in symbols per second", low=0.0, high=1e18)
     missing = [name for name in names if name not in rates and "" not in rates]
     if missing:
         raise InputError(f"every channel requires a rate; {missing[0]!r} has none: add --rate {missing[0]}=1e6")
     return {name: rates.get(name, rates.get("", 1.0)) for name in names}
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _width(text: str) -> dict[str, Any]:

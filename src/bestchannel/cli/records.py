@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -15,15 +14,17 @@ from bestchannel.cli.reading import Reading, printed_counts, printed_estimate, r
 from bestchannel.counts import JointTrials, LabelledCounts
 from bestchannel.disk import errors_naming, read_bytes, regular, write_bytes
 from bestchannel.errors import InputError
-from bestchannel.intervals import estimate
+from bestchannel.intervals import Estimate, estimate
 from bestchannel.json_text import json_of
+from bestchannel.policies import Identification
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.policies.transcript import from_document
 from bestchannel.report.provenance import Provenance, warnings_in
 from bestchannel.runs.settings import refuse_wishes
 from bestchannel.verification.verdict import TRUSTED
 
-Drawn = tuple[str, dict[str, Any]]  # a page, and what it says in JSON
+STATED = {"delta": 0.05, "epsilon": 0.0, "design": "fixed", "question": None, "input_distribution": None}
+"""What an estimate promises, as it was printed, and what holds where it does not say it."""
 
 
 @verbs.verb("Example: bestchannel report RESULT.json -o report.html")
@@ -59,7 +60,7 @@ def report(
     for path in source:
         if output.exists() and path.exists() and output.samefile(path):
             raise InputError(f"{output}: the report would replace the file that it is drawn from; choose another -o")
-    promised = {
+    promised: dict[str, Any] = {
         "delta": delta,
         "epsilon": epsilon,
         "design": design and design.value,
@@ -72,85 +73,52 @@ def report(
         files = [opened.enter_context(regular(path)) for path in source]
         only = files[0] if len(files) == 1 and not files[0].is_dir() else None
         record = only and record_of(only)
-        about = _completed(record[1] if record else Provenance(), files, output, title, note)
-        if only and record:
-            refuse_options_for_counts(only, [f"--{key.replace('_', '-')}" for key in promised] + for_counts)
-            data, outcome = _of_record(only, record[0], about)
-        elif only and (printed := printed_estimate(only)) is not None:
-            refuse_options_for_counts(only, for_counts)
-            data, outcome = _of_printed(only, printed, promised, about)
-        else:
-            counts = reading.counts_or_trials(files, design, groups, order=not no_checks)
-            data, outcome = _of_counts(counts, promised, about)
+        printed = None if record or not only else printed_estimate(only)
+        about, names = record[1] if record else Provenance(), ", ".join(path.name for path in files)
+        about = replace(
+            about,
+            title=about.title if title is None else title,
+            note=about.note if note is None else note,
+            report=output.name,
+            drawn=datetime.now(UTC),
+            data=about.data or names,
+            more=about.more or (("drawn from", names),),
+        )
+        refuse_wishes(about.title, about.note, None)
+        if only and (record or printed):
+            refuse_options_for_counts(only, [f"--{key.replace('_', '-')}" for key in promised if record] + for_counts)
+            opened.enter_context(errors_naming(only))
+        result: Identification | Estimate
+        if record:
+            result = from_document(record[0])
+        else:  # an estimate is made again from the counts that it holds: what else a file states need not be believed
+            counts: dict[str, LabelledCounts] | JointTrials
+            if printed:
+                if printed.get("design") == "joint":
+                    raise InputError(
+                        "this estimate is from trials that all channels answered, and has their counts alone; give the"
+                        " file of the trials, with --design joint"
+                    )
+                stated = {key: printed.get(key, unsaid) for key, unsaid in STATED.items()}
+                promised = stated | {"rank": printed.get("order") is not None} | promised
+                counts, warnings = printed_counts(printed), warnings_in(printed.get("checks"))
+            else:
+                counts, warnings = reading.counts_or_trials(files, design, groups, order=not no_checks), ()
+            with terminal.progress("estimate") as progress:
+                result = estimate(counts, **promised, progress=progress)
+            if result.checks and not printed:
+                warnings = tuple(result.checks.warnings)
+            about = replace(about, source="counts", warnings=warnings)
+        from bestchannel.report.page import page  # deferred: `verify` need not wait for it
+
+        with terminal.progress("drawing the report"):
+            data = page(result, origin=about).encode()
     with errors_naming(output):
-        write_bytes(output, data.encode())
-    terminal.answer({"report": str(output), "bytes": len(data.encode()), **outcome}, str(output), json=json)
-
-
-def _completed(
-    about: Provenance, source: Sequence[Path], output: Path, title: str | None, note: str | None
-) -> Provenance:
-    """What the command says, in addition to what the file says."""
-    names = ", ".join(path.name for path in source)
-    about = replace(
-        about,
-        title=about.title if title is None else title,
-        note=about.note if note is None else note,
-        report=output.name,
-        drawn=datetime.now(UTC),
-        data=about.data or names,
-        more=about.more or (("drawn from", names),),
-    )
-    refuse_wishes(about.title, about.note, None)
-    return about
-
-
-def _of_record(path: Path, document: Any, about: Provenance) -> Drawn:
-    from bestchannel.report.page import page  # deferred: `verify` need not wait for it
-
-    with errors_naming(path), terminal.progress("drawing the report"):
-        result = from_document(document)
-        best = None if result.best is None else str(result.best)
-        return page(result, origin=about), {"best": best, "decided": result.decided, "senses": result.senses}
-
-
-def _of_printed(path: Path, document: dict[str, Any], promised: dict[str, Any], about: Provenance) -> Drawn:
-    """The estimate again, from the counts that it holds: what else a file states need not be believed."""
-    with errors_naming(path):
-        if document.get("design") == "joint":
-            raise InputError(
-                "this estimate is from trials that all channels answered, and has their counts alone; give the file of"
-                " the trials, with --design joint"
-            )
-        stated = {
-            "delta": document.get("delta", 0.05),
-            "epsilon": document.get("epsilon", 0.0),
-            "design": document.get("design", "fixed"),
-            "rank": document.get("order") is not None,
-            "question": document.get("question"),
-            "input_distribution": document.get("input_distribution"),
-        }
-        warnings = warnings_in(document.get("checks"))
-        return _of_counts(printed_counts(document), stated | promised, about, warnings)
-
-
-def _of_counts(
-    counts: dict[str, LabelledCounts] | JointTrials,
-    promised: dict[str, Any],
-    about: Provenance,
-    warnings: tuple[str, ...] | None = None,
-) -> Drawn:
-    """The page of an estimate from counts, with the warnings of their order, or with those that were kept."""
-    from bestchannel.report.page import page
-
-    with terminal.progress("estimate") as progress:
-        result = estimate(counts, **promised, progress=progress)
-    if warnings is None:
-        warnings = tuple(result.checks.warnings) if result.checks else ()
-    with terminal.progress("drawing the report"):
-        shown = page(result, origin=replace(about, source="counts", warnings=warnings))
-    senses = sum(channel.senses for channel in result.channels)
-    return shown, {"best": result.best, "decided": result.decided, "senses": senses}
+        write_bytes(output, data)
+    best = None if result.best is None else str(result.best)
+    senses = sum(c.senses for c in result.channels) if isinstance(result, Estimate) else result.senses
+    document = {"report": str(output), "bytes": len(data), "best": best, "decided": result.decided, "senses": senses}
+    terminal.answer(document, str(output), json=json)
 
 
 @verbs.verb("Example: bestchannel identify --simulate links.json --json > result.json; bestchannel verify result.json")

@@ -18,7 +18,7 @@ from bestchannel.errors import InputError
 from bestchannel.policies import Identification, Request
 from bestchannel.policies.transcript import FINDINGS, as_document
 from bestchannel.promises import MOST_NAMED, amount, listed, several
-from bestchannel.runs.history import Rows, as_pieces
+from bestchannel.runs.history import as_pieces
 from bestchannel.runs.laboratory_files import (
     AnswerSheet,
     answered_inputs,
@@ -89,13 +89,19 @@ def tell(
     Outputs that never came may be left out, and so may whole inputs: what is told is kept until the rest comes. Telling
     the same again is harmless; telling something else is refused.
     """
-    sheet = read_sheet(answer)
-    with _opened(path) as run:
-        number = _answered(sheet, request, run)
+    with _answering(path, answer, request) as (run, sheet, number):
         asked = run.request(number)
         rows = answered_inputs(sheet, asked, run.settings.labels, whole=piece is None)
         with terminal.progress("choosing the next senses"):
-            told = _told(run, asked, rows, piece)
+            if piece is not None:
+                told = run.tell_pieces(number, as_pieces(rows, f"{piece}: "))
+            elif sum(map(sum, rows.values())) < asked.total:
+                told = run.tell_inputs(number, rows)
+            else:
+                tables = {c: np.zeros(run.settings.labels[c].alphabet, dtype=np.int64) for c in asked.senses}
+                for (c, x), counts in rows.items():
+                    tables[c][x] = counts
+                told = run.tell(number, tables)
         again = ", which it had been told before" if told.repeated else ""
         part = "" if told.complete else "a part of "
         terminal.note(f"{path} has {part}the answer to request {number}{again}")
@@ -109,9 +115,7 @@ def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST
     The log keeps what was told before. Requests that followed upon that answer are void, and the policy asks anew from
     there. To amend is for what was written wrongly; to drop what was counted rightly breaks the guarantee.
     """
-    sheet = read_sheet(answer)
-    with _opened(path) as run:
-        number = _answered(sheet, request, run)
+    with _answering(path, answer, request) as (run, sheet, number):
         before = len(run.history.answers)
         if number not in run.history.requests:
             raise InputError(f"request {number} was never asked, so nothing of it can be amended")
@@ -163,48 +167,29 @@ def resume(
         finish(result, json, checks)
 
 
-run_verbs = typer.Typer(
+run_verbs = verbs.program(
+    *(new, ask, tell, amend, status, resume),
     cls=verbs.Verbs,
     help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
     epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    add_completion=False,
 )
-for _verb in (new, ask, tell, amend, status, resume):
-    verbs.add_verb(run_verbs, _verb)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[runs.LaboratoryRun]:
-    """The run, to be written to; reading it may take a while."""
+def _answering(path: Path, answer: Path, named: int | None) -> Iterator[tuple[runs.LaboratoryRun, AnswerSheet, int]]:
+    """The run, to be written to, the file and the request that it answers: as the file says, or as the command does."""
+    sheet = read_sheet(answer)
     with ExitStack() as until_then:
         with terminal.progress("reading the run"):
             run = until_then.enter_context(runs.open_run(path))
-        yield run
-
-
-def _answered(sheet: AnswerSheet, named: int | None, run: runs.Run) -> int:
-    """The number of the request that a file answers: as the file says, or as the command does."""
-    if sheet.request is not None and named not in (None, sheet.request):
-        raise InputError(f"{sheet.path}: the file answers request {sheet.request}; request {named} was named")
-    number = named if sheet.request is None else sheet.request
-    if number is None:
-        unsaid = "the file does not say which request it answers"
-        raise InputError(f"{sheet.path}: {unsaid}; {run.standing()}; give --request")
-    return number
-
-
-def _told(run: runs.LaboratoryRun, asked: Request, rows: Rows, piece: str | None) -> runs.Told:
-    """Tell a part of an answer, or all of it."""
-    if piece is not None:
-        return run.tell_pieces(asked.number, as_pieces(rows, f"{piece}: "))
-    if sum(map(sum, rows.values())) < asked.total:
-        return run.tell_inputs(asked.number, rows)
-    tables = {c: np.zeros(run.settings.labels[c].alphabet, dtype=np.int64) for c in asked.senses}
-    for (c, x), counts in rows.items():
-        tables[c][x] = counts
-    return run.tell(asked.number, tables)
+        if sheet.request is not None and named not in (None, sheet.request):
+            raise InputError(f"{sheet.path}: the file answers request {sheet.request}; request {named} was named")
+        number = named if sheet.request is None else sheet.request
+        if number is None:
+            unsaid = "the file does not say which request it answers"
+            raise InputError(f"{sheet.path}: {unsaid}; {run.standing()}; give --request")
+        yield run, sheet, number
 
 
 def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:

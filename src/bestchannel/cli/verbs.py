@@ -82,9 +82,12 @@ def verb(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return made
 
 
-def add_verb(verbs: typer.Typer, command: Callable[..., None]) -> None:
-    """Let a function be one of the verbs, under its own name."""
-    verbs.command(command.__name__, cls=Verb, epilog=command.example)(command)  # type: ignore[attr-defined]
+def program(*commands: Callable[..., None], **more: Any) -> typer.Typer:
+    """A program whose verbs are these functions, each under its own name."""
+    verbs = typer.Typer(rich_markup_mode="rich", add_completion=False, **more)
+    for command in commands:
+        verbs.command(command.__name__, cls=Verb, epilog=command.example)(command)  # type: ignore[attr-defined]
+    return verbs
 
 
 class Interrupted(KeyboardInterrupt):
