@@ -298,11 +298,7 @@ def count_column(
 
 
 def _refuse_channel_column(
-    header: Sequence[str],
-    found: Mapping[str, int],
-    cells: Cells,
-    columns: Mapping[str, str] | None,
-    are_all: bool,
+    header: Sequence[str], found: Mapping[str, int], cells: Cells, columns: Mapping[str, str] | None, are_all: bool
 ) -> None:
     """Refuse a further column that may name channels.
 

@@ -300,11 +300,7 @@ def read_trials(
 
 
 def read_joint_trials(
-    path: Paths,
-    *,
-    outputs: Sequence[str] | None = None,
-    columns: Columns = None,
-    groups: str | None = None,
+    path: Paths, *, outputs: Sequence[str] | None = None, columns: Columns = None, groups: str | None = None
 ) -> JointTrials:
     r"""The trials of a file that several channels answer, a row per answer or a row per trial.
 

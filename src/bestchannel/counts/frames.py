@@ -31,12 +31,7 @@ from bestchannel.counts.labelled_counts import (
     declared_outputs,
     label_of,
 )
-from bestchannel.counts.matrix_text import (
-    Lines,
-    bare_matrix,
-    refuse_channels,
-    refuse_rows_beside,
-)
+from bestchannel.counts.matrix_text import Lines, bare_matrix, refuse_channels, refuse_rows_beside
 from bestchannel.counts.named_matrix import NamedMatrix
 from bestchannel.counts.table import Table, log_of_vectors, table_of, table_of_vectors
 from bestchannel.counts.text_log import as_number

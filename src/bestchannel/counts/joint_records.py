@@ -17,13 +17,7 @@ import numpy as np
 from bestchannel.arrays import ChannelLabels, Integers
 from bestchannel.counts.columns import find_columns, is_count_word, is_index_title, option, role_of
 from bestchannel.counts.joint_trials import MISSING, JointTrials
-from bestchannel.counts.labelled_counts import (
-    Columns,
-    Combinations,
-    alphabet,
-    refuse_labels,
-    refuse_text,
-)
+from bestchannel.counts.labelled_counts import Columns, Combinations, alphabet, refuse_labels, refuse_text
 from bestchannel.counts.table import Column, Part, Table, column, constant, numbered
 from bestchannel.errors import InputError
 

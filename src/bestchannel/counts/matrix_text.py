@@ -18,27 +18,11 @@ from numpy.typing import NDArray
 
 from bestchannel.arrays import ROUNDING, Floats
 from bestchannel.channels import Channel
-from bestchannel.counts.columns import (
-    SHOWN,
-    are_rows,
-    option,
-    proposal,
-    role_of,
-    say_roles,
-    unknown_columns,
-    way_out,
-)
+from bestchannel.counts.columns import SHOWN, are_rows, option, proposal, role_of, say_roles, unknown_columns, way_out
 from bestchannel.counts.labelled_counts import Hints, measured
 from bestchannel.counts.named_matrix import LONGEST_LOG_ROW, NamedMatrix, refuse_long_side
 from bestchannel.counts.table import Part, Place, Table, coded, refuse_not_finite
-from bestchannel.counts.text_log import (
-    GROUPED,
-    as_number,
-    delimiter_of,
-    either,
-    split_rows,
-    without_comments,
-)
+from bestchannel.counts.text_log import GROUPED, as_number, delimiter_of, either, split_rows, without_comments
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
 from bestchannel.process import Progress

@@ -287,9 +287,7 @@ def log_of_vectors(
 
 
 def table_of_vectors(
-    arrays: Mapping[str, NDArray[Any]],
-    declared: Mapping[str, Sequence[str]] | None = None,
-    n_rows: int | None = None,
+    arrays: Mapping[str, NDArray[Any]], declared: Mapping[str, Sequence[str]] | None = None, n_rows: int | None = None
 ) -> Table:
     """The table with these columns; those that are used have so many rows, or as many as the longest."""
     header, columns = list(arrays), list(map(_flat, arrays.values()))
