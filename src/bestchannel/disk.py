@@ -12,10 +12,11 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from bestchannel.display import on_one_line
 from bestchannel.errors import (
@@ -27,7 +28,6 @@ from bestchannel.errors import (
     MissingFileError,
 )
 
-T = TypeVar("T")
 STDIN = Path("-")  # standard input, wherever a file is read
 MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
 MOST_FIELDS = 2**23  # the most fields of a text that is read at once; each takes some sixty bytes
@@ -84,15 +84,19 @@ def name_of(path: Path) -> str:
     return "stdin" if path == STDIN else path.stem
 
 
-class OpenFile(AbstractContextManager["OpenFile"]):
+class OpenFile(ExitStack):
     """A file that is open for reading, once: what a pipe has given it does not give again.
 
     `name` is the file's without its ending, and what a channel is called that the file does not name; `ending`
-    is in small letters; `size` is in bytes, None where it is not known beforehand, and `most` what is read then.
+    is in small letters; `size` is in bytes, None where it is not known beforehand, and `most` what is read then. What
+    reading needs until the file is closed is entered as a context.
     """
 
-    def __init__(self, path: Path, file: BufferedReader, size: int | None) -> None:
-        self._open = ExitStack()
+    def __init__(
+        self, path: Path, file: Any, size: int | None, errors: Callable[[], AbstractContextManager[None]] | None = None
+    ) -> None:
+        super().__init__()
+        self._errors = errors or partial(_os_errors, "file", "read")
         self.name, self.ending = name_of(path), path.suffix.lower()
         self.size, self.done, self.most = size, 0, MOST_STREAMED
         self._path = None if path == STDIN or size is None else path
@@ -112,8 +116,8 @@ class OpenFile(AbstractContextManager["OpenFile"]):
     def fill(self, room: memoryview) -> int:
         """Read the next bytes into `room`: how many these are, 0 at the end."""
         if not self._ahead:
-            with _os_errors("file", "read"):
-                n = self._file.readinto(room)
+            with self._errors():
+                n: int = self._file.readinto(room)
         else:
             n = min(len(room), len(self._ahead))
             room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
@@ -140,7 +144,7 @@ class OpenFile(AbstractContextManager["OpenFile"]):
     @classmethod
     def of_text(cls, name: str, text: bytes) -> OpenFile:
         """A text as the file of this name that has it."""
-        source = cls(Path("text.csv"), io.BufferedReader(cast(Any, io.BytesIO(text))), len(text))
+        source = cls(Path("text.csv"), io.BytesIO(text), len(text))
         source.name = name
         return source
 
@@ -150,20 +154,13 @@ class OpenFile(AbstractContextManager["OpenFile"]):
             self._parsed = parse(self.content())
         return self._parsed
 
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def until_closed(self, context: AbstractContextManager[T]) -> T:
-        """What is needed until the file is closed."""
-        return self._open.enter_context(context)
-
     def on_disk(self) -> str:
         """The path of the file for another process; where a pipe or a packed file gives it, that of a copy."""
         if not self.head(64).strip():
             raise InputError("the file is empty")
         if self._path is not None:
             return os.path.abspath(self._path)
-        folder = self.until_closed(tempfile.TemporaryDirectory(prefix="bestchannel-"))
+        folder = self.enter_context(tempfile.TemporaryDirectory(prefix="bestchannel-"))
         copy, room = os.path.join(folder, "copy"), memoryview(bytearray(_PIECE))
         with open(copy, "xb") as file:
             while n := self.fill(room):
@@ -173,8 +170,8 @@ class OpenFile(AbstractContextManager["OpenFile"]):
         return copy
 
     def _read(self, size: int) -> bytes:
-        with _os_errors("file", "read"):
-            return self._file.read(size)
+        with self._errors():
+            return cast(bytes, self._file.read(size))
 
 
 def _too_large(has: str) -> str:
@@ -214,8 +211,8 @@ def _ending(head: bytes) -> str:
 
 def _unpacked(path: Path, file: BufferedReader, packing: str) -> OpenFile:
     """What is inside a packed file."""
-    content = io.BufferedReader(cast(Any, _Unpacked(_stream(file, packing), packing)), 2**16)
-    return OpenFile(path.with_suffix("") if path.suffix else path, content, None)
+    inside = path.with_suffix("") if path.suffix else path
+    return OpenFile(inside, _stream(file, packing), None, lambda: _unpacking(packing))
 
 
 def _stream(file: BufferedReader, packing: str) -> Any:
@@ -225,31 +222,21 @@ def _stream(file: BufferedReader, packing: str) -> Any:
         except ImportError:
             raise MissingExtraError("reading .zst", "parquet") from None
         return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-    module, kind = {".gz": ("gzip", "GzipFile"), ".bz2": ("bz2", "BZ2File"), ".xz": ("lzma", "LZMAFile")}[packing]
-    unpack = getattr(import_module(module), kind)  # deferred: few files are packed
-    return unpack(fileobj=file) if packing == ".gz" else unpack(file)
+    # deferred: few files are packed
+    return import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[packing]).open(file)
 
 
-class _Unpacked(io.RawIOBase):
-    """What comes out of a packed stream; whatever its library raises is one refusal."""
-
-    def __init__(self, stream: Any, packing: str) -> None:
-        self._stream, self._packing = stream, packing
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int:
-        try:
-            data = self._stream.read(len(room))
-        except (ArithmeticError, AssertionError, AttributeError, TypeError, NameError):
-            raise  # a mistake of ours
-        except Exception as error:
-            # a damaged file makes zlib, bz2, lzma and Arrow raise half a dozen kinds, and all mean the same here
-            reason = " ".join(str(error).split())
-            raise InputError(f"the file must be a sound {self._packing} file; unpacking it failed ({reason})") from None
-        room[: len(data)] = data
-        return len(data)
+@contextmanager
+def _unpacking(packing: str) -> Iterator[None]:
+    """Make one refusal of whatever the library raises that unpacks."""
+    try:
+        yield
+    except (ArithmeticError, AssertionError, AttributeError, TypeError, NameError):
+        raise  # a mistake of ours
+    except Exception as error:
+        # a damaged file makes zlib, bz2, lzma and Arrow raise half a dozen kinds, and all mean the same here
+        reason = " ".join(str(error).split())
+        raise InputError(f"the file must be a sound {packing} file; unpacking it failed ({reason})") from None
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def test_learned_bins_lose_little_of_the_soft_capacity(means, spread, bins, most
     rng = np.random.default_rng(3)
     x = rng.integers(0, len(means), 200 * len(means))
     y = np.array(means)[x] + rng.normal(0.0, spread, len(x))
-    kept = capacity_between(means, spread, quantisation.edges_of_line(y, x, bins))
+    kept = capacity_between(means, spread, quantisation.cuts_of_line(y, x, bins)[-1])
     soft = soft_capacity(means, spread)
     assert (1 - most_lost) * soft < kept <= soft
 

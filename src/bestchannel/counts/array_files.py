@@ -97,7 +97,7 @@ def read_archive(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatr
 
 def read_array(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMatrix]:
     """The channels of a .npy file: one matrix, called as the file, or a stack of them, called 0, 1, 2, ..."""
-    with _numpy_errors("a plain array of NumPy"):
+    with _refusing("the file must be a plain array of NumPy", Exception):
         array = _array(io.BytesIO(source.content()), _Room())
     return _matrices(array, source.name, "the array", hints)
 
@@ -124,7 +124,8 @@ def _texts(array: _Array | None, wanted: str) -> Labels:
 def _arrays(data: bytes) -> dict[str, _Array]:
     """The arrays of an archive by name, which NumPy stores as they are or deflates."""
     arrays: dict[str, _Array] = {}
-    with _numpy_errors("an .npz archive of plain arrays"), zipfile.ZipFile(io.BytesIO(data)) as archive:
+    is_sound = _refusing("the file must be an .npz archive of plain arrays", Exception)
+    with is_sound, zipfile.ZipFile(io.BytesIO(data)) as archive:
         members, room = archive.infolist(), _Room()
         for member in members:
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -137,15 +138,14 @@ def _arrays(data: bytes) -> dict[str, _Array]:
 
 
 @contextmanager
-def _numpy_errors(kind: str) -> Iterator[None]:
-    """Turn what zipfile, zlib and NumPy raise into a refusal: a dozen kinds, and all mean that the file is damaged."""
+def _refusing(said: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn what is raised inside into a refusal that begins so: it is of many kinds, and all mean a damaged file."""
     try:
         yield
     except InputError:
         raise
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"the file must be {kind}; reading it failed ({reason})") from None
+    except kinds as error:
+        raise InputError(f"{said}; reading it failed ({' '.join(str(error).split())})") from None
 
 
 def _array(content: IO[bytes], room: _Room) -> _Array:
@@ -198,10 +198,8 @@ def read_variables(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMa
     array of matrices the channels A{1}, A{2}, ...; a struct of matrices the channels by field, with the struct's name
     before it if there are other variables. `inputs` and `outputs`, cell arrays of texts, label all matrices.
     """
-    found = dict(source.parsed(_variables))
-    inputs, outputs = (
-        _texts(found.pop(side, None), f"the variable {side} must be a cell array of texts") for side in _SIDES
-    )
+    found, wanted = dict(source.parsed(_variables)), "must be a cell array of texts"
+    inputs, outputs = (_texts(found.pop(side, None), f"the variable {side} {wanted}") for side in _SIDES)
     upright = (outputs, inputs) if hints.transpose else (inputs, outputs)
     sizes = [None if side is None else len(side) for side in upright]
     stacks = partial(matrices_in, axis=hints.channel_axis, usual="last", labels=(sizes[0], sizes[1]))
@@ -246,7 +244,8 @@ def _variables(data: bytes) -> dict[str, _Array]:
         raise InputError("the file must be a MAT file of version 5 to 7; it has not the header of one")
     elements = _Elements(memoryview(data), _HEADER, order, _Room())
     variables: dict[str, _Array] = {}
-    try:
+    damages = struct.error, zlib.error, ValueError, IndexError, MemoryError, OverflowError
+    with _refusing("the MAT file is damaged", *damages):
         while elements.at < len(elements.data):
             kind, content = elements.next()
             if kind == _PACKED:
@@ -260,11 +259,6 @@ def _variables(data: bytes) -> dict[str, _Array]:
             if len(members) and all(getattr(member, "dtype", array.dtype).kind == "U" for member in members):
                 array = np.array([member.item() for member in members])  # a cell array of texts
             variables[name] = array
-    except InputError:
-        raise
-    except (struct.error, zlib.error, ValueError, IndexError, MemoryError, OverflowError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"the MAT file is damaged; reading it failed ({reason})") from None
     return variables
 
 
@@ -333,7 +327,8 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
         return np.array(str(data, _ENCODINGS[stored] + little * _ENCODINGS[stored].startswith(("utf-16", "utf-32"))))
     if kind == _CELL:
         parts.room.take(members=size)
-        return _objects([_matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for _ in range(size)], shape)
+        cells = (_matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for _ in range(size))
+        return np.fromiter(cells, object, size).reshape(shape, order="F")
     if kind == _STRUCT:
         length, text = int(parts.numbers()[0]), parts.numbers().tobytes()
         if length < 1:
@@ -341,32 +336,21 @@ def _content(parts: _Elements, flags: int, shape: tuple[int, ...], name: str, de
         starts = range(0, len(text), length)
         parts.room.take(members=len(starts) * max(1, size))
         fields = [text[i : i + length].split(b"\0")[0].decode("latin-1") for i in starts]
-        every = [{f: _matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for f in fields} for _ in range(size)]
-        return _objects(every, shape)
-    what = "of another kind than numbers"
-    if kind == _SPARSE:
-        what = "sparse (full() makes it so)"
-    elif kind in _NUMERIC_CLASSES:
+        every = ({f: _matrix(parts, *parts.next(), "a matrix", depth + 1)[1] for f in fields} for _ in range(size))
+        return np.fromiter(every, object, size).reshape(shape, order="F")
+    what = "sparse (full() makes it so)" if kind == _SPARSE else "of another kind than numbers"
+    if kind in _NUMERIC_CLASSES:
         what = "complex (save real() and imag() as two vectors, and name them as --columns y=re,y2=im)"
     raise InputError(f"the variable {name} must be a full matrix of real numbers; it is {what}")
 
 
 def _of_class(stored: _Array, kind: str, name: str) -> _Array:
     """The numbers as their class has them; a smaller type, which saves room, holds the same numbers."""
+    is_real = stored.dtype.kind == "f"
     with np.errstate(invalid="ignore", over="ignore"):
         numbers = stored.astype(kind)
-    if stored.dtype.kind == "f" and kind[0] != "f":
-        # as doubles: beyond 2^53 a class of integers is stored as integers
-        same = np.array_equal(numbers.astype(np.float64), stored)
-    else:
-        same = np.array_equal(numbers, stored, equal_nan=stored.dtype.kind == "f")
+    # as doubles: beyond 2^53 a class of integers is stored as integers
+    same = np.array_equal(numbers.astype(np.float64) if is_real and kind[0] != "f" else numbers, stored, is_real)
     if not same:
         raise InputError(f"the MAT file is damaged: the variable {name} has values that do not fit its class {kind}")
     return numbers
-
-
-def _objects(members: list[Any], shape: tuple[int, ...]) -> _Array:
-    array = np.empty(len(members), dtype=object)
-    for i, member in enumerate(members):  # at once, NumPy would look inside the members
-        array[i] = member
-    return array.reshape(shape, order="F")

@@ -20,9 +20,7 @@ from bestchannel.arrays import ROUNDING
 from bestchannel.counts.labelled_counts import Columns, Combinations, is_missing, label_of, looks_measured
 from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 
-Cells = Callable[[int], Sequence[object]]
-"""The cells of column i in the first rows, as texts or as numbers; the same rows for every column."""
-
+Cells = Callable[[int], Sequence[object]]  # of column i in the first rows, as texts or numbers; the same for all
 Line = Sequence[str]
 
 SHOWN = 2**14  # how many rows show what the columns of a table are
@@ -31,7 +29,7 @@ _COUNTED = (
     " events occurrence occurrences times tally total totals len length size"
 )
 _COUNT_WORDS = frozenset(_COUNTED.split())  # what a column of counts may be called
-_KNOWN = {
+_KNOWN = {  # words that people use for each role
     "x": "x tx sent send in input inputs stimulus prepared prep true truth actual target label secret source src symbol"
     " transmitted cause gold reference written stim",
     "y": "y rx got received receive out output outputs response measured outcome predicted prediction pred observed"
@@ -41,27 +39,19 @@ _KNOWN = {
     "count": f"{_COUNTED} trials senses",
     "p": "p prob probability probabilities w",
 }
-"""Words that people use for each role."""
-
 _ROLE_OF = {word: role for role, words in _KNOWN.items() for word in words.split()}
-_STRONG = frozenset(["count", "counts", "occurrences"])
-_BESIDE = frozenset(["of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"])
-"""Words that say it in any title, and words that may stand beside those that do not."""
-
+_STRONG = frozenset(["count", "counts", "occurrences"])  # words that say it in any title
+_BESIDE = {"of", "the", "trials", "senses", "samples", "rows", "obs", "events", "raw"}  # what may stand beside others
 _PLANE = (("i", "q"), ("re", "im"), ("real", "imag"))  # what the two coordinates of points of the plane are called
 _PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
 _PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
 _PERCENTAGE = re.compile(r"[0-9.,]+ ?%")
 _LONGEST_SAID = 80  # letters of a title that are said
-_MOST_WITHOUT = 0.9
-"""Where a larger share of the rows has no label, the one label of the others is a remark, and names no channel."""
-
+_MOST_WITHOUT = 0.9  # where a larger share has no label, the one label of the others is a remark and no channel
 _ALONE = frozenset(["channel", "x", "y", "y2", "count", "p"])  # roles of which a column has but one
 _FEW = 4  # counts of more cells than these do not rise from row to row by chance
-MOST_INPUTS = 64
-"""A matrix whose outputs are called like columns has at most so many rows, unless it has one for each output."""
-
+MOST_INPUTS = 64  # the most rows of a matrix whose outputs are called like columns, unless there is one for each output
 _ROLES = frozenset(["channel", "x", "y", "count"])
 _SPLIT = ["x", "count", "y"]  # columns in an order that nobody writes rows in, or outputs below a corner
 _FEW_ROWS = 8  # up to so many rows, equal labels do not tell a log from a matrix with an index beside it
@@ -150,14 +140,14 @@ def log_columns(
     `are_all` says that there are no rows but those of `cells`.
     """
     found = named_columns(header, columns)
-    columns = columns if isinstance(columns, Mapping) else None  # others are the header
+    said = columns if isinstance(columns, Mapping) else {}  # others are the header
     if "channel" in found:
-        _refuse_shared_trials(header, found["channel"], cells, columns)
-    if len(found) < len(header) and "count" not in found and "count" not in (columns or ()):
-        further = count_column(header, found, seen, cells, columns)
+        _refuse_shared_trials(header, found["channel"], cells, said)
+    if len(found) < len(header) and "count" not in {**found, **said}:
+        further = count_column(header, found, seen, cells, said)
         found |= {} if further is None else {"count": further}
-    if len(found) < len(header) and "channel" not in found and "channel" not in (columns or ()):
-        _refuse_channel_column(header, found, cells, columns, are_all)
+    if len(found) < len(header) and "channel" not in {**found, **said}:
+        _refuse_channel_column(header, found, cells, said, are_all)
     return found
 
 
@@ -203,16 +193,16 @@ def refuse_joint(header: Sequence[str], sent: Sequence[str] | None = None) -> No
     )
 
 
-def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, columns: Mapping[str, str] | None) -> None:
+def _refuse_shared_trials(header: Sequence[str], channel: int, cells: Cells, columns: Mapping[str, str]) -> None:
     """Refuse rows whose column trial says that several channels answered the same trial."""
-    title = (columns or {}).get("trial", "trial")
+    title = columns.get("trial", "trial")
     for i in (i for i, name in enumerate(header) if title and name.strip().casefold() == title.strip().casefold()):
         answers = set(zip(_texts(cells(i)), _texts(cells(channel)), strict=False))
         if len({trial for trial, _ in answers}) < len(answers):
             raise JointTrialsFoundError(
                 f"the column {header[i]!r} says that channels answered the same trials, so that their answers may"
                 ' depend on each other; write `bestchannel estimate --design joint` (design="joint"), or write'
-                f" {option({**(columns or {}), 'trial': ''}, '')} if equal numbers say nothing"
+                f" {option({**columns, 'trial': ''}, '')} if equal numbers say nothing"
             )
 
 
@@ -267,13 +257,13 @@ def probability_columns(header: Sequence[str], columns: Columns) -> dict[str, in
 
 
 def count_column(
-    header: Sequence[str], found: Mapping[str, int], seen: Combinations, cells: Cells, columns: Mapping[str, str] | None
+    header: Sequence[str], found: Mapping[str, int], seen: Combinations, cells: Cells, columns: Mapping[str, str]
 ) -> int | None:
     """The further column that has the counts, None where a row is one sense; refused where either may be."""
     others = [i for i in range(len(header)) if i not in found.values()]
     numbers = {i: values for i in others if (values := [_number(cell) for cell in cells(i) if _label(cell)])}
     named = [i for i in numbers if _says_count(header[i]) and any(v is not None for v in numbers[i])]
-    whole = [i for i in numbers if _is_whole(numbers[i]) and not _is_index(header[i], numbers[i])]
+    whole = [i for i, v in numbers.items() if _is_whole(v) and not is_index(header[i], v)]
     if not named and (not whole or seen.rows_differ):
         return None
     labels = {role: _texts(cells(i)) for role, i in found.items() if role != "time"}
@@ -289,16 +279,16 @@ def count_column(
     if not named and (not whole or not once or (seen.judges_numbers and _look_measured(labels))):
         return None
     titles = [_short(header[i]) for i in named or whole]
-    either = " or ".join(option({**(columns or {}), "count": title}) for title in titles[:3])
+    either = " or ".join(option({**columns, "count": title}) for title in titles[:3])
     raise InputError(
         f"the column{'s' * (len(titles) > 1)} {', '.join(map(repr, titles))} may say how often a row counts, or be"
-        f" something else; write {either} if it is the count, or {option({**(columns or {}), 'count': ''}, '')} if a"
+        f" something else; write {either} if it is the count, or {option({**columns, 'count': ''}, '')} if a"
         " row is one sense"
     )
 
 
 def _refuse_channel_column(
-    header: Sequence[str], found: Mapping[str, int], cells: Cells, columns: Mapping[str, str] | None, are_all: bool
+    header: Sequence[str], found: Mapping[str, int], cells: Cells, columns: Mapping[str, str], are_all: bool
 ) -> None:
     """Refuse a further column that may name channels.
 
@@ -313,16 +303,15 @@ def _refuse_channel_column(
         title, texts, labels = header[i], _texts(cells(i)), list(map(_label, cells(i)))
         by_name = role_of(title) == "channel" and (len(set(texts)) > 1 or not are_all)
         one_name = len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels)
-        none = {**(columns or {}), "channel": ""}
+        none, short = {**columns, "channel": ""}, _short(title)
         if by_name or (repeated and None not in labels and _tells_apart(labels, rows)):
             raise InputError(
-                f"the column {_short(title)!r} may name channels; write"
-                f" {option({**(columns or {}), 'channel': _short(title)})} if it does, or {option(none, '')} if all"
-                " rows are of one channel"
+                f"the column {short!r} may name channels; write {option({**columns, 'channel': short})} if it does, or"
+                f" {option(none, '')} if all rows are of one channel"
             )
         if None in labels and any(labels) and (one_name or repeated):
             raise InputError(
-                f"the column {_short(title)!r} may name channels, as {_short(next(filter(None, labels)))!r}, and row"
+                f"the column {short!r} may name channels, as {_short(next(filter(None, labels)))!r}, and row"
                 f" {labels.index(None) + 1} has no value in it; fill it in, or write {option(none)} if all rows are of"
                 " one channel"
             )
@@ -389,15 +378,10 @@ def is_count_word(title: str) -> bool:
     return title.strip().casefold() in _COUNT_WORDS or title.strip() == _PANDAS
 
 
-def _is_index(title: str, values: Sequence[Any]) -> bool:
-    """Whether a column numbers the rows and its name says nothing else."""
+def is_index(title: str, values: Sequence[Any] = ()) -> bool:
+    """Whether a title is none, or that of an index of pandas in a file, and the values number the rows."""
     numbers_rows = list(values) == [values[0] + i for i in range(len(values))]
     return title == _PARQUET_INDEX or (numbers_rows and _INDEX.fullmatch(title.strip()) is not None)
-
-
-def is_index_title(title: str) -> bool:
-    """Whether a title is none, or one that an index of pandas has in a file."""
-    return title == _PARQUET_INDEX or _INDEX.fullmatch(title.strip()) is not None
 
 
 def _is_running(values: Sequence[float | None]) -> bool:

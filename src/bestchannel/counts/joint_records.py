@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestchannel.arrays import ChannelLabels, Integers
-from bestchannel.counts.columns import find_columns, is_count_word, is_index_title, option, role_of
+from bestchannel.counts.columns import find_columns, is_count_word, is_index, option, role_of
 from bestchannel.counts.joint_trials import MISSING, JointTrials
 from bestchannel.counts.labelled_counts import Columns, Combinations, alphabet, refuse_labels, refuse_text
 from bestchannel.counts.table import Column, Part, Table, column, constant, numbered
@@ -62,7 +62,7 @@ def layout_of(header: Sequence[str], columns: Columns, groups: str | None) -> La
     else:
         sides = _wide(header, found, starred)
     layout = Layout(sides, found.get("trial"), found.get("channel"), found.get("group"))
-    others = [title for i, title in enumerate(header) if i not in layout.used and not is_index_title(title)]
+    others = [title for i, title in enumerate(header) if i not in layout.used and not is_index(title)]
     if others and columns is None:
         meant = {"y": "y"} if "y" in found else {"y": "y_*"}
         raise InputError(
@@ -100,7 +100,7 @@ def _matching(header: Sequence[str], pattern: str, taken: Collection[int]) -> di
     called: dict[str, int] = {}
     for i, title in enumerate(header):
         match = re.fullmatch(f"{before}(.+){after}", title.strip(), re.IGNORECASE)
-        if match and i not in taken and not is_index_title(title):
+        if match and i not in taken and not is_index(title):
             if match[1].strip() in called:
                 raise InputError(f'the column "{title.strip()}" must occur once; it occurs more often')
             called[match[1].strip()] = i

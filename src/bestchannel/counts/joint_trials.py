@@ -79,7 +79,13 @@ class JointTrials:
                     f" {letters.shape}"
                 )
             for labels, column in zip(self.alphabets, letters.T, strict=True):
-                _refuse_letters(name, labels, column, labels.alphabet[sides])
+                most = labels.alphabet[sides] - 1
+                wrong = np.flatnonzero((column < MISSING) | (column > most))
+                if wrong.size:
+                    raise InputError(
+                        f'{name} of channel "{labels.key}" must be from 0 to {most}, or {MISSING} where there is none;'
+                        f" in trial {wrong[0]} it is {column[wrong[0]]}"
+                    )
             object.__setattr__(self, name, frozen(letters.astype(np.int64)))
         if np.any((self.x == MISSING) & (self.y != MISSING)):
             raise InputError("x must be known wherever an answer came; it is -1 in a trial with an answer")
@@ -119,16 +125,6 @@ class JointTrials:
         return AnswerPairs(x_b, y_b, x_a, y_a, None if self.groups is None else self.groups[both])
 
 
-def _refuse_letters(name: str, labels: ChannelLabels, letters: Integers, size: int) -> None:
-    """Refuse numbers that are no letters of the channel, nor missing."""
-    wrong = np.flatnonzero((letters < MISSING) | (letters >= size))
-    if wrong.size:
-        raise InputError(
-            f'{name} of channel "{labels.key}" must be from 0 to {size - 1}, or {MISSING} where there is none; in trial'
-            f" {wrong[0]} it is {letters[wrong[0]]}"
-        )
-
-
 def combined(trials: JointTrials, names: Sequence[str]) -> JointTrials:
     """The named channels, and last the channel that they are together, called as all of them with + between.
 
@@ -141,7 +137,12 @@ def combined(trials: JointTrials, names: Sequence[str]) -> JointTrials:
     >>> pair.names, pair.alphabets[2].outputs, pair.counts()["a+b"].tolist()
     (('a', 'b', 'a+b'), ('(0, 0)', '(0, 1)', '(1, 0)', '(1, 1)'), [[1, 0, 0, 0], [0, 0, 1, 0]])
     """
-    members = _members(trials, names)
+    for name in names:
+        if name not in trials.names:
+            raise InputError(f"there is no channel {name!r} to combine; there are {', '.join(trials.names[:20])}")
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise InputError(f"at least two different channels are read as one; these are {', '.join(names)}")
+    members = [trials.names.index(name) for name in names]
     parts, sizes = [trials.alphabets[j] for j in members], [len(trials.alphabets[j].outputs) for j in members]
     answered = np.all(trials.y[:, members] != MISSING, axis=1)
     if not np.any(answered):
@@ -163,28 +164,14 @@ def combined(trials: JointTrials, names: Sequence[str]) -> JointTrials:
     return JointTrials((*parts, labels), X, Y, trials.inferred_outputs, trials.groups)
 
 
-def _members(trials: JointTrials, names: Sequence[str]) -> list[int]:
-    """Where the named channels are, at least two and each once."""
-    for name in names:
-        if name not in trials.names:
-            raise InputError(f"there is no channel {name!r} to combine; there are {', '.join(trials.names[:20])}")
-    if len(set(names)) < len(names) or len(names) < 2:
-        raise InputError(f"at least two different channels are read as one; these are {', '.join(names)}")
-    return [trials.names.index(name) for name in names]
-
-
 def _inputs(
     trials: JointTrials, members: Sequence[int], parts: Sequence[ChannelLabels], answered: NDArray[np.bool_]
 ) -> tuple[tuple[str, ...], Integers]:
     """The inputs that any of the channels has, and which was sent to all of them in each answered trial."""
     letters = alphabet(letter for part in parts for letter in part.inputs)
     numbers = {letter: i for i, letter in enumerate(letters)}
-    sent = np.column_stack(
-        [
-            np.array([numbers[letter] for letter in part.inputs])[trials.x[answered, j]]
-            for j, part in zip(members, parts, strict=True)
-        ]
-    )
+    every = [np.array([numbers[letter] for letter in part.inputs]) for part in parts]
+    sent = np.column_stack([own[trials.x[answered, j]] for j, own in zip(members, every, strict=True)])
     differ = np.flatnonzero(np.any(sent != sent[:, :1], axis=1))
     if len(differ):
         row = sent[differ[0]].tolist()

@@ -34,17 +34,21 @@ ROWS = 2**16  # records read at a time
 _BLOCK = _LONGEST = 2**20  # bytes read at a time, and the longest line
 _SHORT = 2**8  # bytes of a line that is worth remembering: most logs have few different ones
 MOST_DOCUMENTS = 2**20  # the most lines of a file with a document on each, which are all read at once
+# how an array begins that NumPy has printed
 _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
-"""How an array begins that NumPy has printed."""
 
 Record = Mapping[str, Any]
 
 
 def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
     """The table of records, whose keys are its columns; None for any other document."""
-    records = _records(source, progress)
-    if records is None:
-        return None
+    if source.ending in LINES:
+        records = _lines(source, progress)
+    else:
+        document = source.parsed(_document)
+        if not (isinstance(document, list) and document and all(isinstance(row, dict) for row in document)):
+            return None
+        records = iter(document)
     first = list(islice(records, ROWS if use == "count" else None))
     if not first:
         raise InputError("there must be records; there is none")
@@ -57,9 +61,8 @@ def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | No
         done = 0
         for some in chain([first], iter(lambda: list(islice(records, ROWS)), [])):
             for key in dict.fromkeys(key for record in some for key in record if key not in header):
-                if (
-                    named_columns([*header, key], hints.columns).keys() != columns.keys()
-                ):  # the first were read without it
+                # the first were read without it
+                if named_columns([*header, key], hints.columns).keys() != columns.keys():
                     raise InputError(
                         f"all records must have the same keys; none of the first {ROWS:,} has {reprlib.repr(key)}"
                     )
@@ -69,15 +72,6 @@ def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | No
             done += len(some)
 
     return Table(header, cells, len(first) <= SHOWN, parts)
-
-
-def _records(source: OpenFile, progress: Progress | None) -> Iterator[Record] | None:
-    """The records of a list of objects, or of one object per line; None for any other document."""
-    if source.ending in LINES:
-        return _lines(source, progress)
-    document = source.parsed(_document)
-    is_list = isinstance(document, list) and document and all(isinstance(row, dict) for row in document)
-    return iter(document) if is_list else None
 
 
 def _document(data: bytes) -> Any:

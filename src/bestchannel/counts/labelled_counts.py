@@ -46,14 +46,10 @@ NOT_TRIALS = (
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and half of a surrogate pair, which JSON can spell
+# what R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters
 _MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "NaT", "NULL"])
-"""What R, Excel, pandas, NumPy and databases write where there is no value; besides NaN, in any letters."""
-
-_TOTALS = frozenset(
-    ["all", "total", "totals", "sum", "margin", "margins", "summe", "gesamt", "somme", "suma", "σ", "∑"]
-)
-"""Words for what sums beside counts are called; All is pandas' word."""
-
+# words for what sums beside counts are called; All is pandas' word
+_TOTALS = {"all", "total", "totals", "sum", "margin", "margins", "summe", "gesamt", "somme", "suma", "σ", "∑"}
 _TRUTH = {"false": "0", "true": "1"}
 _SPELLED_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _FEWEST = 10  # fewer different outputs are labels, whatever they look like
@@ -234,10 +230,9 @@ class Spellings:
             raise InputError(f"{place}{self._role} must be a label; it is blank")
         if label == first:
             named = f"declare all outputs, as --outputs {label},other (outputs=['{label}', 'other']),"
-            out = named if self._role == "y" else "call it otherwise"
             raise InputError(
                 f"{place}{self._role} must be a label; it is {label}, which stands for a missing value; drop the row,"
-                f" or {out} if it is a label"
+                f" or {named if self._role == 'y' else 'call it otherwise'} if it is a label"
             )
         raise InputError(
             f"{place}{self._role} is {label!r}, and elsewhere {first!r}, which may be the same; spell them alike"
@@ -253,11 +248,8 @@ class Combinations:
     exchanged.
     """
 
-    most_spelled = 4 * MOST_SEEN
-    """The most ways in which labels may be spelled, as with quotes or spaces around them."""
-
-    rows_differ = False
-    """Whether the rows of a log are expected to be all different, as those of measured outputs."""
+    most_spelled = 4 * MOST_SEEN  # the most ways in which labels may be spelled, as with quotes or spaces around them
+    rows_differ = False  # whether the rows of a log are expected to be all different, as those of measured outputs
 
     def __init__(
         self, outputs: Sequence[str] | None = None, *, numbers_are_labels: bool = False, transpose: bool = False
@@ -280,10 +272,10 @@ class Combinations:
         return self._add(labels, place) if number is None else number
 
     def _add(self, labels: tuple[str, str, str], place: str) -> int:
-        for role, label in zip(("channel", "x", "y"), labels, strict=True):
+        for (role, known), label in zip(self._spellings.items(), labels, strict=True):
             if len(label) > LONGEST:
                 raise InputError(f"{place}, {role} must be a label; it is {len(label):,} letters long")
-            self._spellings[role].add(label, f"{place}, ")
+            known.add(label, f"{place}, ")
         channel, x, y = labels
         if self.declared is not None and y not in self.declared:
             raise InputError(undeclared(f"{place}, y", y, self.declared))
@@ -372,18 +364,14 @@ class Combinations:
 
         With `order` that of the senses is kept too, if every row is one.
         """
-        blocks = iter(blocks)
+        blocks, kept = iter(blocks), []
+        while order and (block := next(blocks, None)) is not None:
+            order = block.counts is None
+            kept.append(_compact(block) if order else block)
         if order:
-            kept: list[RowBlock] = []
-            for block in blocks:
-                if block.counts is not None:
-                    blocks = chain(kept, [block], blocks)
-                    break
-                kept.append(_compact(block))
-            else:
-                return list(self.trials(kept).labelled_counts()) if len(self) else []
+            return list(self.trials(kept).labelled_counts()) if self._numbers else []
         totals, senses = np.zeros(0), 0
-        for block in blocks:
+        for block in chain(kept, blocks):
             if block.counts is not None:
                 about = float(block.counts.sum(dtype=np.float64))  # a sum of integers may overflow
                 senses += int(block.counts.sum(dtype=np.int64)) if about < 2.0**60 else int(about)

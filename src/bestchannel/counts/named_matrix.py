@@ -30,19 +30,14 @@ from bestchannel.promises import several
 
 _Array = NDArray[Any]
 MOST_SIDE = 2**18  # the most inputs, or outputs, of a matrix: each has a label, which takes more room than a number
-_SAID = {
+_SAID = {  # words in the labels of a matrix that say which side of the channel they are of
     "x": {"tx", "sent", "transmitted", "true", "truth", "actual", "input", "inputs", "prepared", "stimulus"},
     "y": {"rx", "received", "got", "predicted", "prediction", "pred", "output", "outputs", "measured", "decoded"},
 }
-"""Words in the labels of a matrix that say which side of the channel they are of."""
-
+# up to so many rows, equal ones are no trials; from so many columns on, two rows may be their inputs and outputs
 _FEW, _MANY = 8, 32
-"""Up to so many rows, equal ones are no trials; from so many columns on, two rows may be their inputs and outputs."""
-
 LONGEST_LOG_ROW = 4  # channel, x, y, count
-_TOLERANCE = 0.02
-"""How far from a whole number a count may be that was divided into 32 bits; measured errors are below 0.01."""
-
+_TOLERANCE = 0.02  # how far from whole a count may be that was divided into 32 bits; measured errors are below 0.01
 _SINGLE = 1e-6  # how far rows in 32 bits may be from summing to 1
 
 
@@ -63,12 +58,11 @@ class NamedMatrix:
     doubtful: bool = False
 
     def __post_init__(self) -> None:
-        sides: tuple[int, ...] = ()
         if isinstance(self.rows, np.ndarray):
-            sides = self.rows.shape
+            refuse_long_side(self.name, *self.rows.shape)
         elif isinstance(self.rows, list | tuple):
-            sides = len(self.rows), *(len(row) for row in self.rows[:1] if isinstance(row, list | tuple))
-        refuse_long_side(self.name, *sides)
+            first = (len(row) for row in self.rows[:1] if isinstance(row, list | tuple))
+            refuse_long_side(self.name, len(self.rows), *first)
 
     def upright(self, transpose: bool) -> NamedMatrix:
         """The matrix, its rows as columns if so; the labels are those of the inputs and outputs already."""
@@ -280,9 +274,7 @@ def mthree_matrices(cals: Sequence[object], shots: object, *, counts: bool) -> l
     in a balanced calibration, the one number of times above that gives whole counts.
     """
     kept: dict[str, _Array] = {}  # how probable it is that each state is read as itself
-    for q, cal in enumerate(cals):
-        if cal is None:
-            continue
+    for q, cal in ((q, cal) for q, cal in enumerate(cals) if cal is not None):
         try:
             A = np.array(cal, dtype=np.float64)
         except (TypeError, ValueError):

@@ -35,9 +35,8 @@ from bestchannel.counts.labelled_counts import (
 from bestchannel.counts.text_log import GROUPED
 from bestchannel.errors import InputError
 
+# how many bins, or their edges; "none" where numbers are labels, None where it is not said
 Bins = int | Sequence[float] | Literal["none"] | None
-"""How many bins, or their edges; "none" where numbers are labels, None where it is not said."""
-
 MOST_BINS = 1024
 NOT_SENSES = (
     "these are counts, and bins are made from measured outputs with one row per sense; leave bins (--bins) out, or give"
@@ -216,16 +215,14 @@ class MeasuredOutputs(Combinations):
         values = np.frombuffer(self._values).reshape(-1, self._dimension)[order]
         return replace(_quantised(self._channels_of(pair, values), bins, set_aside), by_time=by_time)
 
-    def _channels_of(self, pair: Integers, values: Floats) -> list[_MeasuredChannel]:
-        found = []
+    def _channels_of(self, pair: Integers, values: Floats) -> Iterator[_MeasuredChannel]:
         for name in self.channel_names():
             numbers = {x: i for (channel, x), i in self._pairs.items() if channel == name}
             inputs = alphabet(numbers)
             position = np.full(len(self._pairs), -1)
             position[[numbers[label] for label in inputs]] = np.arange(len(inputs))
             own = position[pair] >= 0
-            found.append(_MeasuredChannel(name, tuple(inputs), position[pair[own]], values[own]))
-        return found
+            yield _MeasuredChannel(name, tuple(inputs), position[pair[own]], values[own])
 
 
 def _of_pair(name: object, pair: object) -> _MeasuredChannel:
@@ -252,16 +249,15 @@ def _of_pair(name: object, pair: object) -> _MeasuredChannel:
     return _MeasuredChannel(name, tuple(inputs), np.array([index[label] for label in labels]), points)
 
 
-def _quantised(channels: Sequence[_MeasuredChannel], bins: Bins, set_aside: float) -> Trials:
+def _quantised(channels: Iterable[_MeasuredChannel], bins: Bins, set_aside: float) -> Trials:
     n_bins, edges = _checked(bins)
     labels, sent, received, binnings = zip(*(_binned(c, n_bins, edges, set_aside) for c in channels), strict=True)
     return Trials(labels, sent, received, False, binnings)
 
 
-_Binned = tuple[ChannelLabels, NDArray[Any], NDArray[Any], Binning]
-
-
-def _binned(channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: float) -> _Binned:
+def _binned(
+    channel: _MeasuredChannel, n_bins: int, edges: Edges, set_aside: float
+) -> tuple[ChannelLabels, NDArray[Any], NDArray[Any], Binning]:
     """The labels of the channel, the inputs and the bins of its senses in their order, and how these were made."""
     plane = channel.values.shape[1] == 2
     bad = np.flatnonzero((~np.isfinite(channel.values) if plane else np.isnan(channel.values)).any(axis=1))
@@ -315,7 +311,7 @@ def _learned(channel: _MeasuredChannel, aside: NDArray[np.bool_], n_bins: int, *
             f" --bins={values[0][0]:.6g}, with the comma (bins=[{values[0][0]:.6g}])"
         )
     line = values.shape[1] == 1
-    edges, axes = ((edges_of_line(values[:, 0], x, n_bins),), None) if line else _edges_of_plane(values, x, n_bins)
+    edges, axes = ((cuts_of_line(values[:, 0], x, n_bins)[-1],), None) if line else _edges_of_plane(values, x, n_bins)
     return Binning(edges, axes, count, by_share)
 
 
@@ -337,11 +333,6 @@ def _checked(bins: Bins) -> tuple[int, tuple[float, ...]]:
             f"the edges must be 1 to {MOST_BINS - 1} finite numbers that increase; they are {[*edges][:20]}"
         )
     return len(edges) + 1, edges
-
-
-def edges_of_line(values: Floats, inputs: Integers, n_bins: int) -> Edges:
-    """Edges of at most n_bins intervals for real outputs; values[i] came from inputs[i]."""
-    return _cuts(values, inputs, n_bins)[-1]
 
 
 def _edges_of_plane(points: Floats, inputs: Integers, n_bins: int) -> tuple[tuple[Edges, ...], Axes]:
@@ -371,7 +362,7 @@ def _grids(
 ) -> Iterator[tuple[float, tuple[Edges, Edges], Floats]]:
     """Every share of n_bins between two axes: what it keeps of the input, the edges, and the axes."""
     sides = points @ axes.T
-    cuts = [_cuts(side, inputs, n_bins) for side in sides.T]
+    cuts = [cuts_of_line(side, inputs, n_bins) for side in sides.T]
     for first in range(1, n_bins + 1):
         edges = cuts[0][first - 1], cuts[1][n_bins // first - 1]
         cells = [np.searchsorted(np.array(cut), side, side="right") for cut, side in zip(edges, sides.T, strict=True)]
@@ -381,8 +372,8 @@ def _grids(
         yield float(_kept(joint).sum()) - bias, edges, axes
 
 
-def _cuts(values: Floats, inputs: Integers, n_bins: int) -> list[Edges]:
-    """The best edges of at most 1, 2, …, n_bins intervals."""
+def cuts_of_line(values: Floats, inputs: Integers, n_bins: int) -> list[Edges]:
+    """The best edges of at most 1, 2, …, n_bins intervals for real outputs; values[i] came from inputs[i]."""
     quantiles = _quantiles(values, max(CELLS, 4 * n_bins))
     joint = _joint(np.searchsorted(quantiles, values, side="right"), inputs, len(quantiles) + 1)
     mass = np.concatenate([np.zeros((len(joint), 1)), np.cumsum(joint, axis=1)], axis=1)

@@ -48,7 +48,7 @@ _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table:
     """The table of a Parquet or Arrow file."""
-    return _decoded(source).table(progress)
+    return _Decoded(source).table(progress)
 
 
 def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -69,7 +69,7 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
         title = columns.get("channel", "channel")
         named = next((_unescaped(value) for key, sign, value in steps if sign and key == title), None)
         with errors_naming(part.relative_to(folder)), opened(part) as source:
-            decoded, told = _decoded(source), others if named else hints
+            decoded, told = _Decoded(source), others if named else hints
             if decoded.n_rows != 0:
                 yield from decoded.table(None).log(seen, named or folder.stem, told.columns)
             done += source.size or 0
@@ -124,31 +124,26 @@ def sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
     return [OpenFile.of_text(source.name if alone else title, text) for title, text in texts.items()]
 
 
-def _decoded(source: OpenFile) -> _Decoded:
-    """The table of a Parquet or Arrow file."""
-    kind = "Parquet" if source.ending == ".parquet" else "Arrow"
-    decoder, size = _begun(source, kind, "pyarrow", "parquet", most_labels=MOST_SEEN, longest=LONGEST)
-    return _Decoded(source, decoder, _MOST_ROWS + _ROWS_PER_BYTE * size)
-
-
 def _begun(source: OpenFile, kind: str, package: str, extra: str, **limits: int) -> tuple[_Decoder, int]:
     """A decoder that was given the file, until that is closed, and the size of the file."""
     if importlib.util.find_spec(package) is None:
         raise MissingExtraError(f"reading {kind}", extra)
-    path, decoder = source.on_disk(), source.until_closed(_decoder())
+    path, decoder = source.on_disk(), source.enter_context(_decoder())
     size = os.path.getsize(path)
-    most_bytes = _MOST_BYTES + _BYTES_PER_BYTE * size
-    most_seconds = _MOST_SECONDS + size // _BYTES_PER_SECOND
-    decoder.send({"path": path, "kind": kind, "most_bytes": most_bytes, "most_seconds": most_seconds, **limits})
+    limits |= {"most_bytes": _MOST_BYTES + _BYTES_PER_BYTE * size}
+    limits |= {"most_seconds": _MOST_SECONDS + size // _BYTES_PER_SECOND}
+    decoder.send({"path": path, "kind": kind, **limits})
     return decoder, size
 
 
 class _Decoded:
     """A table that is being decoded: what its columns are called, of which type they are, how many rows it has."""
 
-    def __init__(self, source: OpenFile, decoder: _Decoder, most_rows: int) -> None:
-        about = decoder.received()
-        self._source, self._decoder, self._most_rows = source, decoder, most_rows
+    def __init__(self, source: OpenFile) -> None:
+        kind = "Parquet" if source.ending == ".parquet" else "Arrow"
+        self._decoder, size = _begun(source, kind, "pyarrow", "parquet", most_labels=MOST_SEEN, longest=LONGEST)
+        self._source, self._most_rows = source, _MOST_ROWS + _ROWS_PER_BYTE * size
+        about = self._decoder.received()
         self.names: list[str] = about["names"]
         self.n_rows: int | None = about["rows"]
         self._types, self._plain = about["types"], about["plain"]
@@ -168,10 +163,8 @@ class _Decoded:
     def parts(self, progress: Progress | None, columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
         """The rows of the columns of each role, some at a time; counts and probabilities are numbers, others labels."""
         names = {role: self.names[i] for role, i in columns.items()}
-        numbers, sides = (
-            [r for r in names if r in ("count", "p")],
-            [r for r in names if r not in ("count", "p", "time")],
-        )
+        numbers, times = [r for r in names if r in ("count", "p")], [r for r in names if r == "time"]
+        sides = [r for r in names if r not in ("count", "p", "time")]
         for role in numbers + sides:  # of values that are neither labels nor numbers, one may be as large as a file
             if self.names.count(names[role]) > 1:
                 raise InputError(f'the column "{names[role]}" must occur once; it occurs more often')
@@ -180,7 +173,7 @@ class _Decoded:
                 kind = self._types[columns[role]]
                 raise InputError(f'the column "{names[role]}" must hold {content}; it holds values of type {kind}')
         self._refuse_rows(self.n_rows or 0)
-        asked = {"labels": sides, "numbers": numbers, "times": [role for role in names if role == "time"]}
+        asked = {"labels": sides, "numbers": numbers, "times": times}
         self._decoder.send({"gaps": gaps, **{kind: [names[role] for role in roles] for kind, roles in asked.items()}})
         done = 0
         while "end" not in (message := self._decoder.received()):
@@ -188,11 +181,8 @@ class _Decoded:
                 name, row = message["missing"]
                 raise InputError(f'row {done + row + 1}, column "{name}" must have a value; it has none')
             self._refuse_rows(done + message["rows"])
-            given = [*sides, *numbers, *["time"] * message["timed"]]
-            arrays: dict[str, Any] = {
-                role: self._decoder.array(column["dtype"], message["rows"])
-                for role, column in zip(given, message["columns"], strict=True)
-            }
+            given = zip([*sides, *numbers, *times * message["timed"]], message["columns"], strict=True)
+            arrays: dict[str, Any] = {role: self._decoder.array(c["dtype"], message["rows"]) for role, c in given}
             declared = {}
             for role, column in zip(sides, message["columns"], strict=False):
                 texts = list(map(label_of, column["labels"]))
@@ -221,10 +211,9 @@ def _column(labels: Sequence[str | None], codes: NDArray[Any], name: str, *, gap
     found = [labels[code] for code in used.tolist()]
     if None in found and not gaps:
         raise InputError(f'the column "{name}" must have a value in every row; it has none in some')
-    ordered = dict.fromkeys(label for k in np.argsort(first).tolist() if (label := found[k]) is not None)
+    ordered = list(dict.fromkeys(label for k in np.argsort(first).tolist() if (label := found[k]) is not None))
     index: dict[str | None, int] = {None: -1, **{label: i for i, label in enumerate(ordered)}}
-    texts = list(ordered)
-    return Column(texts, np.array([index[label] for label in found], np.int64)[codes])
+    return Column(ordered, np.array([index[label] for label in found], np.int64)[codes])
 
 
 class _Decoder:
