@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 from msgspec.json import decode
+from msgspec.structs import asdict
 
 from bestchannel.channels import Channel
 from bestchannel.counts.data_files import read_joint_trials
@@ -60,16 +61,9 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
             )
         if name.startswith("__main__:"):
             raise InputError(f"a run requires a policy that other programs can import; put {name} into a module")
+        named = (replace(of, key=of.key if isinstance(of.key, int | str) else str(of.key)) for of in channels)
         settings = Settings(
-            channels=tuple(
-                RunChannel(
-                    key=labels.key if isinstance(labels.key, int | str) else str(labels.key),
-                    inputs=labels.inputs,
-                    outputs=labels.outputs,
-                    condition=labels.condition,
-                )
-                for labels in channels
-            ),
+            channels=tuple(RunChannel(**vars(labels)) for labels in named),
             policy=name,
             delta=policy.delta,
             epsilon=policy.epsilon,
@@ -86,7 +80,7 @@ class Settings(RunRecord, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def labels(self) -> tuple[ChannelLabels, ...]:
         """The channels, as policies and sensors know them."""
-        return tuple(ChannelLabels(c.key, c.inputs, c.outputs, c.condition) for c in self.channels)
+        return tuple(ChannelLabels(**asdict(channel)) for channel in self.channels)
 
     @property
     def alphabets(self) -> list[tuple[int, int]]:

@@ -123,12 +123,7 @@ class Tokens:
         content = f"{kind}.{_encoded(named.encode())}.{end}.{secrets.token_hex(8)}"
         return f"{content}.{self._seal(content)}"
 
-    def scope(self, token: str) -> Scope | None:
-        """What a token permits, or None."""
-        scope = self.scope_or_reason(token)
-        return scope if isinstance(scope, Scope) else None
-
-    def scope_or_reason(self, token: str) -> Scope | str:
+    def scope(self, token: str) -> Scope | str:
         """What a token permits, or why it permits nothing."""
         if not token or len(token) > LONGEST or not token.isascii():
             return INVALID
@@ -212,7 +207,7 @@ class Guard:
         """What the token of a call permits, and whether a cookie brought it; NOBODY without a token."""
         bearer = request.headers.get("authorization", "")
         token = bearer.removeprefix("Bearer ").strip() if bearer else request.cookies.get(self.cookie, "")
-        scope = self.tokens.scope_or_reason(token)
+        scope = self.tokens.scope(token)
         if isinstance(scope, Scope):
             (self._owner if scope.owns else self._others).take(scope.bearer or address_of(request))
             return scope, not bearer
@@ -227,7 +222,7 @@ class Guard:
 
         It then stays in no history and no Referer; the cookie is for this service only and out of reach of scripts.
         """
-        if self.tokens.scope(token) is None:
+        if isinstance(self.tokens.scope(token), str):
             self._failures.take(address_of(request))
             fields = {"rule": "token", "path": request.scope["path"][:200], "peer": address_of(request).name}
             log.warning("refused", extra={"fields": fields})

@@ -330,7 +330,7 @@ class Endpoints:
             raise m.RefusedError(400, "input", "a token to look takes no channels; leave them out")
         token = self.guard.tokens.made_for(wish.scope, wish.channels, wish.days)
         made = self.guard.tokens.scope(token)
-        if made is None:
+        if isinstance(made, str):
             longer = f"the channels make the token longer than {LONGEST:,} letters"
             raise m.RefusedError(400, "input", f"{longer}; name fewer")
         ends = datetime.fromtimestamp(made.expires, UTC).isoformat(timespec="seconds")

@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import index
+from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
 
 import numpy as np
@@ -256,10 +256,8 @@ class Program:
     ) -> None:
         self._command, self._noted, self._stop = list(command), noted, stop
         self._names_channel = names_channel
-        self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
-        self._owed = 0
-        self._deaths = 0
+        self._process: Popen[bytes] | None = None
+        self._rest, self._owed, self._deaths = b"", 0, 0
 
     def sense(self, batch: Batch) -> Iterator[list[str]]:
         """The outputs of a batch, some at a time."""
@@ -288,7 +286,7 @@ class Program:
                 process.stdin.close()
         try:
             process.wait(timeout=2.0)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             process.kill()
             process.wait()
 
@@ -319,7 +317,7 @@ class Program:
             if not self._stop.is_set():
                 self._noted(f"the program has ended ({how}); it is started again")
 
-    def _lines(self, process: subprocess.Popen[bytes], most: int) -> list[str]:
+    def _lines(self, process: Popen[bytes], most: int) -> list[str]:
         """Lines that the program writes within `PIECE_S` of its first one; none where it has ended."""
         lines: list[str] = []
         began = time.monotonic()
@@ -336,7 +334,7 @@ class Program:
                 break
         return lines
 
-    def _block(self, process: subprocess.Popen[bytes], wait: bool) -> bytes:
+    def _block(self, process: Popen[bytes], wait: bool) -> bytes:
         """What the program has written; nothing at its end, or where nothing came in time."""
         assert process.stdout is not None
         began, said = time.monotonic(), False
@@ -351,14 +349,11 @@ class Program:
                 self._noted("no answer yet; a program must flush its output after each line (stdbuf -oL may help)")
         return b""
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> Popen[bytes]:
         if self._process is None:
-            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # Python would keep its answers to itself
-            pipe = subprocess.PIPE
+            env = {**os.environ, "PYTHONUNBUFFERED": "1"}  # Python would keep its answers to itself
             try:
-                self._process = subprocess.Popen(
-                    self._command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
-                )
+                self._process = Popen(self._command, stdin=PIPE, stdout=PIPE, env=env, start_new_session=True)
             except (OSError, ValueError) as error:
                 raise InputError(f"the program {self._command[0]!r} cannot be started ({error})") from None
             self._rest, self._owed = b"", 0

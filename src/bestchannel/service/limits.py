@@ -68,11 +68,10 @@ class Places:
     most_each: int
     reserve: int
     _holds: dict[Client, dict[Hold, None]] = field(default_factory=dict)
-    _count: int = 0
 
     def __len__(self) -> int:
         """Places that are held."""
-        return self._count
+        return sum(map(len, self._holds.values()))
 
     def __contains__(self, hold: Hold) -> bool:
         """Whether the place is still held."""
@@ -94,7 +93,6 @@ class Places:
     def _remove(self, hold: Hold) -> None:
         holds = self._holds[hold.client]
         del holds[hold]
-        self._count -= 1
         if not holds:
             del self._holds[hold.client]
 
@@ -132,10 +130,10 @@ class Places:
             hold.evict = lambda: None  # which refers to the task that holds the place
 
     def _add(self, hold: Hold, *, always: bool) -> None:
-        client, own = hold.client, self.held_by(hold.client)
-        others = self._count - self.held_by(OWNER)
+        client, own, all_held = hold.client, self.held_by(hold.client), len(self)
+        others = all_held - self.held_by(OWNER)
         fits = client.owns or (own < self.most_each and others < self.most - self.reserve)
-        if not fits or self._count >= self.most:
+        if not fits or all_held >= self.most:
             loser = client
             if client.owns or own < self.most_each:
                 loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
@@ -144,7 +142,6 @@ class Places:
                 raise self._refusal(f"there are too many {self.what} now")
             self._evict_oldest(loser)
         self._holds.setdefault(client, {})[hold] = None
-        self._count += 1
 
     def _evict_oldest(self, client: Client) -> None:
         hold = next(iter(self._holds[client]))

@@ -252,10 +252,7 @@ class Outbox:
             return []
         if first is None:
             return None
-        batch = [first]
-        while len(batch) < MOST_PIECES and self._pieces.queue:
-            following = self._pieces.queue[0]
-            if following is None or following[0] is not first[0]:
-                break
+        batch, following = [first], self._pieces.queue
+        while len(batch) < MOST_PIECES and following and following[0] and following[0][0] is first[0]:
             batch.append(self._pieces.get())  # type: ignore[arg-type]
         return batch
