@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import index
@@ -123,17 +123,15 @@ class Instrument:
         A `NotPermittedError` says that the service refuses the token, the run or the channels, and an `InputError` that
         an output is no letter of its channel.
         """
-        link = Link(self.address, self._stop, self._noted)
+        link, sending = (Link(self.address, self._stop, self._noted) for _ in range(2))
         try:
-            with Outbox(Link(self.address, self._stop, self._noted)) as outbox:
+            with closing(link), Outbox(sending) as outbox:
                 while (lent := self._lent(link))["state"] in GOING_ON:
                     if lent["parts"]:
                         self._work(lent, outbox)
             return str(lent["state"])
         except StoppedError:
             return "stopped"
-        finally:
-            link.close()
 
     def stop(self) -> None:
         """Let `run` end soon; what it has sensed and not sent is given up."""
@@ -153,8 +151,8 @@ class Instrument:
             for part in lent["parts"]:
                 batch = Batch(lent["run"], lent["request"], **{**part, "outputs": tuple(part["outputs"])})
                 for start, counts in _pieces(batch, self._sensing(batch)):
-                    outbox.put({"channel": batch.channel, "x": batch.x, "start": start, "counts": counts})
-                    if outbox.lease_lost or self._stop.is_set():
+                    piece = {"channel": batch.channel, "x": batch.x, "start": start, "counts": counts}
+                    if not outbox.put(piece) or self._stop.is_set():
                         return
 
 

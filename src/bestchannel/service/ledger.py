@@ -165,10 +165,11 @@ class Ledger:
             lease.answered = now if answered else lease.answered
             return True
 
-    def give_back(self, *ids: str) -> None:
+    def give_back(self, *ids: str) -> list[Lease]:
         """End leases; what they have not answered is free again. One that is over already stays so."""
-        if self._end(ids):
+        if ended := self._end(ids):
             self._changed()
+        return ended
 
     def _end(self, ids: Iterable[str]) -> list[Lease]:
         with self._lock:
@@ -180,17 +181,13 @@ class Ledger:
     def expire(self, now: float) -> list[Lease]:
         """End the leases whose time is over."""
         with self._lock:
-            over = self._end([lease.id for lease in self.leases.values() if lease.expires <= now])
-        if over:
-            self._changed()
-        return over
+            return self.give_back(*[lease.id for lease in self.leases.values() if lease.expires <= now])
 
     def take_back(self, token: str) -> None:
         """End all leases of the bearers of a token, and forget their sensors."""
         self.sensors = {sensor: seen for sensor, seen in self.sensors.items() if sensor[0] != token}
         with self._lock:
-            theirs = [lease.id for lease in self.leases.values() if lease.sensor[0] == token]
-        self.give_back(*theirs)
+            self.give_back(*[lease.id for lease in self.leases.values() if lease.sensor[0] == token])
 
     def hear_of(self, sensor: Sensor, channels: Collection[int], now: float) -> None:
         """Remember a sensor; of too many, one of the token that has the most is forgotten, the longest silent."""

@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any
@@ -152,8 +152,7 @@ def events(address: Address, stop: threading.Event, noted: Callable[[str], None]
 
 
 def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
-    connection = address.connected()
-    try:
+    with closing(address.connected()) as connection:
         headers = {"Authorization": f"Bearer {address.token}", "Accept": "text/event-stream"}
         connection.request("GET", f"/runs/{address.run}/events?report=no", headers=headers)
         response = connection.getresponse()
@@ -168,8 +167,6 @@ def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
                 yield json.loads(value)
             elif word == "data" and kind == "trouble":
                 raise OSError(json.loads(value)["error"])
-    finally:
-        connection.close()
 
 
 class Outbox:
@@ -179,7 +176,7 @@ class Outbox:
         self.refused = 0
         self._link = link
         self._pieces: Queue[Piece | None] = Queue(MOST_WAITING)
-        self._lent: Mapping[str, Any] | None = None
+        self._lent: Mapping[str, Any] = {}  # the lease that is held
         self._lost: set[str] = set()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -195,16 +192,11 @@ class Outbox:
         if raised[0] is None:
             self._raise_failure()
 
-    @property
-    def lease_lost(self) -> bool:
-        """Whether the lease that is held is over."""
-        return self._lent is not None and self._lent["lease"] in self._lost
-
-    def put(self, piece: dict[str, Any]) -> None:
-        """Send a piece of the lease that is held."""
+    def put(self, piece: dict[str, Any]) -> bool:
+        """Send a piece of the lease that is held; whether that lasts."""
         self._raise_failure()
-        if self._lent is not None:
-            self._pieces.put((self._lent, piece))
+        self._pieces.put((self._lent, piece))
+        return self._lent["lease"] not in self._lost
 
     @contextmanager
     def holding(self, lent: Mapping[str, Any]) -> Iterator[None]:
@@ -213,7 +205,7 @@ class Outbox:
         try:
             yield
         finally:
-            self._lent = None
+            self._lent = {}
             self._raise_failure()
 
     def _raise_failure(self) -> None:
@@ -227,7 +219,7 @@ class Outbox:
                     lent = batch[0][0]
                     offer = {key: lent[key] for key in ("request", "lease")} | {"pieces": [piece for _, piece in batch]}
                     self._call(lent, f"/api/runs/{lent['run']}/pieces", offer)
-                elif (held := self._lent) is not None:
+                elif held := self._lent:
                     self._call(held, f"/api/runs/{held['run']}/leases/{held['lease']}")
         except BaseException as error:
             self._failure = error
