@@ -157,7 +157,7 @@ class PaperPolicy(Policy):
 class PacPolicy(PaperPolicy):
     """Names a channel within epsilon bits of the best with probability 1 - delta [EBWGW24, Sec. V]."""
 
-    algorithm: ClassVar[Callable[..., Algorithm]]
+    _algorithm: ClassVar[Callable[..., Algorithm]]
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class PacPolicy(PaperPolicy):
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
     def _script(self) -> Script:
-        return (yield from self.algorithm(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, self._narrow))
+        return (yield from self._algorithm(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, self._narrow))
 
     def _narrow(self, candidates: tuple[int, ...]) -> None:
         self.candidates = candidates
@@ -204,7 +204,7 @@ class NaiveChanSel(PacPolicy):
     """
 
     name, theorem = "naive", "Th. 2"
-    algorithm = staticmethod(naive_chan_sel)
+    _algorithm = staticmethod(naive_chan_sel)
 
 
 class MedianChanEl(PacPolicy):
@@ -234,7 +234,7 @@ class MedianChanEl(PacPolicy):
     """
 
     name, theorem = "median", "Th. 3"
-    algorithm = staticmethod(median_chan_el)
+    _algorithm = staticmethod(median_chan_el)
 
 
 class BestChanID(PaperPolicy):
