@@ -171,7 +171,8 @@ class PacPolicy(PaperPolicy):
         super().__init__(alphabets, delta=delta, epsilon=epsilon, input_distribution=input_distribution)
 
     def _script(self) -> Script:
-        return (yield from self._algorithm(self, self.candidates, self.epsilon * NATS_PER_BIT, self.delta, self._narrow))
+        epsilon_nats = self.epsilon * NATS_PER_BIT
+        return (yield from self._algorithm(self, self.candidates, epsilon_nats, self.delta, self._narrow))
 
     def _narrow(self, candidates: tuple[int, ...]) -> None:
         self.candidates = candidates
