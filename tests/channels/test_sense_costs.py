@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestchannel.channels.sense_costs import sense_costs, total_cost
+from bestchannel.channels.channel import sense_costs, total_cost
 from bestchannel.errors import InputError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestchannel import Adaptive, Simulator, identify, lower_bound
 from bestchannel.channels import bsc, q_ary_symmetric, z_channel
-from bestchannel.channels.sense_costs import total_cost
+from bestchannel.channels.channel import total_cost
 from tests.statistical.table_command import print_table
 
 BINARY = [bsc(p) for p in (0.05, 0.08, 0.1, 0.13, 0.2)]

@@ -13,8 +13,8 @@ import typer
 
 from bestchannel.arrays import ChannelLabels, number_in
 from bestchannel.channels import Channel
+from bestchannel.channels.channel import sense_costs
 from bestchannel.channels.families import family_list
-from bestchannel.channels.sense_costs import sense_costs
 from bestchannel.disk import read_bytes
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from bestchannel.arrays import Floats, number_in
-from bestchannel.channels.sense_costs import Cost, sense_costs, total_cost
+from bestchannel.channels.channel import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
 from bestchannel.evidence.bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
