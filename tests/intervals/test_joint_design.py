@@ -8,7 +8,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.channels import bsc
 from bestchannel.counts import ChannelLabels, JointTrials
-from bestchannel.intervals.joint_design import JointSet
+from bestchannel.intervals.fixed_design import JointSet
 from tests.statistical.joint_trials import answered
 
 

@@ -24,8 +24,7 @@ from bestchannel.counts.quantisation import Binning
 from bestchannel.display import Tabulated, on_one_line, text_table
 from bestchannel.errors import InputError, JointTrialsFoundError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.fixed_design import RecordedSet, SharedSet, proved_ends
-from bestchannel.intervals.joint_design import JointSet
+from bestchannel.intervals.fixed_design import JointSet, RecordedSet, SharedSet, proved_ends
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
     Asymptotic,
