@@ -18,10 +18,9 @@ from theorems import theorem_1_order, theorem_2_order, theorem_3_order
 
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel
-from bestchannel.drawing import GREEN, axes
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.paper import FIG2_COLOURS, TITLES
 from bestchannel.policies import identify, make_policy
+from bestchannel.report.figures import FIG2_COLOURS, GREEN, TITLES, axes
 from bestchannel.sensing import Simulator
 
 if TYPE_CHECKING:

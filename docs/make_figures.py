@@ -6,15 +6,8 @@ from growth import POLICIES, SWEEPS, figure_growth, growth
 from side_by_side import figure_side_by_side, side_by_side
 from z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
-from bestchannel.drawing import picture
-from bestchannel.paper import (
-    fig1_rows,
-    fig2_rows,
-    figure_1,
-    figure_2,
-    stated_fig1,
-    stated_fig2,
-)
+from bestchannel.paper import fig1_rows, fig2_rows, stated_fig1, stated_fig2
+from bestchannel.report.figures import figure_1, figure_2, picture
 
 IMAGES = Path(__file__).parent / "images"
 SEED = 1

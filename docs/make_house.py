@@ -36,7 +36,6 @@ PURPOSES = {
     "runs": "durable: a log",
     "study": "many runs, plans",
     "paper": "its figures",
-    "drawing": "axes",
     "testing": "contracts",
     "verification": "an own check",
     "record": "the shape of a run",

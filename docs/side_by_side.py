@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bestchannel.drawing import BLUE, GREEN, ORANGE, axes
 from bestchannel.policies import Adaptive, BestChanID
+from bestchannel.report.figures import BLUE, GREEN, ORANGE, axes
 from bestchannel.sensing.simulator import random_binary_channels
 from bestchannel.study.planning import plan
 

@@ -17,9 +17,9 @@ import numpy as np
 from bestchannel.arrays import number_in
 from bestchannel.capacity import capacity
 from bestchannel.channels import Channel, binary_asymmetric, bsc
-from bestchannel.drawing import BLUE, ORANGE, axes
 from bestchannel.information import binary_entropy, divergences_nats
 from bestchannel.lower_bound.theorem4 import theorem4
+from bestchannel.report.figures import BLUE, ORANGE, axes
 from bestchannel.study.spec import bsc_of_capacity
 
 if TYPE_CHECKING:

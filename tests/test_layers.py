@@ -26,7 +26,7 @@ LAYERS = [
     {"information", "channels", "capacity"},
     {"questions", "counts", "evidence", "intervals"},
     {"record", "policies", "lower_bound"},
-    {"sensing", "runs", "study", "paper", "drawing", "testing", "verification"},
+    {"sensing", "runs", "study", "paper", "testing", "verification"},
     {"report", "service", "cli"},
 ]
 LAYER = {member: number for number, members in enumerate(LAYERS) for member in members}

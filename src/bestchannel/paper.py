@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of [EBWGW24]: the numbers printed there, those of the algorithms as stated, really run, and pictures.
+"""Figures 1 and 2 of [EBWGW24]: the numbers printed there, and those of the algorithms as stated, really run.
 
 Every printed point is a closed formula in N(ε, α, p) = ⌈4c₁ g(α)/ε² logᵖ(4 t̃(α) g(α)/ε²)⌉ with two inputs and two
 outputs (nats), but not the one in the text: there p = 2, while the figures use p = 1 for both PAC algorithms and leave
@@ -15,21 +15,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from statistics import fmean, median_low
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 
 from bestchannel.channels import Channel
-from bestchannel.drawing import BLUE, ORANGE, RED, axes
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
 from bestchannel.process import Progress
 from bestchannel.sensing.simulator import Instance, Simulator, random_binary_channels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Algorithm = Literal["naive", "median"]
 BINARY = Rate(2, 2)
@@ -236,60 +231,3 @@ def _runs(
 def _child(seed: int, *path: int) -> np.random.Generator:
     """The generator of descendant `path` of the seed."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
-
-
-TITLES = {"best-chan-id": "BestChanID", "naive": "NaiveChanSel", "median": "MedianChanEl"}
-
-FIG1_COLOURS, FIG1_STYLES = {0.13: BLUE, 0.08: ORANGE}, {10: "-", 20: "--"}
-FIG2_COLOURS = {"median": BLUE, "naive": ORANGE}
-FIG2_STYLES: dict[tuple[float, float], Any] = {(0.1, 0.1): "-", (0.1, 0.6): (0, (1, 3, 3, 3)), (0.3, 0.1): "--"}
-
-
-def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -> Figure:
-    """Total senses against the confidence 1-δ; the rows of `spread` shade the fewest to the most of several runs."""
-    figure, ax = axes()
-    for k, gap in SETTINGS:
-        curve = [row for row in rows if (row["k"], row["gap"]) == (k, gap)]
-        x, senses = [row["confidence"] for row in curve], [row["senses"] / 1e10 for row in curve]
-        label = rf"$\Delta_{{\min}}={gap:g}$, $k={k}$"
-        ax.plot(x, senses, color=FIG1_COLOURS[gap], linestyle=FIG1_STYLES[k], linewidth=1.6, label=label)
-        runs = [row for row in spread if (row["k"], row["gap"]) == (k, gap)]
-        fewest, most = [row["fewest"] / 1e10 for row in runs], [row["most"] / 1e10 for row in runs]
-        ax.fill_between([row["confidence"] for row in runs], fewest, most, color=FIG1_COLOURS[gap], alpha=0.12)
-    ax.set(xlim=(0.4755, 1.0145), xlabel=r"confidence level $1-\delta$")
-    ax.set_ylabel(r"total number of channel senses ($10^{10}$)")
-    ax.legend(ncols=2, loc="upper left")
-    return figure
-
-
-def figure_2(rows: Sequence[Fig2Row], *, break_even: bool) -> Figure:
-    """Total senses against the number of channels; with `break_even`, red circles where the published curves cross."""
-    figure, ax = axes()
-    for algorithm, epsilon, delta in CURVES:
-        curve = [row for row in rows if (row["algorithm"], row["epsilon"], row["delta"]) == (algorithm, epsilon, delta)]
-        style, colour = FIG2_STYLES[epsilon, delta], FIG2_COLOURS[algorithm]
-        x, senses = [row["k"] for row in curve], [row["senses"] for row in curve]
-        ax.plot(x, senses, color=colour, linestyle=style, linewidth=1.6, marker="x", markersize=6)
-    if break_even:
-        crossings = [(published_break_even(e, d), e, d) for e, d in FIG2_STYLES]
-        heights = [published_fig2("median", e, d, k) for k, e, d in crossings]
-        ax.plot([k for k, _, _ in crossings], heights, "o", color=RED, fillstyle="none", markersize=8)
-    ax.set(xscale="log", yscale="log", xlabel="number of channels", ylabel="total number of channel senses")
-    _figure_2_legends(ax, break_even)
-    return figure
-
-
-def _figure_2_legends(ax: Axes, break_even: bool) -> None:
-    from matplotlib.lines import Line2D  # deferred, as in `axes`
-
-    owners = [Line2D([], [], color=FIG2_COLOURS[name], marker="x", label=TITLES[name]) for name in FIG2_COLOURS]
-    if break_even:
-        owners.append(
-            Line2D([], [], color=RED, marker="o", fillstyle="none", linestyle="", label="break-even of these formulas")
-        )
-    parameters = [
-        Line2D([], [], color="black", linestyle=style, label=rf"$\epsilon={e:g}$, $\delta={d:g}$")
-        for (e, d), style in FIG2_STYLES.items()
-    ]
-    ax.add_artist(ax.legend(handles=owners, loc="upper left"))
-    ax.legend(handles=parameters, loc="lower right")

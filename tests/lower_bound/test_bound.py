@@ -6,7 +6,7 @@ import pytest
 
 import bestchannel as bc
 from bestchannel.errors import InputError
-from bestchannel.lower_bound.asked import kl_nats
+from bestchannel.lower_bound.characteristic_time import kl_nats
 
 A, B = [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]]
 

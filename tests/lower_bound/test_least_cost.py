@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 import bestchannel as bc
 from bestchannel.channels import bsc, q_ary_symmetric, z_channel
-from bestchannel.lower_bound.asked import kl_nats
+from bestchannel.lower_bound.characteristic_time import kl_nats
 from bestchannel.lower_bound.known_channels import KnownChannels, small_gap_time
 
 

@@ -11,7 +11,7 @@ import bestchannel as bc
 from bestchannel.channels import bsc, random_channel, z_channel
 from bestchannel.errors import InputError
 from bestchannel.information import binary_entropy
-from bestchannel.lower_bound.asked import kl_nats
+from bestchannel.lower_bound.characteristic_time import kl_nats
 from tests.lower_bound.second_opinion import (
     binary_capacity,
     binary_divergence,

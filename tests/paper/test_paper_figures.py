@@ -6,9 +6,9 @@ import pytest
 from growth import figure_growth, growth
 from z_vs_bsc import figure_z_vs_bsc, z_vs_bsc
 
-from bestchannel import drawing
 from bestchannel.errors import MissingExtraError
-from bestchannel.paper import fig1_rows, fig2_rows, figure_1, figure_2
+from bestchannel.paper import fig1_rows, fig2_rows
+from bestchannel.report.figures import BLUE, figure_1, figure_2, picture
 
 
 def texts(figure):
@@ -26,7 +26,7 @@ def test_figure_1_has_the_four_settings_and_its_factor():
 def test_figure_2_names_the_true_owners_of_its_curves():
     figure = figure_2(fig2_rows(), break_even=True)
     # The curve proportional to k - 1 is MedianChanEl's, drawn in blue; 0.7 of the legend is 0.6.
-    blue = next(line for line in figure.axes[0].lines if line.get_color() == drawing.BLUE)
+    blue = next(line for line in figure.axes[0].lines if line.get_color() == BLUE)
     assert blue.get_ydata()[0] == 178708122
     assert texts(figure)[:2] == ["MedianChanEl", "NaiveChanSel"]
     assert any("0.6" in text for text in texts(figure))
@@ -42,7 +42,7 @@ def test_growth_figure_is_labelled_with_its_slopes():
 
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_equal_figures_have_equal_bytes(kind, start):
-    first, second = (drawing.picture(figure_z_vs_bsc(z_vs_bsc()), kind) for _ in range(2))
+    first, second = (picture(figure_z_vs_bsc(z_vs_bsc()), kind) for _ in range(2))
     assert first.startswith(start)
     assert first == second
 

@@ -6,7 +6,7 @@ import pytest
 import bestchannel as bc
 from bestchannel.channels import random_channel
 from bestchannel.counts.joint_trials import JointTrials
-from bestchannel.lower_bound.shots import least_shots
+from bestchannel.lower_bound.characteristic_time import least_shots
 from bestchannel.policies import ChannelLabels
 from bestchannel.policies.request import checked_counts, marginals
 from bestchannel.policies.transcript import as_document, from_document

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bestchannel.drawing import picture
+from bestchannel.report.figures import picture
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -22,7 +22,7 @@ from bestchannel.questions import Above, Best, Within
 
 if TYPE_CHECKING:
     from bestchannel.lower_bound.bound import LowerBound
-    from bestchannel.lower_bound.shots import LeastShots
+    from bestchannel.lower_bound.characteristic_time import LeastShots
     from bestchannel.study.planning import Plan
 
 ENDS = ("lower", "upper")
@@ -131,7 +131,7 @@ def bound(
     With --shots it says how many shots that all channels answer at once, independently, no policy does without.
     """
     from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it
-    from bestchannel.lower_bound.shots import least_shots
+    from bestchannel.lower_bound.characteristic_time import least_shots
 
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:

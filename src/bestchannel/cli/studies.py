@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import typer
 
-from bestchannel import drawing
 from bestchannel.cli import options, terminal, verbs
 from bestchannel.disk import errors_naming, make_folder, write_bytes
-from bestchannel.paper import fig1_rows, fig2_rows, figure_1, figure_2, stated_fig1, stated_fig2
+from bestchannel.paper import fig1_rows, fig2_rows, stated_fig1, stated_fig2
 from bestchannel.promises import several
+from bestchannel.report.figures import figure_1, figure_2, picture, require_matplotlib
 from bestchannel.study.journal import opened
 from bestchannel.study.monte_carlo import Study
 from bestchannel.study.pools import WorkerLostError
@@ -137,7 +137,7 @@ def reproduce(
     differ, and docs/reproduction.md says why. Gaps and accuracies are in nats, as in the paper.
     """
     if output:
-        drawing.require_matplotlib()
+        require_matplotlib()
     result: dict[str, Any] = {"figure": figure.value, "variant": variant.value, "unit": "nats"}
     with terminal.progress(f"points of {figure}") as progress:
         if variant == Variant.PUBLISHED:
@@ -157,7 +157,7 @@ def _write(folder: Path, figure: Figure, variant: Variant, result: dict[str, Any
     draw = partial(figure_2, rows, break_even=published)
     if figure == Figure.FIG1:
         draw = partial(figure_1, rows, spread=[] if published else rows)
-    files |= {kind: drawing.picture(draw(), kind) for kind in PICTURES}
+    files |= {kind: picture(draw(), kind) for kind in PICTURES}
     make_folder(folder)
     for ending, data in files.items():
         path = folder / f"{figure}-{variant}.{ending}"

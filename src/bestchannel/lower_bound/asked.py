@@ -27,19 +27,10 @@ from bestchannel.channels import Channel, q_ary_symmetric
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, binary_entropy
 from bestchannel.lower_bound.alternatives import CAPACITY_TOLERANCE, Alternative, brought_down, cut_of
-from bestchannel.lower_bound.characteristic_time import CharacteristicTime, CuttingPlanes, characteristic_time
+from bestchannel.lower_bound.characteristic_time import CharacteristicTime, CuttingPlanes, characteristic_time, kl_nats
 from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels, Pair, priced_deviations, small_gap_time
 from bestchannel.process import Progress
 from bestchannel.questions import Above, AnyQuestion, Best, Order, Top, Within
-
-
-def kl_nats(delta: float) -> float:
-    """kl(δ, 1-δ) = (1-2δ) log((1-δ)/δ), and 0 from δ = 1/2 on, where guessing one of two is good enough.
-
-    >>> round(kl_nats(0.01), 4)
-    4.5032
-    """
-    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta) if delta < 0.5 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,11 @@ import numpy as np
 
 from bestchannel.arrays import Floats, frozen, number_in
 from bestchannel.channels import Channel
-from bestchannel.channels.sense_costs import Cost, Costs, sense_costs
+from bestchannel.channels.channel import Cost, Costs, sense_costs
 from bestchannel.display import Tabulated, Valued, on_one_line
-from bestchannel.errors import InputError
-from bestchannel.lower_bound.asked import Limit, kl_nats, limit_of, small_gap_limit
-from bestchannel.lower_bound.characteristic_time import CharacteristicTime
-from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels
+from bestchannel.lower_bound.asked import Limit, limit_of, small_gap_limit
+from bestchannel.lower_bound.characteristic_time import CharacteristicTime, kl_nats
+from bestchannel.lower_bound.known_channels import GaussianTime, KnownChannels, named_channels
 from bestchannel.lower_bound.theorem4 import Theorem4, theorem4
 from bestchannel.process import Progress
 from bestchannel.questions import AnyQuestion, Best, Findings, Within, question_of
@@ -231,18 +230,6 @@ def _least_cost(
         lower_bound=limit.senses * unit,
         allocation={name: frozen(each / total if total else each) for name, each in zip(names, senses, strict=True)},
     )
-
-
-def named_channels(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, Channel]:
-    """The channels by name, or by their place, in whichever form they come."""
-    pairs = channels.items() if isinstance(channels, Mapping) else enumerate(channels)
-    given: dict[Hashable, object] = dict(pairs)
-    if not given:
-        raise InputError("a lower bound requires at least one channel; none was given")
-    return {
-        name: channel if isinstance(channel, Channel) else Channel.from_rows(channel, name=str(name))
-        for name, channel in given.items()
-    }
 
 
 MOST_CHANNELS = {4: 60, 9: 20}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,13 +16,26 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
-from bestchannel.channels.sense_costs import Costs
+from bestchannel.channels.channel import Costs
+from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 
 CAPACITY_TOLERANCE = 1e-12  # bits: two channels whose capacities are closer than the brackets cannot be told apart
 STEPS = 200  # of the multipliers of pairs
 
 Pair = tuple[int, int]  # of channels, the better one first
+
+
+def named_channels(channels: Mapping[str, object] | Sequence[object]) -> dict[Hashable, Channel]:
+    """The channels by name, or by their place, in whichever form they come."""
+    pairs = channels.items() if isinstance(channels, Mapping) else enumerate(channels)
+    given: dict[Hashable, object] = dict(pairs)
+    if not given:
+        raise InputError("a lower bound requires at least one channel; none was given")
+    return {
+        name: channel if isinstance(channel, Channel) else Channel.from_rows(channel, name=str(name))
+        for name, channel in given.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,6 @@
-"""The figures of the report with matplotlib: for papers and slides, as PNG, SVG, PDF or a `Figure` to work on.
+"""Figures with matplotlib, without its global state: those of a report, for papers and slides, and those of the paper.
+
+As PNG, SVG, PDF, whose bytes are equal for equal figures, or a `Figure` to work on.
 
 >>> sorted(KINDS)
 ['candidates', 'capacities', 'channels', 'evidence', 'senses']
@@ -7,22 +9,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bestchannel.disk import errors_naming, write_bytes
-from bestchannel.drawing import UNDATED, Form, axes, picture, require_matplotlib
-from bestchannel.errors import InputError
+from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.intervals import Estimate
+from bestchannel.paper import CURVES, SETTINGS, Fig1Row, Fig2Row, StatedFig1Row, published_break_even, published_fig2
 from bestchannel.policies import Identification
 from bestchannel.report.charts import lasting, least_evidence, rival_tracks
 from bestchannel.report.markup import brief, shown
 from bestchannel.report.summary import Measured, Summary, summarise
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
@@ -30,6 +34,49 @@ Kind = Literal["capacities", "candidates", "evidence", "senses", "channels"]
 OF_A_COURSE = ("candidates", "evidence")  # what is drawn over senses, request by request
 ACCENT, MUTED = "#1d5bd6", "#59606d"
 MOST_ROWS, MOST_MATRICES = 30, 12  # channels of one figure: the best, first
+
+BLUE, ORANGE, GREEN, RED = "#0000ff", "#ffa500", "#2a7f3f", "#ff0000"
+GRID = "#b0b0b0"
+
+
+def require_matplotlib() -> None:
+    """Raise `MissingExtraError` where nothing can be drawn; asked before long work, it saves that work."""
+    try:
+        import matplotlib.figure  # noqa: F401  deferred: an optional package, and slow to import
+    except ImportError:
+        raise MissingExtraError("drawing a figure", "plots") from None
+
+
+def axes(*, width: float = 6.4, height: float = 4.2) -> tuple[Figure, Axes]:
+    """An empty figure of that many inches with one pair of axes and a grey grid."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    ax = figure.add_subplot()
+    ax.grid(color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+    return figure, ax
+
+
+Form = Literal["png", "svg", "pdf"]
+
+UNDATED: dict[Form, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""What matplotlib would write into a file of itself and of the day."""
+
+
+def picture(figure: Figure, kind: Form) -> bytes:
+    """The figure as a file, without a date, so that the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    out = BytesIO()
+    with rc_context({"svg.hashsalt": "bestchannel", "svg.fonttype": "none"}):
+        figure.savefig(out, format=kind, dpi=120, metadata=UNDATED[kind])
+    return out.getvalue()
 
 
 def draw(result: Identification | Estimate, kind: Kind = "capacities") -> Figure:
@@ -143,3 +190,60 @@ KINDS: dict[str, Callable[[Summary], Figure]] = {
     "senses": _senses,
     "channels": _channels,
 }
+
+
+TITLES = {"best-chan-id": "BestChanID", "naive": "NaiveChanSel", "median": "MedianChanEl"}
+
+FIG1_COLOURS, FIG1_STYLES = {0.13: BLUE, 0.08: ORANGE}, {10: "-", 20: "--"}
+FIG2_COLOURS = {"median": BLUE, "naive": ORANGE}
+FIG2_STYLES: dict[tuple[float, float], Any] = {(0.1, 0.1): "-", (0.1, 0.6): (0, (1, 3, 3, 3)), (0.3, 0.1): "--"}
+
+
+def figure_1(rows: Sequence[Fig1Row], *, spread: Sequence[StatedFig1Row] = ()) -> Figure:
+    """Total senses against the confidence 1-δ; the rows of `spread` shade the fewest to the most of several runs."""
+    figure, ax = axes()
+    for k, gap in SETTINGS:
+        curve = [row for row in rows if (row["k"], row["gap"]) == (k, gap)]
+        x, senses = [row["confidence"] for row in curve], [row["senses"] / 1e10 for row in curve]
+        label = rf"$\Delta_{{\min}}={gap:g}$, $k={k}$"
+        ax.plot(x, senses, color=FIG1_COLOURS[gap], linestyle=FIG1_STYLES[k], linewidth=1.6, label=label)
+        runs = [row for row in spread if (row["k"], row["gap"]) == (k, gap)]
+        fewest, most = [row["fewest"] / 1e10 for row in runs], [row["most"] / 1e10 for row in runs]
+        ax.fill_between([row["confidence"] for row in runs], fewest, most, color=FIG1_COLOURS[gap], alpha=0.12)
+    ax.set(xlim=(0.4755, 1.0145), xlabel=r"confidence level $1-\delta$")
+    ax.set_ylabel(r"total number of channel senses ($10^{10}$)")
+    ax.legend(ncols=2, loc="upper left")
+    return figure
+
+
+def figure_2(rows: Sequence[Fig2Row], *, break_even: bool) -> Figure:
+    """Total senses against the number of channels; with `break_even`, red circles where the published curves cross."""
+    figure, ax = axes()
+    for algorithm, epsilon, delta in CURVES:
+        curve = [row for row in rows if (row["algorithm"], row["epsilon"], row["delta"]) == (algorithm, epsilon, delta)]
+        style, colour = FIG2_STYLES[epsilon, delta], FIG2_COLOURS[algorithm]
+        x, senses = [row["k"] for row in curve], [row["senses"] for row in curve]
+        ax.plot(x, senses, color=colour, linestyle=style, linewidth=1.6, marker="x", markersize=6)
+    if break_even:
+        crossings = [(published_break_even(e, d), e, d) for e, d in FIG2_STYLES]
+        heights = [published_fig2("median", e, d, k) for k, e, d in crossings]
+        ax.plot([k for k, _, _ in crossings], heights, "o", color=RED, fillstyle="none", markersize=8)
+    ax.set(xscale="log", yscale="log", xlabel="number of channels", ylabel="total number of channel senses")
+    _figure_2_legends(ax, break_even)
+    return figure
+
+
+def _figure_2_legends(ax: Axes, break_even: bool) -> None:
+    from matplotlib.lines import Line2D  # deferred, as in `axes`
+
+    owners = [Line2D([], [], color=FIG2_COLOURS[name], marker="x", label=TITLES[name]) for name in FIG2_COLOURS]
+    if break_even:
+        owners.append(
+            Line2D([], [], color=RED, marker="o", fillstyle="none", linestyle="", label="break-even of these formulas")
+        )
+    parameters = [
+        Line2D([], [], color="black", linestyle=style, label=rf"$\epsilon={e:g}$, $\delta={d:g}$")
+        for (e, d), style in FIG2_STYLES.items()
+    ]
+    ax.add_artist(ax.legend(handles=owners, loc="upper left"))
+    ax.legend(handles=parameters, loc="lower right")

@@ -18,12 +18,12 @@ import numpy as np
 
 from bestchannel.arrays import number_in
 from bestchannel.channels import as_channel
-from bestchannel.channels.sense_costs import Cost, sense_costs
+from bestchannel.channels.channel import Cost, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.plug_in import ChannelCapacity, Functional, Interval
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
-from bestchannel.lower_bound.shots import LeastShots, least_shots
+from bestchannel.lower_bound.characteristic_time import LeastShots, least_shots
 from bestchannel.policies import Adaptive, BestChanID, JointAdaptive, identify
 from bestchannel.policies.paper_policies import SUBROUTINES, best_chan_id
 from bestchannel.policies.policy import Senses

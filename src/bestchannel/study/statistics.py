@@ -20,7 +20,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
-from bestchannel.lower_bound.asked import kl_nats
+from bestchannel.lower_bound.characteristic_time import kl_nats
 from bestchannel.questions import question_of
 from bestchannel.study.journal import Journal
 from bestchannel.study.monte_carlo import Condition, SimulatedRun, Study
