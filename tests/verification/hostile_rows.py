@@ -26,8 +26,7 @@ def hostile_rows(rng, n_rows=AT_ONCE):
     R = rng.dirichlet(np.ones(Y), size=n_rows) + 1e-4
     p = np.exp(rng.uniform(-12.0, np.log(0.632), n_rows))
     offsets = (weighted * log_outputs).sum(axis=(1, 2))
-    every = np.broadcast_to(log_outputs, (n_rows, E, Y))
-    rival = SensedRival(senses, tilts, every, weighted.sum(axis=1), offsets, float(weight))
+    rival = SensedRival(senses, tilts, log_outputs, weighted.sum(axis=1), offsets, float(weight))
     return Rows.of(rival, np.arange(n_rows), p, np.log(R / R.sum(axis=1, keepdims=True)))
 
 

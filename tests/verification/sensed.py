@@ -55,7 +55,7 @@ def payoff(rival, P, W):
     total = rival.weight * float((P[:, None] * W * np.log(W / (P @ W))).sum())
     for x, p in enumerate(P):
         t = p * rival.tilts[x][:, None]
-        z = (W[x] ** (1.0 - t) * np.exp(rival.log_outputs[x]) ** t).sum(axis=1)
+        z = (W[x] ** (1.0 - t) * np.exp(rival.log_outputs) ** t).sum(axis=1)
         total += p * float((rival.counts[x] * np.log(W[x])).sum() - rival.offsets[x])
         total += float((rival.senses[x] * np.log(z)).sum())
     return total

@@ -11,7 +11,7 @@ import pytest
 from bestchannel.verification import rival_check
 from bestchannel.verification.rival_check import LARGEST, Rows, SensedRival, boxes, profile, proved, shown, upper
 from tests.verification.hostile_rows import bounds_and_found
-from tests.verification.sensed import best_input, payoff, requests_about, rows_like, sensed
+from tests.verification.sensed import best_input, payoff, rows_like, sensed
 
 SITUATIONS = [
     (shape, seed, noise)
@@ -61,7 +61,7 @@ def test_bounds_from_rows_near_the_worst_are_mostly_close(seed):
 
 
 def test_row_without_senses_may_be_anything():
-    nothing = SensedRival(np.zeros((1, 1)), np.ones((1, 1)), np.log([[[0.2, 0.8]]]), np.zeros((1, 2)), np.zeros(1), 3.0)
+    nothing = SensedRival(np.zeros((1, 1)), np.ones((1, 1)), np.log([[0.2, 0.8]]), np.zeros((1, 2)), np.zeros(1), 3.0)
     rows = Rows.of(nothing, np.array([0]), np.array([0.4]), np.log([[0.1, 0.9]]))
     with np.errstate(all="ignore"):
         bounds = upper(rows, np.log([[0.5, 0.5]])), upper(rows, np.log([[1.0 - 1e-9, 1e-9]]))
@@ -220,39 +220,13 @@ def test_input_that_is_never_used_does_not_count():
     rival, _, covers = sensed((3, 2), 1)
     P = np.array([0.5, 0.5, 0.0])
     cover = next(covers(P, 1e3))
-    shorter = {name: getattr(rival, name)[:2] for name in ("senses", "tilts", "counts", "offsets", "log_outputs")}
+    shorter = {name: getattr(rival, name)[:2] for name in ("senses", "tilts", "counts", "offsets")}
     two = SimpleNamespace(cuts=cover.cuts, log_R=cover.log_R, log_w=cover.log_w[:, :, :2])
     fewer = shown(dataclasses.replace(rival, **shorter), P[:2], two)
     assert shown(rival, P, cover) == pytest.approx(fewer, rel=1e-9)
 
 
-# --- epochs -----------------------------------------------------------------------------------
-
-
-def test_merged_requests_lose_at_least_as_much_and_little_more():
-    rng = np.random.default_rng(3)
-    W = rows_like(rng, 2, 3, None)
-    requests, weight = requests_about(W, rng, senses=4000)
-    merged = SensedRival.of((2, 3), requests, weight)
-    assert merged.senses.shape == (2, 24) < (2, len(requests))
-    assert merged.senses.sum() == pytest.approx(sum(counts.sum() for counts, _, _ in requests))
-    for spread in (0.0, 0.1, 1.0):
-        near = W * np.exp(spread * rng.normal(size=W.shape))
-        near, P = near / near.sum(axis=1, keepdims=True), np.array([0.4, 0.6])
-        single = [SensedRival.of((2, 3), [request], 0.0) for request in requests]
-        apart = payoff(SensedRival.of((2, 3), [], weight), P, near) + sum(payoff(one, P, near) for one in single)
-        assert apart <= payoff(merged, P, near) + 1e-9 <= apart + 1.0
-
-
-def test_input_that_was_not_sensed_in_some_epoch_loses_nothing_there():
-    rng = np.random.default_rng(4)
-    requests, weight = requests_about(rows_like(rng, 2, 3, None), rng, senses=400)
-    idle = [
-        (counts * np.array([[1], [i == len(requests) - 1]]), tilts, Q) for i, (counts, tilts, Q) in enumerate(requests)
-    ]
-    merged = SensedRival.of((2, 3), idle, weight)
-    assert np.isfinite(merged.log_outputs).all()
-    assert merged.senses.sum() == sum(counts.sum() for counts, _, _ in idle)
+# --- no senses ---------------------------------------------------------------------------------
 
 
 def test_of_a_rival_without_bets_on_its_senses_its_letters_are_known():

@@ -1,7 +1,7 @@
 """The rival's part of the evidence: what bets on its senses prove, whatever its rows and its optimal inputs are.
 
-*One row.* Bets on a rival's input x were tilted by ω_e towards an output distribution Q_e in N_e senses; e runs over
-epochs. If x has the probability p in an optimal input distribution, and the row w, what they have lost is at most
+*One row.* Bets on a rival's input x were tilted by ω_e towards an output distribution Q_e in the N_e senses of request
+e. If x has the probability p in an optimal input distribution, and the row w, what they have lost is at most
 
 u(p) = max_w p sum_y n_y log w_y - p c + sum_e N_e log z_e(w) + S p D(w‖R),   z_e(w) = sum_y w_y^(1-t_e) Q_e(y)^t_e,
 
@@ -36,10 +36,9 @@ import numpy as np
 from bestchannel.record import Floats
 from bestchannel.verification.record import ROUNDING, Integers
 
-GROUPS = 12  # into which requests are put, in their order and about equal in senses; each becomes two epochs
 LOWEST = -600.0  # log v from which on maxima are looked for; what lies below is bounded as a whole
-HALVINGS = 40  # of the interval of log v in which φ turns
-CLOSE = 1e-4  # nats by which a bound from one place may exceed the value there, before maxima are looked for
+HALVINGS = 40  # at most, of the interval of log v in which φ turns
+CLOSE = 1e-4  # nats up to which it is narrowed
 
 Sensed = tuple[Integers, Floats, Floats]
 """One request: a rival's counts [x, y], the tilts [x] of the bets on them, and the output distribution [y]."""
@@ -47,47 +46,24 @@ Sensed = tuple[Integers, Floats, Floats]
 
 @dataclass(frozen=True)
 class SensedRival:
-    """All bets on a rival's senses: per input x and epoch e, and summed over the requests."""
+    """All bets on a rival's senses: per input x and request e, and summed over the requests."""
 
     senses: Floats  # [x, e] N
     tilts: Floats  # [x, e] ω
-    log_outputs: Floats  # [x, e, y] log Q
+    log_outputs: Floats  # [e, y] log Q
     counts: Floats  # [x, y] n, each sense weighted with its tilt
     offsets: Floats  # [x] c
     weight: float  # S
 
     @classmethod
     def of(cls, alphabet: tuple[int, int], requests: Sequence[Sensed], weight: float) -> SensedRival:
-        """The sums, with requests merged to epochs that lose at least as much."""
+        """The sums over so many requests."""
         counts = np.array([request[0] for request in requests], dtype=np.float64).reshape(-1, *alphabet)
         tilts = np.array([request[1] for request in requests]).reshape(-1, alphabet[0])
-        outputs = np.array([request[2] for request in requests]).reshape(-1, alphabet[1])
+        log_outputs = np.log([request[2] for request in requests]).reshape(-1, alphabet[1])
         weighted = tilts[:, :, None] * counts
-        offsets = (weighted * np.log(outputs)[:, None, :]).sum(axis=(0, 2))
-        return cls(*_epochs(counts.sum(axis=2), tilts, outputs), weighted.sum(axis=0), offsets, weight)
-
-
-def _epochs(senses: Floats, tilts: Floats, outputs: Floats) -> tuple[Floats, Floats, Floats]:
-    """N, ω and log Q of few epochs in place of many requests [i].
-
-    log z is convex in ω, so at most its chord between the least and the largest ω of a group; and concave in Q, so that
-    at each end the mean of Q serves for all.
-    """
-    if len(senses) <= 2 * GROUPS:
-        return senses.T, tilts.T, np.broadcast_to(np.log(outputs), (senses.shape[1], *outputs.shape))
-    each = senses.sum(axis=1)
-    group = np.minimum(GROUPS * (np.cumsum(each) - each) // max(each.sum(), 1.0), GROUPS - 1)
-    epochs = []
-    for N, w, Q in ((senses[group == g], tilts[group == g], outputs[group == g]) for g in range(GROUPS)):
-        high = np.where(N > 0.0, w, 0.0).max(axis=0, initial=0.0)
-        low = np.minimum(np.where(N > 0.0, w, np.inf).min(axis=0, initial=np.inf), high)
-        share = np.clip((w - low) / np.where(high > low, high - low, np.inf), 0.0, 1.0)
-        for tilt, part in ((low, N * (1.0 - share)), (high, N * share)):
-            total = part.sum(axis=0)
-            mean = np.where(total > 0.0, Q.T @ part / np.where(total > 0.0, total, 1.0), 1.0)
-            epochs.append((total, tilt, np.log(mean.T)))
-    N, w, log_Q = (np.stack(parts, axis=1) for parts in zip(*epochs, strict=True))
-    return N, w, log_Q
+        offsets = (weighted * log_outputs[:, None, :]).sum(axis=(0, 2))
+        return cls(counts.sum(axis=2).T, tilts.T, log_outputs, weighted.sum(axis=0), offsets, weight)
 
 
 @dataclass(frozen=True)
@@ -97,7 +73,7 @@ class Rows:
     log_R: Floats  # [row, y]
     senses: Floats  # [row, e] N
     tilts: Floats  # [row, e] t = p ω
-    log_outputs: Floats  # [row, e, y]
+    log_outputs: Floats  # [e, y], of all rows
     counts: Floats  # [row, y] p n
     offsets: Floats  # [row] p c
     pull: Floats  # [row, 1] S p
@@ -105,13 +81,14 @@ class Rows:
     @classmethod
     def of(cls, rival: SensedRival, x: Integers, p: Floats, log_R: Floats) -> Rows:
         """Rows of inputs x at probabilities p."""
-        q, offsets = p[:, None], p * rival.offsets[x]
-        of_x = rival.senses[x], q * rival.tilts[x], rival.log_outputs[x], q * rival.counts[x]
-        return cls(log_R, *of_x, offsets, rival.weight * q)
+        q = p[:, None]
+        counts, pull = q * rival.counts[x], q * rival.weight
+        return cls(log_R, rival.senses[x], q * rival.tilts[x], rival.log_outputs, counts, p * rival.offsets[x], pull)
 
     def part(self, chosen: Integers) -> Rows:
         """Some of them, in that order."""
-        return Rows(*(field[chosen] for field in vars(self).values()))
+        of_each = {name: field[chosen] for name, field in vars(self).items() if name != "log_outputs"}
+        return Rows(**of_each, log_outputs=self.log_outputs)
 
 
 class Profile(NamedTuple):
@@ -142,63 +119,51 @@ def upper(rows: Rows, log_w: Floats) -> Floats:
     """
     at, w = profile(rows, log_w), np.exp(log_w)
     at_one = profile(rows, np.zeros_like(log_w), at.z).value
-    apart = (rows.senses * (np.log(at.z) - 1.0)).sum(axis=1) - rows.offsets
     scale = w / np.where(at.bend > 1e-6 * w, at.bend, np.inf)
-    total = (w * scale).sum(axis=1)
-    least = np.where(
-        total > 0.0, (at.slope * scale).sum(axis=1) / np.where(total > 0.0, total, 1.0), at.slope.sum(axis=1)
-    )
-    over = np.where(w < 1.0, (at_one - at.value) / (1.0 - w) - least[:, None], 0.0)
-    factors = least, least + over.max(axis=1).clip(0.0)
-    bound = np.fmin(*(apart + factor + _near(rows, at, w, at_one, factor[:, None]).sum(axis=1) for factor in factors))
-    poor = np.flatnonzero(~(bound <= at.value.sum(axis=1) + apart + CLOSE))
-    for factor in (factor[poor] for factor in factors):
-        maxima = np.maximum(_far(rows.part(poor), at.z[poor], factor[:, None]), at_one[poor] - factor[:, None])
-        bound[poor] = np.fmin(bound[poor], apart[poor] + factor + maxima.sum(axis=1))
+    total, flat = (w * scale).sum(axis=1, keepdims=True), ~(scale > 0.0).any(axis=1, keepdims=True)
+    factor = np.where(flat, at.slope, at.slope * scale / total).sum(axis=1, keepdims=True)
+    larger = np.where(w < 1.0, (at_one - at.value) / (1.0 - w), factor).max(axis=1, keepdims=True)
+    bound, some = _dual(rows, log_w, at, at_one, factor), np.flatnonzero(larger > factor)
+    of_some = rows.part(some), log_w[some], Profile(*(field[some] for field in at)), at_one[some], larger[some]
+    bound[some] = np.fmin(bound[some], _dual(*of_some))
     letters = rows.counts * (1.0 - log_w) + np.abs(at.value) + np.abs(at_one) + rows.pull * (1.0 + np.abs(rows.log_R))
-    epochs = (rows.senses * (1.0 + np.abs(np.log(at.z)))).sum(axis=1)
-    size = 2.0 * letters.sum(axis=1) + epochs + np.abs(rows.offsets) + (1 + letters.shape[1]) * np.abs(factors[1])
+    requests = (rows.senses * (1.0 + np.abs(np.log(at.z)))).sum(axis=1)
+    size = 2.0 * letters.sum(axis=1) + requests + np.abs(rows.offsets) + (1 + w.shape[1]) * np.abs(larger[:, 0])
     return bound + ROUNDING * size
 
 
-def _near(rows: Rows, at: Profile, v: Floats, at_one: Floats, factor: Floats) -> Floats:
-    """Upper bounds of max φ from one place, close where that is a maximum; infinite where the place does not tell.
+def _dual(rows: Rows, log_w: Floats, at: Profile, at_one: Floats, factor: Floats) -> Floats:
+    """The bounds of u with these λ, wherever the maxima of φ are.
 
-    Left of v, -φ'' is at least bend/v²: a falling φ was at most rise²/(2 bend) higher. Right of v, up to v(1 + r), it
-    is at least (bend - r S p v)/((1 + r)² v²): where this takes all the rise away, the maximum lies before. From there
-    on φ falls, then is convex, so that it is at most φ(1).
+    φ is concave and rises up to some v, and no longer from there on, or is convex: v lies a step of Newton's from w, or
+    is found by halving. φ lies below its tangent until it falls or becomes convex; then it is at most as large as
+    there, or as φ(1). Below LOWEST each of its terms is small.
     """
-    rise = at.slope - factor * v
-    r = np.clip(2.0 * rise / np.where(at.bend > 0.0, at.bend, 1.0), 0.0, 0.5)
-    least = np.where(at.bend > 0.0, at.bend - r * rows.pull * v, 0.0) / (1.0 + r) ** 2
-    known = (least > 0.0) & (r * least >= rise)
-    higher = np.where(known, 0.5 * rise**2 / np.where(known, least, 1.0), np.inf)
-    return np.maximum(at.value - factor * v + higher, at_one - factor)
-
-
-def _far(rows: Rows, z: Floats, factor: Floats) -> Floats:
-    """Upper bounds of max φ but for φ(1), wherever it is.
-
-    φ is concave and rises up to some v, and no longer from there on, or is convex: v is found by halving. φ lies below
-    its tangent until it falls or becomes convex; then it is at most as large as there, or as φ(1). Below LOWEST each of
-    its terms is small.
-    """
-    low, high = np.full(rows.log_R.shape, LOWEST), np.zeros(rows.log_R.shape)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        at = profile(rows, middle, z)
-        rising = (at.bend >= 0.0) & (at.slope - factor * np.exp(middle) >= 0.0)
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    at, start = profile(rows, low, z), profile(rows, np.full_like(low, LOWEST), z)
-    rise = np.maximum(at.slope - factor * np.exp(low), 0.0)
-    small = 2.0 * rows.pull * (np.abs(rows.log_R) - LOWEST) + np.abs(factor)
-    top = at.value - factor * np.exp(low) + rise * np.expm1(high - low)
-    return np.maximum(top, start.value + np.exp(LOWEST) * small)
+    step = np.clip((at.slope - factor * np.exp(log_w)) / np.where(at.bend > 0.0, at.bend, np.inf), -1.0, 1.0)
+    guesses = [np.clip(log_w + step + far, LOWEST, 0.0) for far in (-(step**2), step**2)]
+    low, high = np.full(log_w.shape, LOWEST), np.zeros(log_w.shape)
+    value, rise, rest = np.full(low.shape, np.inf), np.full(low.shape, np.inf), np.arange(len(low))
+    for number in range(HALVINGS):
+        some, left, right = rows.part(rest), low[rest], high[rest]
+        middle = guesses[number][rest] if number < 2 else left if number == 2 else 0.5 * (left + right)
+        now, tilted = profile(some, middle, at.z[rest]), factor[rest] * np.exp(middle)
+        lower = (now.bend >= 0.0) & (now.slope >= tilted) | (middle <= left)
+        low[rest], high[rest] = np.where(lower, middle, left), np.where(lower, right, middle)
+        value[rest] = np.where(lower, now.value - tilted, value[rest])
+        rise[rest] = np.where(lower, (now.slope - tilted).clip(0.0), rise[rest])
+        above = rise * np.expm1(high - low)
+        rest = rest[~(above[rest].sum(axis=1) <= CLOSE)]
+        if not rest.size:
+            break
+    small = np.exp(LOWEST) * (2.0 * rows.pull * (np.abs(rows.log_R) - LOWEST) + np.abs(factor))
+    largest = np.maximum(value + above + np.where(low > LOWEST, 0.0, small), at_one - factor)
+    apart = (rows.senses * (np.log(at.z) - 1.0)).sum(axis=1) - rows.offsets
+    return apart + factor[:, 0] + largest.sum(axis=1)
 
 
 LARGEST = 1.0 - math.exp(-1.0)  # no input of an optimal distribution exceeds it, where C > 0 [MR91, SF04]
 SPARE = 1e-12  # by which the sum of P may differ from 1, so that rounding loses no P between boxes
-AT_ONCE = 1_500_000  # numbers [row, epoch, letter] that are computed at once
+AT_ONCE = 1_500_000  # numbers [row, request, letter] that are computed at once
 
 
 class Cover(Protocol):
