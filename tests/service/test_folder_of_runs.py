@@ -8,6 +8,8 @@ import pytest
 
 from bestchannel.errors import InputError
 from bestchannel.runs import read_run
+from bestchannel.service import run_folder
+from bestchannel.service.messages import Change
 from bestchannel.service.run_folder import RunFolder
 from tests.service.instruments import CHANNELS, ERRORS
 from tests.service.running import running, wait_until
@@ -141,3 +143,15 @@ def test_a_list_of_paused_runs_that_is_damaged_is_refused_in_a_sentence(tmp_path
     (tmp_path / ".paused.json").write_text(content, encoding="latin-1")
     with pytest.raises(InputError, match=r"paused\.json: the file must hold the names of the paused runs"):
         RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
+
+
+def test_a_run_that_could_not_be_noted_as_paused_is_not(tmp_path, monkeypatch):
+    def full(path, data):
+        raise InputError("no space left")
+
+    folder = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
+    (tmp_path / "lab.db").touch()
+    monkeypatch.setattr(run_folder, "write_bytes", full)
+    with pytest.raises(InputError, match="no space"):
+        folder.alter("lab", Change(paused=True))
+    assert not folder.paused

@@ -16,7 +16,7 @@ from bestchannel.report.provenance import origin_of
 from bestchannel.runs import open_run, read_run, view
 from bestchannel.runs.history import AnswerPiece
 from tests.service import instruments
-from tests.service.running import running, sensing, wait_until
+from tests.service.running import TOKEN, running, sensing, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,21 @@ def test_a_paused_run_lends_nothing_until_it_goes_on(service):
     service.call("PATCH", "/api/runs/paused", {"paused": False})
     waiting.join()
     assert found[0]["parts"]
+
+
+def test_work_is_not_lent_to_a_sensor_that_has_left_while_it_waited(service):
+    service.create("left")
+    lent = lease(service, "left")
+    leaving = http.client.HTTPConnection("127.0.0.1", service.port)
+    wish = {"sensor": "gone", "channels": ["cable"], "run": "left", "wait": 30}
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+    leaving.request("POST", "/api/leases", json.dumps(wish), headers)
+    wait_until(lambda: len(service.call("GET", "/api/runs/left")[1]["sensors"]) == 2)
+    leaving.close()
+    wait_until(lambda: service.logged()[-1].get("rule") == "gone")
+    service.call("DELETE", f"/api/runs/left/leases/{lent['lease']}")
+    first, again = lent["parts"][0], lease(service, "left")["parts"][0]  # a share of it, as there are two sensors
+    assert (again["x"], again["start"]) == (first["x"], first["start"])
 
 
 def test_a_run_is_ended_and_goes_on_with_another_limit(service):

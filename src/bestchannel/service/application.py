@@ -239,19 +239,9 @@ class Endpoints:
     @_called("POST", "/api/leases", SENSE, takes=m.LeaseWish, gives=m.Lent, refusals=(404,))
     async def lease(self, request: Request, wish: m.LeaseWish) -> Response:
         """Lend work to a sensor."""
-        request.state.waits = True
-        work = asyncio.create_task(self.leases.lease(wish, request.state.granted, request.state.client))
-        gone = asyncio.create_task(_disconnected(request))
-        try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise m.RefusedError(400, "gone", "the client left before it was answered")
-            return answer(work.result())
-        finally:
-            work.cancel()
-            gone.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
-            del work, gone  # whose error refers to this call
+        call = request.state
+        call.waits = True
+        return answer(await self.leases.lease(wish, call.granted, call.client, call.closed))
 
     @_called("POST", "/api/runs/{run}/pieces", SENSE, takes=m.Offer, gives=m.Received, refusals=(404, 409, 503))
     async def offer(self, request: Request, offer: m.Offer, run: str) -> Response:
@@ -420,11 +410,6 @@ class Endpoints:
 
     def _streamed(self, request: Request, events: AsyncIterator[bytes]) -> Response:
         return Stream(request, events, self.limits.streams, {"content-type": EVENTS, "x-accel-buffering": "no"})
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _blocks(content: bytes) -> AsyncIterator[bytes]:

@@ -81,7 +81,6 @@ class HostedRun:
     def __init__(self, name: str, path: Path, changed: Callable[[], None], lease_s: float) -> None:
         self.name, self.path, self._changed = name, path, changed
         self.ledger = Ledger(lease_s, changed)
-        self.paused = False
         self.status: RunStatus
         self.labels: Labels
         self.in_place: Callable[[], bool]

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import zip_longest
 
 from bestchannel.service.messages import RefusedError
 
@@ -107,11 +106,6 @@ class Places:
         """Take back all places of a client."""
         while client in self._holds:
             self._evict_oldest(client)
-
-    def in_turn(self) -> Iterator[Hold]:
-        """All places: the oldest of each client, then the second of each, …"""
-        for row in zip_longest(*map(list, self._holds.values())):
-            yield from (hold for hold in row if hold is not None)
 
     @asynccontextmanager
     async def held(self, client: Client) -> AsyncIterator[Hold]:

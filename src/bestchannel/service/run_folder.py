@@ -38,13 +38,12 @@ from bestchannel.service import messages as m
 from bestchannel.service.access import Scope
 from bestchannel.service.hosted_run import FAILED, HostedRun, outcome_late, status_of
 from bestchannel.service.ledger import Labels
-from bestchannel.service.limits import Client, Hold, Places
+from bestchannel.service.limits import Client, Places, Turns
 
 MOST_RUNS = 1000  # of a folder: creation is refused beyond
 MOST_CELLS = 2**22  # inputs times outputs of all channels of a run that is created over the network
 RETRY_S = 30.0  # after which a run that could not be opened, as another program wrote to it, is tried again
 TICK_S = 0.5  # between two looks for leases that are over and runs that have ended
-SLICE_S = 0.005  # of the event loop that is spent at once on those who wait for work
 PAUSED, IDLE = "paused", "idle"  # what a sensor is told of a paused run, and where no run has its channels
 
 log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ class RunFolder:
             raise InputError(f"{folder}: the folder of the runs cannot be made ({error.strerror})") from None
         self._paused_file = file = folder / ".paused.json"
         try:
-            self._paused = set(decode(read_bytes(file), type=list[str])) if file.exists() else set[str]()
+            self.paused = set(decode(read_bytes(file), type=list[str])) if file.exists() else set[str]()
         except ValueError:
             wanted = "the file must hold the names of the paused runs as a list in JSON"
             raise InputError(f"{file}: {wanted}; mend or delete it") from None
@@ -135,8 +134,6 @@ class RunFolder:
         if change.paused is not None:
             with self._lock:
                 self._note_paused(name, change.paused)
-                if name in self.hosted:
-                    self.hosted[name].paused = change.paused
             self._changed()
         if not change.end and change.max_senses is None:
             return
@@ -192,7 +189,7 @@ class RunFolder:
         asked, answered, sensors = hosted.ledger.standing(hosted.status.channels) if hosted else (0, 0, ())
         return replace(
             status,
-            paused=name in self._paused,
+            paused=name in self.paused,
             asked=asked,
             answered=answered,
             last_activity=datetime.fromtimestamp(self._last_written(name), UTC).isoformat(timespec="seconds"),
@@ -208,9 +205,10 @@ class RunFolder:
         return _stamp(path)[0] / 1e9
 
     def _note_paused(self, name: str, paused: bool) -> None:
-        if paused != (name in self._paused):
-            self._paused ^= {name}
-            write_bytes(self._paused_file, json.dumps(sorted(self._paused)).encode())
+        if paused != (name in self.paused):
+            now = self.paused ^ {name}
+            write_bytes(self._paused_file, json.dumps(sorted(now)).encode())
+            self.paused = now
 
     @contextmanager
     def _hosting(self, name: str) -> Iterator[HostedRun | None]:
@@ -231,7 +229,6 @@ class RunFolder:
                 self._closed[name] = ClosedRun(stamp, Labels(run.settings.labels), status)
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
-            hosted.paused = name in self._paused
             hosted.start().result()
         except BestChannelError as error:
             failed = RunStatus(run=name, state=FAILED, error=str(error))
@@ -269,38 +266,38 @@ class Leases:
     def __init__(self, folder: RunFolder, metrics: m.Metrics, room: Places) -> None:
         self._folder, self._metrics, self._room = folder, metrics, room
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: dict[Hold, tuple[m.LeaseWish, asyncio.Future[m.Lent]]] = {}  # sensors that wait for work
-        self._change = asyncio.Event()
+        self._turns, self._change, self._ending = Turns(), asyncio.Event(), False
         self._ended: tuple[RunStatus, History] | None = None  # the last run that was answered late
         self._reading = threading.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
         """Host the open runs, and keep time."""
         self._loop = asyncio.get_running_loop()
         for name in self._folder.names():
             await asyncio.to_thread(self._folder.host_or_read, name)
-        self._tasks = [asyncio.create_task(self._tick()), asyncio.create_task(self._lend_to_waiting())]
+        self._ticking = asyncio.create_task(self._tick())
 
     async def close(self) -> None:
         """Put what was offered on disk, and let go of the files."""
-        for task in self._tasks:
-            task.cancel()
+        self._ticking.cancel()
         await asyncio.to_thread(self._folder.close)
 
     def stop_waiting(self) -> None:
         """Answer all calls that wait for work: there is none now."""
-        for wish, answer in self._waiting.values():
-            if not answer.done():
-                answer.set_result(m.Lent(wish.run, OPEN if wish.run else IDLE))
+        self._ending = True
+        self._wake()
 
     def changed(self) -> None:
         """Wake whoever waits for a change; any thread may call it."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._change.set)
+            self._loop.call_soon_threadsafe(self._wake)
 
-    async def lease(self, wish: m.LeaseWish, scope: Scope, client: Client) -> m.Lent:
-        """Work for a sensor: now, or as soon as there is some within the time that it waits."""
+    def _wake(self) -> None:
+        change, self._change = self._change, asyncio.Event()
+        change.set()
+
+    async def lease(self, wish: m.LeaseWish, scope: Scope, client: Client, left: Callable[[], bool]) -> m.Lent:
+        """Work for a sensor: now, or as soon as there is some within the time that it waits, unless it has `left`."""
         _refuse_other_channels(scope, wish.channels)
         if wish.run is not None:
             labels, status = await self._folder.standing(wish.run)
@@ -311,15 +308,16 @@ class Leases:
         lent = self._lend(wish, client)
         if wish.wait <= 0 or _is_final(wish, lent):
             return lent
-        async with self._room.held(client) as hold:
-            try:
+        async with self._room.held(client):
+            with suppress(TimeoutError):
                 async with asyncio.timeout(wish.wait):
-                    _, answer = self._waiting[hold] = wish, asyncio.get_running_loop().create_future()
-                    return await answer
-            except TimeoutError:
-                return self._lend(wish, client)
-            finally:
-                self._waiting.pop(hold, None)
+                    while not (self._ending or _is_final(wish, lent)):
+                        await self._change.wait()
+                        await self._turns.take(Client(client.name))  # the owner's sensors too come one by one
+                        if left():
+                            raise m.RefusedError(400, "gone", "the client left before it was answered")
+                        lent = self._lend(wish, client)
+        return lent
 
     async def offer(self, name: str, offer: m.Offer, scope: Scope) -> m.Received:
         """Put pieces on disk; what became of each."""
@@ -349,8 +347,8 @@ class Leases:
                 continue
             ledger = hosted.ledger
             ledger.hear_of(sensor, channels, now)
-            state = PAUSED if hosted.paused else hosted.status.state
-            if not hosted.paused and (lease := ledger.lend(sensor, channels, wish.most, now)):
+            state = PAUSED if name in self._folder.paused else hosted.status.state
+            if state != PAUSED and (lease := ledger.lend(sensor, channels, wish.most, now)):
                 self._metrics.leases += 1
                 parts = tuple(map(hosted.labels.lent, lease.parts))
                 return m.Lent(name, state, lease.request, lease.id, ledger.lease_s, parts)
@@ -368,26 +366,6 @@ class Leases:
         pieces = map(labels.piece, offer.pieces)
         return m.Received(status.state, tuple(outcome_late(history, offer.request, piece) for piece in pieces))
 
-    async def _lend_to_waiting(self) -> None:
-        """Give work to those who wait, clients in turn, whenever there may be some; others are heard meanwhile."""
-        while True:
-            await self._change.wait()
-            self._change.clear()
-            began = time.perf_counter()
-            for hold in list(self._room.in_turn()):
-                if time.perf_counter() - began > SLICE_S:
-                    await asyncio.sleep(SLICE_S)
-                    began = time.perf_counter()
-                wish, answer = self._waiting.get(hold, (None, None))
-                if wish is None or answer is None or answer.done():
-                    continue
-                try:
-                    lent = self._lend(wish, hold.client)
-                    if _is_final(wish, lent):
-                        answer.set_result(lent)
-                except Exception:  # whatever one of them has met with, the others wait
-                    log.exception("fault", extra={"fields": {"what": "lease"}})
-
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
@@ -396,7 +374,7 @@ class Leases:
                     for lease in hosted.ledger.expire(time.monotonic()):
                         self._metrics.expired += 1
                         log.info("lease expired", extra={"fields": {"run": hosted.name, "sensor": lease.sensor[1]}})
-                self._change.set()  # a lease that never answers may be another's by now
+                self._wake()  # a lease that never answers may be another's by now, and who waits may have left
                 await asyncio.to_thread(self._folder.close_ended)
             except Exception:  # whatever one run has met with, the others need the next tick
                 log.exception("fault", extra={"fields": {"what": "tick"}})
