@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bestchannel.policies import Request
 from bestchannel.runs.history import AnswerPiece
 from bestchannel.service import ledger as module
-from bestchannel.service.ledger import Ledger, Part, identifier
+from bestchannel.service.ledger import ANSWERED, FREE, Ledger, identifier
 
 REQUEST = Request(3, {0: (10, 4), 2: (0, 7)})
 ASKED = 21
@@ -30,18 +30,27 @@ def offered(ledger, channel, x, start, *counts):
     return ledger.take_in(piece(channel, x, start, *counts)).outcome
 
 
-def positions(parts):
-    return [(part.channel, part.x, i) for part in parts for i in range(part.start, part.end)]
+def parts(ledger, lease):
+    """What a lease still has: channel, input, start, end."""
+    return [(*row, span.start, span.end) for row, span in ledger.parts_of(lease)]
 
 
-def everything(ledger):
-    """Every position with where it is."""
-    free = positions(part for parts in ledger._free.values() for part in parts)
-    lent = positions(part for lease in ledger.leases.values() for part in lease.parts)
-    answered = [
-        (*row, i) for row, found in ledger._answered.items() for start, _, counts in found for i in range(start, start + sum(counts))
-    ]  # fmt: skip
-    return free + lent + answered
+def senses(ledger, lease):
+    return sum(end - start for *_, start, end in parts(ledger, lease))
+
+
+def free(ledger):
+    return ledger._held({0, 1, 2})[FREE]
+
+
+def check(ledger):
+    """Every position is in one span, and what is lent is in leases that have not ended."""
+    asked = {(channel, x): count for channel, row in REQUEST.senses.items() for x, count in enumerate(row) if count}
+    for row, spans in ledger._rows.items():
+        assert all(span.start < span.end for span in spans)
+        assert [0, *(span.end for span in spans)] == [*(span.start for span in spans), asked[row]]
+    assert ledger._held(None).keys() - {FREE, ANSWERED} == set(ledger.leases.values())
+    assert all(parts(ledger, lease) for lease in ledger.leases.values())
 
 
 STEPS = st.lists(
@@ -60,14 +69,15 @@ def test_every_position_is_free_or_lent_or_answered_once(steps):
     ledger, leases = begun(lease_s=0.0), []
     for kind, *details in steps:
         if kind == "lend":
-            channels, most, parts = details
-            with mock.patch.object(module, "MOST_PARTS", parts):
+            channels, most, most_parts = details
+            with mock.patch.object(module, "MOST_PARTS", most_parts):
                 lease = ledger.lend(("t", "s"), channels, most, now=float(len(leases)))
             leases.append(lease.id if lease else "")
             if lease:
-                assert sum(part.count for part in lease.parts) <= most
-                assert len(lease.parts) <= parts
-                assert {part.channel for part in lease.parts} <= channels
+                lent = parts(ledger, lease)
+                assert senses(ledger, lease) <= most
+                assert len(lent) <= most_parts
+                assert {channel for channel, *_ in lent} <= channels
         elif kind == "offer":
             (channel, x), start, count = details
             offered(ledger, channel, x, start, count, 0)
@@ -75,9 +85,7 @@ def test_every_position_is_free_or_lent_or_answered_once(steps):
             ledger.give_back(*leases[details[0] : details[0] + 1])
         else:
             ledger.expire(details[0])
-        found = everything(ledger)
-        assert len(set(found)) == len(found) == ASKED
-        assert all(lease.parts for lease in ledger.leases.values())
+        check(ledger)
 
 
 def test_a_piece_is_kept_once_repeated_harmlessly_and_contradicted_in_vain():
@@ -96,16 +104,13 @@ def test_a_piece_is_kept_once_repeated_harmlessly_and_contradicted_in_vain():
 def test_what_a_lease_has_not_answered_is_free_again_when_it_is_over():
     ledger = begun()
     lease = ledger.lend(("t", "s"), {0}, 12, now=0.0)
-    assert lease.parts == [Part(0, 0, 0, 10), Part(0, 1, 0, 2)]
+    assert parts(ledger, lease) == [(0, 0, 0, 10), (0, 1, 0, 2)]
     assert offered(ledger, 0, 0, 4, 1, 0) == "kept"
-    assert lease.parts == [Part(0, 0, 0, 4), Part(0, 0, 5, 5), Part(0, 1, 0, 2)]
+    assert parts(ledger, lease) == [(0, 0, 0, 4), (0, 0, 5, 10), (0, 1, 0, 2)]
     assert ledger.expire(4.9) == []
     assert ledger.expire(5.0) == [lease]
-    assert ledger.lend(("t", "t"), {0}, 99, now=5.0).parts == [
-        Part(0, 0, 0, 4),
-        Part(0, 0, 5, 5),
-        Part(0, 1, 0, 4),
-    ]
+    again = ledger.lend(("t", "t"), {0}, 99, now=5.0)
+    assert parts(ledger, again) == [(0, 0, 0, 4), (0, 0, 5, 10), (0, 1, 0, 4)]
 
 
 def test_a_late_piece_is_kept_where_nobody_else_has_answered():
@@ -114,7 +119,7 @@ def test_a_late_piece_is_kept_where_nobody_else_has_answered():
     ledger.expire(6.0)
     other = ledger.lend(("t", "quick"), {2}, 99, now=6.0)
     assert offered(ledger, 2, 1, 0, 3, 0) == "kept"
-    assert other.parts == [Part(2, 1, 3, 4)]
+    assert parts(ledger, other) == [(2, 1, 3, 7)]
 
 
 def test_a_ledger_made_again_from_the_pieces_on_disk_is_the_same():
@@ -123,16 +128,23 @@ def test_a_ledger_made_again_from_the_pieces_on_disk_is_the_same():
     for each in pieces:
         assert offered(ledger, each.channel, each.x, int(each.id.partition("@")[2]), *each.counts) == "kept"
     again = begun(REQUEST, pieces)
-    assert sorted(everything(again)) == sorted(everything(ledger))
-    assert (*again.standing([])[:2], again._free_in({0, 2})) == (ASKED, 11, 10)
+    assert again._rows == ledger._rows
+    assert (*again.standing([])[:2], free(again)) == (ASKED, 11, 10)
 
 
 def test_a_piece_that_a_person_told_is_placed_where_there_is_room():
     told = AnswerPiece("by hand", 0, 0, (4, 3))
     ledger = begun(REQUEST, [told, piece(0, 0, 2, 1, 0), AnswerPiece("0.1@0", 0, 0, (1, 0))])
     assert ledger.standing([])[1] == 9
-    assert ledger._free_in({0}) == 5
-    assert len(set(everything(ledger))) == ASKED
+    assert ledger._held({0})[FREE] == 5
+    check(ledger)
+
+
+def test_a_piece_of_a_person_that_is_called_like_one_of_a_sensor_is_not_taken_for_it():
+    ledger = begun(REQUEST, [AnswerPiece(identifier(0, 1, 0), 0, 0, (1, 0))])
+    assert offered(ledger, 0, 1, 0, 1, 0) == "refused"
+    assert offered(ledger, 0, 1, 1, 1, 0) == "kept"
+    check(ledger)
 
 
 def names(count, token):
@@ -155,22 +167,22 @@ def test_work_is_shared_among_tokens_before_it_is_shared_among_their_sensors():
     ledger = begun(WIDE, lease_s=30.0)
     for sensor in [*names(9, "many"), ("one", "alone")]:
         ledger.hear_of(sensor, {0}, 0.0)
-    free = ledger._free_in({0})
-    lent = [ledger.lend(sensor, {0}, free, 0.0) for sensor in names(9, "many")]
-    assert sum(part.count for lease in lent for part in lease.parts) <= -(-free // 2)
-    alone = ledger.lend(("one", "alone"), {0}, free, 0.0)
-    assert sum(part.count for part in alone.parts) >= free // 2
+    all_of_it = free(ledger)
+    lent = [ledger.lend(sensor, {0}, all_of_it, 0.0) for sensor in names(9, "many")]
+    assert sum(senses(ledger, lease) for lease in lent) <= -(-all_of_it // 2)
+    alone = ledger.lend(("one", "alone"), {0}, all_of_it, 0.0)
+    assert senses(ledger, alone) >= all_of_it // 2
 
 
 def test_lease_that_is_renewed_and_never_answered_goes_to_another_token_in_the_end():
     ledger = begun(WIDE, lease_s=30.0)
-    free = ledger._free_in({0})
-    kept = ledger.lend(("greedy", "g"), {0}, free, 0.0)
+    all_of_it = free(ledger)
+    kept = ledger.lend(("greedy", "g"), {0}, all_of_it, 0.0)
     for now in range(0, 300, 10):
         assert ledger.renew(kept.id, float(now))
-        assert ledger.lend(("modest", "m"), {0}, free, float(now)) is None
-    lease = ledger.lend(("modest", "m"), {0}, free, 301.0)
-    assert lease.parts
+        assert ledger.lend(("modest", "m"), {0}, all_of_it, float(now)) is None
+    lease = ledger.lend(("modest", "m"), {0}, all_of_it, 301.0)
+    assert parts(ledger, lease)
     assert not ledger.renew(kept.id, 301.0)
 
 

@@ -1,9 +1,8 @@
-"""Who senses what of the open request of a run: its senses by their position, those that are answered and those lent.
+"""Who senses what of the open request of a run: its senses by their position, each of them free, lent or answered.
 
-The senses of input x of channel j that a request asks for are numbered 0, 1, 2, …: a part is a range of them. A lease
-lends parts to a sensor; a piece answers a part. Which positions are answered decides alone what is kept: every
-position is answered once, whoever answers it and whatever became of the lease. Leases only keep two sensors from doing
-the same work.
+The senses of input x of channel j that a request asks for are numbered 0, 1, 2, …. A lease lends ranges of them to a
+sensor; a piece answers a range. Which positions are answered decides alone what is kept: every position is answered
+once, whoever answers it and whatever became of the lease. Leases only keep two sensors from doing the same work.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from bisect import bisect_right, insort
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
 from operator import itemgetter
+from typing import NamedTuple
 
 from bestchannel.errors import InputError
 from bestchannel.policies import ChannelLabels, Request
@@ -35,38 +35,12 @@ Row = tuple[int, int]  # the numbers of a channel and of one of its inputs
 Sensor = tuple[str, str]  # whose token a sensor uses, and what it is called
 
 
-@dataclass(frozen=True, order=True)
-class Part:
-    """The senses `start` to `start + count - 1` of input `x` of a channel."""
-
-    channel: int
-    x: int
-    start: int
-    count: int
-
-    @property
-    def end(self) -> int:
-        """The position after the last one."""
-        return self.start + self.count
-
-    @property
-    def row(self) -> Row:
-        """Its channel and input."""
-        return self.channel, self.x
-
-    def without(self, other: Part) -> Iterator[Part]:
-        """What is left of this part outside of another one."""
-        if self.row != other.row:
-            yield self
-            return
-        for start, end in ((self.start, min(self.end, other.start)), (max(self.start, other.end), self.end)):
-            if start < end:
-                yield Part(*self.row, start, end - start)
+FREE, ANSWERED = "free", "answered"  # what senses are that nobody has been lent
 
 
-@dataclass
+@dataclass(eq=False)
 class Lease:
-    """Parts of a request lent to a sensor until a moment of the clock: those that it has not answered yet.
+    """Senses of a request, in these rows, lent to a sensor until a moment of the clock.
 
     `answered` is when it last answered something, or was lent.
     """
@@ -74,13 +48,17 @@ class Lease:
     id: str
     request: int
     sensor: Sensor
-    parts: list[Part]
     expires: float
     answered: float
+    rows: set[Row] = field(default_factory=set)
 
-    def senses_of(self, channels: Collection[int]) -> int:
-        """How many senses of these channels it has."""
-        return sum(part.count for part in self.parts if part.channel in channels)
+
+class Span(NamedTuple):
+    """The senses `start` to `end` - 1 of a row, and who has them: a lease, or they are free or answered."""
+
+    start: int
+    end: int
+    holder: Lease | str
 
 
 @dataclass
@@ -110,28 +88,32 @@ class Ledger:
         with self._lock:
             self.number = None if request is None else request.number
             self.leases: dict[str, Lease] = {}
+            self._pieces: dict[str, AnswerPiece] = {}
             senses = {} if request is None else request.senses
-            self._asked = {(c, x): count for c, of in senses.items() for x, count in enumerate(of) if count}
-            self._free = {row: [Part(*row, 0, count)] for row, count in self._asked.items()}
-            # the pieces of each row in their order, which never overlap: start, end, counts
-            self._answered = {row: list[tuple[int, int, tuple[int, ...]]]() for row in self._asked}
+            # the spans of each row: they follow one upon the other, and no two neighbours have the same holder
+            asked = {(c, x): count for c, of in senses.items() for x, count in enumerate(of) if count}
+            self._rows = {row: [Span(0, count, FREE)] for row, count in asked.items()}
             for piece in [p for p in pieces if position_of(p) is None or self.take_in(p).outcome != "kept"]:
                 self._place(piece)
 
     def take_in(self, piece: AnswerPiece) -> PieceOutcome:
         """What becomes of a piece whose identifier says its position; from now on, one that is kept is answered."""
-        start, asked = position_of(piece) or 0, self._asked.get((piece.channel, piece.x), 0)
-        if start + piece.senses > asked:
-            return PieceOutcome("refused", f"request {self.number} asks for {several(asked, 'sense')} of this input")
-        answered = self._answered[piece.channel, piece.x]
-        after = bisect_right(answered, start, key=itemgetter(0))
-        for first, end, counts in answered[max(0, after - 1) : after + 1]:
-            if (first, counts) == (start, piece.counts):
+        row, start = (piece.channel, piece.x), position_of(piece) or 0
+        end = start + piece.senses
+        with self._lock:
+            if self._pieces.get(piece.id) == piece:
                 return PieceOutcome("repeated")
-            if first < start + piece.senses and start < end:
-                return PieceOutcome("refused", f"senses {first:,} to {end - 1:,} of this input were answered before")
-        self._add(Part(piece.channel, piece.x, start, piece.senses), piece.counts)
-        return PieceOutcome("kept")
+            spans = self._rows.get(row, [Span(0, 0, FREE)])
+            if end > spans[-1].end:
+                asked = several(spans[-1].end, "sense")
+                return PieceOutcome("refused", f"request {self.number} asks for {asked} of this input")
+            before = [span for span in spans if span.holder == ANSWERED and span.start < end and start < span.end]
+            if before or piece.id in self._pieces:
+                first, last, _ = before[0] if before else (start, end, ANSWERED)
+                return PieceOutcome("refused", f"senses {first:,} to {last - 1:,} of this input were answered before")
+            self._pieces[piece.id] = piece
+            self._assign(row, start, end, ANSWERED)
+            return PieceOutcome("kept")
 
     def lend(self, sensor: Sensor, channels: Collection[int], most: int, now: float) -> Lease | None:
         """A lease on some of the open request: at most so many senses of what is free of these channels.
@@ -141,20 +123,25 @@ class Ledger:
         with self._lock:
             if self.number is None or not self._make_room(sensor[0], channels, now):
                 return None
-            parts, most = list[Part](), min(most, self._share(sensor[0], channels, now))
-            for row, free in self._free.items():
-                while row[0] in channels and free and most > 0 and len(parts) < MOST_PARTS:
-                    part = free.pop(0)
-                    if part.count > most:
-                        free.insert(0, Part(*row, part.start + most, part.count - most))
-                        part = Part(*row, part.start, most)
-                    parts.append(part)
-                    most -= part.count
-            if not parts:
+            most = min(most, self._share(sensor[0], channels, now))
+            if most == 0:
                 return None
-            lease = Lease(secrets.token_urlsafe(12), self.number, sensor, parts, now + self.lease_s, now)
+            lease = Lease(secrets.token_urlsafe(12), self.number, sensor, now + self.lease_s, now)
             self.leases[lease.id] = lease
+            rows = ((row, spans) for row, spans in self._rows.items() if row[0] in channels)
+            free = ((row, span) for row, spans in rows for span in spans if span.holder == FREE)
+            for row, span in islice(free, MOST_PARTS):
+                taken = min(most, span.end - span.start)
+                if taken:
+                    lease.rows.add(row)
+                    self._assign(row, span.start, span.start + taken, lease)
+                most -= taken
             return lease
+
+    def parts_of(self, lease: Lease) -> list[tuple[Row, Span]]:
+        """What a lease has lent and is not answered yet."""
+        with self._lock:
+            return [(row, span) for row in sorted(lease.rows) for span in self._rows[row] if span.holder is lease]
 
     def renew(self, id: str, now: float, *, answered: bool = False) -> bool:
         """Let a lease last again; whether there is one."""
@@ -174,8 +161,8 @@ class Ledger:
     def _end(self, ids: Iterable[str]) -> list[Lease]:
         with self._lock:
             ended = [self.leases.pop(id) for id in ids if id in self.leases]
-            for part in (part for lease in ended for part in lease.parts):
-                self._free[part.row] = _merged([*self._free[part.row], part])
+            for row, span in (part for lease in ended for part in self.parts_of(lease)):
+                self._assign(row, span.start, span.end, FREE)
         return ended
 
     def expire(self, now: float) -> list[Lease]:
@@ -201,10 +188,9 @@ class Ledger:
         """Senses of the open request, those answered, and the sensors by name; `names` are those of the channels."""
         now, leased = time.monotonic(), Counter[Sensor]()
         with self._lock:
-            asked = sum(self._asked.values())
-            answered = sum(end - start for row in self._answered.values() for start, end, _ in row)
+            held = self._held(None)
             for lease in self.leases.values():
-                leased[lease.sensor] += sum(part.count for part in lease.parts)
+                leased[lease.sensor] += held[lease]
         sensors = (
             SensorStatus(
                 name=sensor[1],
@@ -215,18 +201,18 @@ class Ledger:
             )
             for sensor, seen in sorted(self.sensors.items(), key=lambda item: item[0][1])
         )
-        return asked, answered, tuple(sensors)
+        return sum(held.values()), held[ANSWERED], tuple(sensors)
 
     def _share(self, token: str, channels: Collection[int], now: float) -> int:
         """Senses that a sensor with this token may have now."""
         recent = ((owner, seen) for (owner, _), seen in self.sensors.items() if now - seen.seen < RECENT_S)
         colleagues = Counter(owner for owner, seen in recent if not seen.channels.isdisjoint(channels))
-        free, lent = self._free_in(channels), Counter[str]()
+        held, lent = self._held(channels), Counter[str]()
         for lease in self.leases.values():
-            lent[lease.sensor[0]] += lease.senses_of(channels)
+            lent[lease.sensor[0]] += held[lease]
         tokens = len({token, *colleagues})
-        due = -(-(free + lent.total()) // tokens) - lent[token]
-        return max(0, -(-min(free, due) // max(1, colleagues[token])))
+        due = -(-(held[FREE] + lent.total()) // tokens) - lent[token]
+        return max(0, -(-min(held[FREE], due) // max(1, colleagues[token])))
 
     def _make_room(self, token: str, channels: Collection[int], now: float) -> bool:
         """Whether a sensor with this token may have a lease; if need be, one of the token with the most ends for it."""
@@ -234,38 +220,45 @@ class Ledger:
         held = Counter(lease.sensor[0] for lease in leases)
         if len(leases) >= MOST_LEASES:
             over = [lease for lease in leases if held[lease.sensor[0]] > held[token] + 1]
-        elif not held[token] and not self._free_in(channels):
+        elif not held[token] and not (senses := self._held(channels))[FREE]:
             long_ago = now - QUIET_LEASES * self.lease_s
-            over = [lease for lease in leases if lease.answered < long_ago and lease.senses_of(channels)]
+            over = [lease for lease in leases if lease.answered < long_ago and senses[lease]]
         else:
             return held[token] < MOST_LEASES_OF_ONE
         if over:
             self._end([max(over, key=lambda lease: held[lease.sensor[0]]).id])  # the oldest of them
         return bool(over)
 
-    def _free_in(self, channels: Collection[int]) -> int:
-        """Senses of these channels that are neither answered nor lent."""
-        return sum(part.count for row, parts in self._free.items() if row[0] in channels for part in parts)
+    def _held(self, channels: Collection[int] | None) -> dict[Lease | str, int]:
+        """How many senses of these channels, or of all, are free, answered, and of each lease."""
+        held = defaultdict[Lease | str, int](int)
+        for (channel, _), spans in self._rows.items():
+            if channels is None or channel in channels:
+                for start, end, holder in spans:
+                    held[holder] += end - start
+        return held
 
-    def _add(self, part: Part, counts: tuple[int, ...]) -> None:
-        with self._lock:
-            insort(self._answered[part.row], (part.start, part.end, counts))
-            self._free[part.row] = [rest for free in self._free[part.row] for rest in free.without(part)]
-            for lease in list(self.leases.values()):
-                lease.parts = [rest for lent in lease.parts for rest in lent.without(part)]
-                if not lease.parts:
-                    del self.leases[lease.id]
+    def _assign(self, row: Row, start: int, end: int, holder: Lease | str) -> None:
+        """Let these senses of a row be lent, free or answered; a lease of which nothing is left ends."""
+        before, spans = self._rows[row], [Span(start, end, holder)]
+        for span in before:
+            around = span._replace(end=min(span.end, start)), span._replace(start=max(span.start, end))
+            spans += (rest for rest in around if rest.start < rest.end)
+        neighbours = (list(same) for _, same in groupby(sorted(spans, key=itemgetter(0)), itemgetter(2)))
+        self._rows[row] = [Span(same[0].start, same[-1].end, same[0].holder) for same in neighbours]
+        for lease in {span.holder for span in before if span.start < end and start < span.end}:
+            if isinstance(lease, Lease) and not self.parts_of(lease):
+                self.leases.pop(lease.id, None)
 
     def _place(self, piece: AnswerPiece) -> None:
         """Put a piece that says no position, as a person told it, where its senses fit: cut, if need be."""
-        left = list(piece.counts)
-        for gap in list(self._free[piece.channel, piece.x]):
-            here: list[int] = []
-            for count in left:
-                here.append(min(count, gap.count - sum(here)))
-            left = [count - taken for count, taken in zip(left, here, strict=True)]
-            if any(here):
-                self._add(Part(*gap.row, gap.start, sum(here)), tuple(here))
+        row, left = (piece.channel, piece.x), piece.senses
+        self._pieces[piece.id] = piece
+        for span in self._rows[row]:
+            if span.holder == FREE and left:
+                taken = min(left, span.end - span.start)
+                self._assign(row, span.start, span.start + taken, ANSWERED)
+                left -= taken
 
 
 def identifier(channel: int, x: int, start: int) -> str:
@@ -282,17 +275,6 @@ def position_of(piece: AnswerPiece) -> int | None:
     digits = piece.id.rpartition("@")[2]
     start = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else -1
     return start if piece.id == identifier(piece.channel, piece.x, start) else None
-
-
-def _merged(parts: Iterable[Part]) -> list[Part]:
-    """The parts of one row in their order, neighbours joined."""
-    joined: list[Part] = []
-    for part in sorted(parts):
-        if joined and joined[-1].end == part.start:
-            before = joined.pop()
-            part = Part(*part.row, before.start, before.count + part.count)
-        joined.append(part)
-    return joined
 
 
 class Labels:
@@ -328,7 +310,7 @@ class Labels:
             raise InputError(f"a piece counts at least one sense; that of channel {offered.channel!r} counts none")
         return AnswerPiece(identifier(channel, x, offered.start), channel, x, tuple(counts))
 
-    def lent(self, part: Part) -> LentPart:
-        """The part with its names."""
-        labels = self._channels[part.channel]
-        return LentPart(str(labels.key), labels.inputs[part.x], part.start, part.count, labels.outputs)
+    def lent(self, row: Row, span: Span) -> LentPart:
+        """What is lent with its names."""
+        labels = self._channels[row[0]]
+        return LentPart(str(labels.key), labels.inputs[row[1]], span.start, span.end - span.start, labels.outputs)

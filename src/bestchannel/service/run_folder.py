@@ -350,7 +350,7 @@ class Leases:
             state = PAUSED if name in self._folder.paused else hosted.status.state
             if state != PAUSED and (lease := ledger.lend(sensor, channels, wish.most, now)):
                 self._metrics.leases += 1
-                parts = tuple(map(hosted.labels.lent, lease.parts))
+                parts = tuple(hosted.labels.lent(*part) for part in ledger.parts_of(lease))
                 return m.Lent(name, state, lease.request, lease.id, ledger.lease_s, parts)
         return m.Lent(wish.run, state)
 
