@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import convert, to_builtins
 from msgspec.json import decode
 from msgspec.structs import asdict
 
@@ -189,16 +189,16 @@ class Replay:
 
     trials: Sequence[Path]
     outputs: Sequence[str] | None
-    columns: Columns
+    columns: Columns | str
     bins: Bins = None
-    set_aside: float = SET_ASIDE
+    set_aside: int | float = SET_ASIDE  # how many senses, or which part of them
     form: str | None = None
     transpose: bool = False
     joint: bool = False  # trials that all channels answered
 
     def sensor(self, progress: Progress | None = None) -> Recording | JointRecording:
         """The recording at its beginning; `progress` is told how many bytes of how many are read."""
-        options = dict(vars(self))
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
         if options.pop("joint"):
             return JointRecording(read_joint_trials(self.trials, outputs=self.outputs, columns=self.columns))
         return Recording.from_file(options.pop("trials"), **options, progress=progress)
@@ -222,19 +222,6 @@ class Replay:
     def named(self) -> dict[str, Any]:
         """What a result says of it."""
         return {"kind": RECORDING, "path": ", ".join(map(str, self.trials))}
-
-
-class StoredRecording(Struct):
-    """What a run stores of its recording: one file, or several."""
-
-    path: str | list[str]
-    sha256: str | list[str]
-    outputs: list[str] | None
-    columns: dict[str, str] | str | list[str] | None
-    bins: Any = None
-    set_aside: int | float = SET_ASIDE  # how many, or which part
-    form: str | None = None
-    transpose: bool = False
 
 
 def source_of(settings: Settings, run: Path) -> Simulation | Replay:
@@ -262,13 +249,12 @@ def _simulation(settings: Settings) -> Simulation:
 
 
 def _replay(stored: Mapping[str, Any], folder: Path) -> Replay:
-    kept = convert(stored, StoredRecording)
-    paths, hashes = ([of] if isinstance(of, str) else of for of in (kept.path, kept.sha256))
+    paths, hashes = ([of] if isinstance(of, str) else of for of in (stored["path"], stored["sha256"]))
     trials = [folder / path for path in paths]
     for path, sha256 in zip(trials, hashes, strict=True):
         if _sha256(path) != sha256:
             raise InputError(f"{path}: the recording must be as it was when the run was begun; it has changed")
-    return Replay(trials, kept.outputs, kept.columns, kept.bins, kept.set_aside, kept.form, kept.transpose)
+    return convert({**stored, "trials": trials}, Replay)
 
 
 def _sha256(path: Path) -> str:
