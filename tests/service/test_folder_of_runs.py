@@ -3,13 +3,16 @@
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from msgspec import convert
 
 from bestchannel.errors import InputError
 from bestchannel.runs import read_run
 from bestchannel.service import run_folder
-from bestchannel.service.messages import Change
+from bestchannel.service.messages import Change, ChannelAlphabets, NewRun
 from bestchannel.service.run_folder import RunFolder
 from tests.service.instruments import CHANNELS, ERRORS
 from tests.service.running import running, wait_until
@@ -155,3 +158,22 @@ def test_a_run_that_could_not_be_noted_as_paused_is_not(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="no space"):
         folder.alter("lab", Change(paused=True))
     assert not folder.paused
+
+
+def test_whoever_asks_for_a_run_while_it_is_closed_waits_and_does_not_open_it_again(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
+    folder.create(NewRun(name="lab", channels=convert(CHANNELS, dict[str, ChannelAlphabets])))
+    hosted, stopping, go_on = folder.hosted["lab"], threading.Event(), threading.Event()
+    hosted.do(lambda run: run.limit(0)).result()
+    stop, opened = hosted.stop, []
+    monkeypatch.setattr(hosted, "stop", lambda: (stopping.set(), go_on.wait(), stop()))
+    monkeypatch.setattr(RunFolder, "_host", lambda self, name: opened.append(name))
+    with ThreadPoolExecutor(2) as others:
+        closing = others.submit(folder.close_ended)
+        stopping.wait()
+        assert "lab" not in folder.hosted
+        asking = others.submit(folder.host_or_read, "lab")
+        go_on.set()
+        closing.result()
+        assert asking.result()[1].state == "limited"
+    assert not opened

@@ -145,12 +145,12 @@ class RunFolder:
 
     def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
         """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""
-        known: HostedRun | ClosedRun | None = self.hosted.get(name)
+        known = self._known(name)
         if known is None:
-            stamp, closed = _stamp(self.path(name)), self._closed.get(name)
-            if closed is None or closed.stamp != stamp or time.monotonic() >= closed.until:
-                with self._lock, self._hosting(name):
-                    pass
+            with self._lock:
+                if self._known(name) is None:  # nor has somebody else looked meanwhile
+                    with self._hosting(name):
+                        pass
             known = self.hosted.get(name) or self._closed.get(name)
             if known is None:
                 raise MissingFileError(f"there is no run {name!r} any more")
@@ -204,6 +204,13 @@ class RunFolder:
             return max(path.stat().st_mtime, path.with_name(f"{path.name}-wal").stat().st_mtime)
         return _stamp(path)[0] / 1e9
 
+    def _known(self, name: str) -> HostedRun | ClosedRun | None:
+        """A run that is hosted, or was read and has not changed since."""
+        if hosted := self.hosted.get(name):
+            return hosted
+        closed, stamp = self._closed.get(name), _stamp(self.path(name))
+        return closed if closed and closed.stamp == stamp and time.monotonic() < closed.until else None
+
     def _note_paused(self, name: str, paused: bool) -> None:
         if paused != (name in self.paused):
             now = self.paused ^ {name}
@@ -238,8 +245,8 @@ class RunFolder:
         return hosted
 
     def _close(self, hosted: HostedRun) -> None:
+        del self.hosted[hosted.name]  # from now on others wait until it can be read
         hosted.stop()
-        del self.hosted[hosted.name]
         self._closed.pop(hosted.name, None)
         if hosted.in_place():
             self._closed[hosted.name] = ClosedRun(_stamp(hosted.path), hosted.labels, hosted.status)
