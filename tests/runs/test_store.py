@@ -287,3 +287,34 @@ def test_log_of_sqlite_is_put_into_the_file_now_and_then_and_the_run_goes_on(lab
     assert 0 in sizes
     assert max(sizes) < 40_000
     assert len(runs.view(lab).outcome().audit.steps) == 30
+
+
+class Full:
+    """A connection to a file that cannot grow: the log of SQLite cannot be put into it."""
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    def execute(self, statement, *values):
+        if "wal_checkpoint" in statement:
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._connection.execute(statement, *values)
+
+    def __enter__(self):
+        return self._connection.__enter__()
+
+    def __exit__(self, *raised):
+        return self._connection.__exit__(*raised)
+
+    def close(self):
+        self._connection.close()
+
+
+def test_answer_that_is_on_disk_is_told_though_the_log_of_sqlite_cannot_be_put_into_the_file(lab, monkeypatch):
+    monkeypatch.setattr(store, "MOST_LOG", 1)
+    with runs.open_run(lab) as run:
+        monkeypatch.setattr(run.store, "_connection", Full(run.store._connection))
+        for number in (1, 2, 3):
+            run.tell(number, {0: RIGHT, 1: WRONG})
+        assert run.ask().number == 4
+    assert len(runs.view(lab).outcome().audit.steps) == 3

@@ -1,10 +1,16 @@
 """Tokens: what they permit, and that nobody makes one without the owner's."""
 
+import contextlib
+import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from bestchannel.disk import write_bytes
 from bestchannel.errors import InputError
+from bestchannel.service import access
 from bestchannel.service.access import Revoked, Tokens
 
 OWNER = "0123456789abcdefghij"
@@ -55,6 +61,22 @@ def test_revoked_token_stays_revoked_when_the_service_is_started_again(tmp_path)
     again.revoked = Revoked(tmp_path / "revoked")
     assert again.scope(first) == "the token was revoked; ask the owner for another"
     assert again.scope(second).permits("view")
+
+
+def test_tokens_that_are_revoked_at_once_are_all_revoked(tmp_path, monkeypatch):
+    revoked, both = Revoked(tmp_path / "revoked"), threading.Barrier(2)
+
+    def slow(path, data):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # for the other, where that may write meanwhile
+        write_bytes(path, data)
+
+    monkeypatch.setattr(access, "write_bytes", slow)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(revoked.add, ["1" * 16, "2" * 16]))
+    assert "1" * 16 in revoked
+    assert "2" * 16 in revoked
+    assert json.loads((tmp_path / "revoked").read_text()).keys() == {"1" * 16, "2" * 16}
 
 
 def test_token_of_an_earlier_version_is_refused_with_a_reason():

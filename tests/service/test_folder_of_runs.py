@@ -1,6 +1,7 @@
 """The folder of the runs while it is served: files that vanish, change places, or are no runs at all."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ import pytest
 from msgspec import convert
 
 from bestchannel.errors import InputError
-from bestchannel.runs import read_run
+from bestchannel.runs import read_run, store
 from bestchannel.service import run_folder
 from bestchannel.service.messages import Change, ChannelAlphabets, NewRun
 from bestchannel.service.run_folder import RunFolder
@@ -162,7 +163,7 @@ def test_a_run_that_could_not_be_noted_as_paused_is_not(tmp_path, monkeypatch):
 
 def test_whoever_asks_for_a_run_while_it_is_closed_waits_and_does_not_open_it_again(tmp_path, monkeypatch):
     folder = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
-    folder.create(NewRun(name="lab", channels=convert(CHANNELS, dict[str, ChannelAlphabets])))
+    folder.create(new_run())
     hosted, stopping, go_on = folder.hosted["lab"], threading.Event(), threading.Event()
     hosted.do(lambda run: run.limit(0)).result()
     stop, opened = hosted.stop, []
@@ -177,3 +178,33 @@ def test_whoever_asks_for_a_run_while_it_is_closed_waits_and_does_not_open_it_ag
         closing.result()
         assert asking.result()[1].state == "limited"
     assert not opened
+
+
+def new_run(**others):
+    return NewRun(name="lab", channels=convert(CHANNELS, dict[str, ChannelAlphabets]), **others)
+
+
+def test_a_run_that_could_not_be_begun_leaves_its_name_free(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    folder = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.RUN.__class__, "create", full)
+        with pytest.raises(InputError):
+            folder.create(new_run())
+    folder.create(new_run())
+    assert folder.host_or_read("lab")[1].state == "open"
+    with pytest.raises(InputError, match="there is a run 'lab' already"):
+        folder.create(new_run())
+    folder.close()
+
+
+def test_a_change_that_is_refused_changes_nothing(tmp_path):
+    folder = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None)
+    folder.create(new_run())
+    folder.hosted["lab"].do(lambda run: setattr(run.history, "senses", 7)).result()
+    with pytest.raises(InputError, match="must be a whole number"):
+        folder.alter("lab", Change(paused=True, max_senses=3))
+    assert not folder.paused
+    folder.close()

@@ -9,6 +9,7 @@ from bestchannel.runs import NotWrittenError, begin, store
 from bestchannel.runs.history import AnswerPiece
 from bestchannel.service.hosted_run import HostedRun
 from bestchannel.service.ledger import identifier
+from tests.runs.steady import Steady
 from tests.service.instruments import PARTIES
 from tests.service.wide import Wide
 
@@ -100,6 +101,31 @@ def test_a_full_disk_refuses_an_offer_and_the_same_offer_is_kept_later(hosted, m
         with pytest.raises(NotWrittenError, match="no space"):
             hosted.offer(1, [placed(0, 3, 7)]).result()
     assert hosted.offer(1, [placed(0, 3, 7)]).result()[0].outcome == "kept"
+
+
+def test_a_disk_that_is_full_when_the_next_request_is_written_down_harms_nothing(tmp_path, monkeypatch):
+    append, path = store.Store.append, tmp_path / "run.db"
+    answer = [AnswerPiece(identifier(c, x, 0), c, x, (1, 0)) for c in range(2) for x in range(2)]
+
+    def full(self, *records):
+        if records[0][0] == "asked":
+            raise NotWrittenError("no space left")
+        append(self, *records)
+
+    with begin(path, Steady([(2, 2)] * 2, delta=0.1)):
+        pass
+    hosted = HostedRun("run", path, lambda: None, lease_s=30.0)
+    hosted.start().result()
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Store, "append", full)
+        for request in (1, 2):
+            with pytest.raises(NotWrittenError, match="no space"):
+                hosted.offer(request, answer).result()
+    assert (hosted.status.state, hosted.status.request) == ("open", 2)
+    outcomes = [{outcome.outcome for outcome in hosted.offer(request, answer).result()} for request in (1, 2)]
+    assert outcomes == [{"repeated"}, {"kept"}]
+    hosted.stop()
+    assert list(store.read(path).answers) == [1, 2]
 
 
 def test_a_policy_that_fails_ends_the_run_with_its_reason_and_answers_everybody(hosted, monkeypatch):

@@ -1,5 +1,6 @@
 """Instruments: programs that die, stutter or talk too much, and functions in Python, against a real service."""
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -185,6 +186,12 @@ def test_an_output_that_is_no_letter_ends_the_sensor_with_a_sentence(service):
         Instrument(service.url("letters"), ["radio"], lambda batch: [["0"] * (batch.count + 1)]).run()
     with pytest.raises(InputError, match="one for each input"):
         Instrument(service.url("letters"), ["relay"], lambda batch: [["0"] * (batch.count - 1)]).run()
+
+
+def test_instrument_that_never_ends_its_answer_is_refused(service):
+    service.create("endless")
+    with pytest.raises(InputError, match="one for each input"):
+        Instrument(service.url("endless"), ["cable"], lambda batch: itertools.repeat(["0"])).run()
 
 
 def test_counts_that_are_no_whole_numbers_are_refused_and_not_rounded(service):

@@ -111,6 +111,7 @@ class LaboratoryRun(Run):
 
     def request(self, number: int) -> Request:
         """The request of this number, which is open or answered."""
+        self._write_down_request()  # where the disk was full before
         request = self.ask()
         if number not in self.history.answers and (request is None or request.number != number):
             raise InputError(f"{self.standing()}; request {number} cannot be answered")

@@ -143,10 +143,11 @@ class Store:
             )
 
     def _put_log_into_file(self) -> None:
-        """Let SQLite empty its log into the file, unless somebody reads from the log just now."""
+        """Let SQLite empty its log into the file, unless somebody reads from the log just now, or the disk is full."""
         with self._filing, RUN.errors_naming(self.path):
             self._connection.execute("PRAGMA busy_timeout = 0")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with suppress(sqlite3.Error):  # what the log has is on disk, wherever it stays
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE_S * 1000:.0f}")
             self._left = _stamp(self.path), _digest(self._file)
 

@@ -17,6 +17,7 @@ import logging
 import math
 import re
 import secrets
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Collection
@@ -82,7 +83,7 @@ class Revoked:
     """The ids of tokens that were revoked and until when to keep them, in a file, which is none until there is one."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._adding = path, threading.Lock()
         try:
             self._until = decode(read_bytes(path), type=dict[str, float]) if path.exists() else {}
         except ValueError:
@@ -96,10 +97,11 @@ class Revoked:
     def add(self, id: str) -> None:
         """Revoke a token; on return that is on disk. Those that have ended since are forgotten."""
         now = time.time()
-        kept = {known: until for known, until in self._until.items() if until > now}
-        kept[id] = now + LONGEST_DAYS * DAY_S
-        write_bytes(self._path, json.dumps(kept).encode())
-        self._until = kept
+        with self._adding:  # in several threads, as each waits for the disk
+            kept = {known: until for known, until in self._until.items() if until > now}
+            kept[id] = now + LONGEST_DAYS * DAY_S
+            write_bytes(self._path, json.dumps(kept).encode())
+            self._until = kept
 
 
 class Tokens:

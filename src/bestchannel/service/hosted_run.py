@@ -190,7 +190,8 @@ class HostedRun:
         if request is None:
             self.ledger.begin(None)
         elif anew or self.ledger.number != request.number:
-            self.ledger.begin(request, run.history.partial_answer(request.number).pieces.values())
+            is_on_disk = request.number in run.history.requests
+            self.ledger.begin(request, run.history.partial_answer(request.number).pieces.values() if is_on_disk else ())
         self.status = status
         self._changed()
 

@@ -121,7 +121,7 @@ class RunFolder:
         path = self.folder / f"{wish.name}.db"
         with self._lock:
             self.close_ended()  # also of a run whose file, and with it the name, is gone
-            if os.path.lexists(path):
+            if os.path.lexists(path) and not _is_empty(path):
                 raise InputError(f"there is a run {wish.name!r} already; choose another name")
             with runs.begin(path, policy, channels, max_senses=wish.max_senses):
                 pass
@@ -131,17 +131,16 @@ class RunFolder:
     def alter(self, name: str, change: m.Change) -> None:
         """Pause a run or let it go on, limit it, or end it at what it has spent; on return that is on disk."""
         self.path(name)
-        if change.paused is not None:
-            with self._lock:
+        with self._lock:
+            if change.end or change.max_senses is not None:
+                with self._hosting(name) as hosted:
+                    if hosted is None:
+                        raise InputError(f"the run {name} cannot be changed here; {self._closed[name].status.error}")
+                    limit = None if change.end else change.max_senses
+                    hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+            if change.paused is not None:
                 self._note_paused(name, change.paused)
-            self._changed()
-        if not change.end and change.max_senses is None:
-            return
-        with self._lock, self._hosting(name) as hosted:
-            if hosted is None:
-                raise InputError(f"the run {name} cannot be changed here; {self._closed[name].status.error}")
-            limit = None if change.end else change.max_senses
-            hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+        self._changed()
 
     def host_or_read(self, name: str) -> tuple[Labels | None, RunStatus]:
         """The labels of a run and where it stands; one that is open and not hosted yet is, from now on."""
@@ -257,6 +256,11 @@ class RunFolder:
 
 def _has_ended(hosted: HostedRun) -> bool:
     return hosted.status.state not in (OPEN, FAILED)
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file is what a full disk has left of a run that was begun."""
+    return path.is_file() and not path.is_symlink() and path.stat().st_size == 0
 
 
 def _stamp(path: Path) -> Stamp:
