@@ -72,14 +72,15 @@ class StepRecord(Struct, frozen=True):
 
 
 NOTHING = np.zeros(0)  # where a bet is on one channel alone
+Restarts = Annotated[int, Meta(ge=0, le=300)]  # any more have a share of 0 in doubles
 
 
 class Bet(Struct, frozen=True):
     """What Adaptive staked on the senses of a channel that is said to be over another, and on the other's."""
 
     since: Annotated[int, Meta(le=2**53)]  # the request with which these bets began
-    restarts: Annotated[int, Meta(le=2**53)]
-    weight: Number  # s
+    restarts: Restarts
+    weight: Annotated[float, Meta(gt=0.0, le=LARGEST)]  # s
     tilts: Floats = NOTHING  # ω[x] of the channel that is under
     outputs: Floats = NOTHING  # Q[y] of that channel
     auxiliary: Floats = NOTHING  # V[x, y] of the channel that is over
@@ -99,7 +100,7 @@ class Wager(Bet, frozen=True, kw_only=True):
 
     over: str | None
     under: str | None
-    restarts: Annotated[int, Meta(ge=0, le=300)] = msgspec.field(name="starts")  # any more have a share of 0 in doubles
+    restarts: Restarts = msgspec.field(name="starts")
     input: Floats = NOTHING  # P
 
 

@@ -14,7 +14,7 @@ from bestchannel.policies.transcript import as_document, result_of
 from bestchannel.report.cards import identification_card
 from bestchannel.report.page import capacities
 from bestchannel.report.summary import summarise
-from bestchannel.verification.claims_check import check_claims
+from bestchannel.verification.adaptive_check import check_adaptive
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
 from bestchannel.verification.rival_check import SensedRival, proved
 from bestchannel.verification.verdict import Replay
@@ -35,7 +35,7 @@ def evidence_alone(said):
     record = read(result_of(said))
     with np.errstate(all="ignore"), reading():
         check_structure(record)
-        check_claims(record, lambda _: None, Replay(Adaptive, said, lambda _: None))
+        check_adaptive(record, lambda _: None, Replay(Adaptive, said, lambda _: None))
 
 
 def wagers(said):
@@ -72,7 +72,7 @@ def test_bets_on_the_same_senses_are_not_multiplied():
     for bets in wagers(said):
         bets |= {f"{name} again": copy.deepcopy(bet) for name, bet in bets.items()}
     said["brackets"]["a"]["lower"] += 0.05
-    with pytest.raises(NotValidError, match="several bets on the same end"):
+    with pytest.raises(NotValidError, match="several bets for one claim"):
         evidence_alone(said)
 
 

@@ -293,10 +293,15 @@ def _audit_record(audit: Audit, names: Sequence[str]) -> AuditRecord:
         for request, supply in audit.limits
     )
     steps = tuple(_step_record(step, names) for step in audit.steps)
-    told = msgspec.to_builtins([channels, limits, [[step.senses, step.counts] for step in steps]])
-    seal = hashlib.sha256(sorted_text(told).encode()).hexdigest()
     about = _alike(audit, AUDIT) | {"options": dict(audit.options)}
-    return AuditRecord(**about, channels=channels, limits=limits, steps=steps, seal=seal)
+    record = AuditRecord(**about, channels=channels, limits=limits, steps=steps)
+    return msgspec.structs.replace(record, seal=seal_of(record))
+
+
+def seal_of(audit: AuditRecord) -> str:
+    """The SHA-256 of the channels, the limits and all answers in their order."""
+    told = msgspec.to_builtins([audit.channels, audit.limits, [[step.senses, step.counts] for step in audit.steps]])
+    return hashlib.sha256(sorted_text(told).encode()).hexdigest()
 
 
 def _step_record(step: Step, names: Sequence[str]) -> StepRecord:

@@ -16,7 +16,7 @@ from typing import Any
 
 from bestchannel.errors import InputError
 from bestchannel.questions import Above, Order, Top, Within
-from bestchannel.record import Purse, Wager, Wagers
+from bestchannel.record import Purse, Wagers
 from bestchannel.verification.adaptive_check import EXCESS, Account, Bettor, Books
 from bestchannel.verification.record import NATS, NotValidError, Record, Step, Watch, as_struct, require
 
@@ -24,57 +24,50 @@ FACTORS = (1.0, 0.92, 1.08, 0.85, 1.15, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of
 DEEPEST = 2_000_000  # boxes that are looked at before worlds are said to be left
 
 
-def check_claims(record: Record, watch: Watch, replay: Any) -> None:
+def check_claims(books: Books, watch: Watch) -> None:
     """Raise `NotValidError` unless the steps prove what the record says of its question."""
-    question, stated = record.stated.question, record.stated
+    stated, alphabets = books.record.stated, books.record.alphabets
+    question: Any = stated.question
+    k = len(alphabets)
     try:
-        question.refuse_unless_possible(len(record.alphabets))  # type: ignore[union-attr]
+        question.refuse_unless_possible(k)
     except InputError as error:
         raise NotValidError(f"the question cannot be asked: {error}") from None
-    books = Books(record, replay)
     steps = ((step, as_struct(step.stakes or {}, Wagers)) for step in books.followed(watch))
     if isinstance(question, Above):
-        _check_above(books, question, steps)
-    elif isinstance(question, Top | Order) and question.epsilon:
-        _check_nearly(books, question, steps)
-    elif isinstance(question, Top):
-        require(stated.decided == (len(stated.top or ()) == question.m), "decided means that all m are named")
-        _check_worlds(books, Worlds(len(record.alphabets), question.m), steps)
-    elif isinstance(question, Order):
-        everything = sorted(stated.order or ()) == sorted(record.alphabets)
-        require(stated.decided == everything, "decided means that all channels are in order")
-        _check_worlds(books, Worlds(len(record.alphabets)), steps)
+        decided = _check_above(books, question, steps)
     elif isinstance(question, Within):
-        _check_ends(books, question, steps)
+        decided = _check_ends(books, question, steps)
+    elif question.epsilon:
+        decided = _check_nearly(books, question, steps)
+    elif isinstance(question, Top):
+        decided = _check_worlds(books, Worlds(k, question.m), steps) and len(stated.top or ()) == question.m
     else:
-        raise NotValidError(f"nothing is known of the question {question!r}")
+        decided = _check_worlds(books, Worlds(k), steps) and sorted(stated.order or ()) == sorted(alphabets)
+    wanted = "decided means that the whole question is answered"
+    require(stated.decided == decided, f"{wanted}; decided is {stated.decided}, and the answer says otherwise")
 
 
 Steps = Iterable[tuple[Step, Wagers]]
-
-
-def _settle(books: Books, bettor: Bettor, wager: Wager, step: Step, name: str) -> None:
-    where = f"in the bet of {name!r} in request {step.request}"
-    books.settle(bettor, wager, step, where)
 
 
 @dataclass
 class Turn:
     """What was bet on one channel, and from which part of the purse."""
 
-    channel: str
+    channel: str | None  # None before the first of them
     purse: Purse
     sides: dict[str, Bettor]
 
 
-def _check_above(books: Books, question: Above, steps: Steps) -> None:
+def _check_above(books: Books, question: Above, steps: Steps) -> bool:
     """One channel after the other is bet on, and the purse reaches 1/δ with each that is called above or below."""
     record, answers = books.record, books.record.stated.answers or {}
-    require(record.stated.decided == all(answers.values()), "decided means that every channel is above or below")
     require(answers.keys() == record.alphabets.keys(), "answers must say something of every channel")
     numbers = {channel: number for number, channel in enumerate(record.alphabets)}
     surely = {channel: question.by_alphabet(numbers[channel], size) for channel, size in record.alphabets.items()}
-    parts, turns = sum(side is None for side in surely.values()), list[Turn]()
+    parts = sum(side is None for side in surely.values())
+    turns, latest = [Turn(None, Purse(parts, 0.0), {})], dict[str, Turn]()
     for step, stakes in steps:
         for side, wager in stakes.wagers.items():
             where, purse = f"request {step.request}", stakes.purse
@@ -84,14 +77,13 @@ def _check_above(books: Books, question: Above, steps: Steps) -> None:
             if purse is None or not parts:
                 raise NotValidError(f"{where} has bets without a purse, or on what no channel is left to be bet on")
             record.require_known([channel], where)
-            if not turns or (turns[-1].channel, turns[-1].purse) != (channel, purse):
+            if (turns[-1].channel, turns[-1].purse) != (channel, purse):
                 ends = question.ends(numbers[channel])
-                turns.append(Turn(channel, purse, {side: Bettor(bits * NATS) for side, bits in ends.items()}))
-            _settle(books, turns[-1].sides[side], wager, step, side)
-    latest = {turn.channel: turn for turn in turns}
-    for before, turn in zip([None, *turns], turns, strict=False):
-        given_up = before is not None and latest[before.channel] is not before
-        answer = None if before is None or given_up else answers[before.channel]
+                turns.append(Turn(channel, purse, {side: Bettor({None: bits * NATS}) for side, bits in ends.items()}))
+                latest[channel] = turns[-1]
+            books.settle(turns[-1].sides[side], wager, step, side)
+    for before, turn in pairwise(turns):
+        answer = next((answers[channel] for channel, last in latest.items() if last is before), None)  # or given up
         _check_purse(books, before, turn, parts, answer, bool(question.tolerance))
     for channel, said in answers.items():
         if said is None or said == surely[channel]:
@@ -99,26 +91,27 @@ def _check_above(books: Books, question: Above, steps: Steps) -> None:
         where = f"channel {channel!r} is called {said}"
         require(surely[channel] is None and channel in latest, f"{where} without evidence")
         purse = latest[channel].purse
-        reached = books.reached(latest[channel].sides[said], (1.0 / record.delta - purse.waiting / parts) / purse.stake)
+        needed = (1.0 / record.delta - purse.waiting / parts) / purse.stake
+        reached = books.reached(latest[channel].sides[said], math.log(needed))
         require(reached, f"{where}, but stakes and answers do not reach 1/delta")
+    return all(answers.values())
 
 
-def _check_purse(books: Books, before: Turn | None, turn: Turn, parts: int, answer: str | None, tolerant: bool) -> None:
+def _check_purse(books: Books, before: Turn, turn: Turn, parts: int, answer: str | None, tolerant: bool) -> None:
     """No more is staked than parts of the unit and what the channel before has left.
 
     That is what bets against its answer hold, or the less of both sides where it was given up. Parts may be drawn for
     channels that are not bet on.
     """
     purse, where = turn.purse, f"the turn of {turn.channel!r}"
-    waiting, stake = (parts, 0.0) if before is None else (before.purse.waiting, before.purse.stake)
-    drawn, left = (waiting - purse.waiting) / parts, 0.0
+    drawn, handed = (before.purse.waiting - purse.waiting) / parts, before.purse.stake
     fits = purse.waiting >= 0 and purse.stake > 0.0 and drawn >= 0.0
     require(fits, f"the purse has more parts in {where} than channels wait")
-    if before is not None:
-        needed = (purse.stake - drawn) / stake
-        left = min(books.wealth(bettor, needed) for side, bettor in before.sides.items() if side != answer)
-        left = min(left, 1.0) if tolerant else left
-    require(purse.stake <= (drawn + stake * left) * (1.0 + EXCESS), f"more is staked in {where} than there is")
+    missing = purse.stake / (1.0 + EXCESS) - drawn
+    left = [bettor for side, bettor in before.sides.items() if side != answer]
+    known = bool(left) and (missing <= handed or not tolerant)
+    covered = missing <= 0.0 or (known and all(books.reached(bettor, math.log(missing / handed)) for bettor in left))
+    require(covered, f"more is staked in {where} than there is")
 
 
 Pair = tuple[str | None, str | None]  # None is the bar: the best m come before it, and all others after it
@@ -161,12 +154,6 @@ class Worlds:
         claims: list[Pair] = [(over, None), (None, under)] if self.m else [(over, under)]
         return over != under and all(self.having(claim).empty for claim in claims)
 
-    def cuts(self, other: Worlds) -> tuple[Worlds, Worlds] | None:
-        """The box in two by a pair that another box has and this one leaves open; None where it lies in it."""
-        for first, second in other.pairs - self.pairs:
-            return self.having((first, second)), self.having((second, first))
-        return None
-
     def claimed(self, record: Record) -> Iterator[tuple[str, Worlds]]:
         """What the record says, and the worlds that say otherwise."""
         said = record.stated
@@ -200,7 +187,7 @@ class Leaf:
     rejected: bool | None = None  # unknown before it is asked for
 
 
-def _check_worlds(books: Books, everything: Worlds, steps: Steps) -> None:
+def _check_worlds(books: Books, everything: Worlds, steps: Steps) -> bool:
     """Every world that contradicts the record was bet against by the first box that holds it, up to 1/δ."""
     record, leaves = books.record, list[Leaf]()
     for step, stakes in steps:
@@ -213,10 +200,11 @@ def _check_worlds(books: Books, everything: Worlds, steps: Steps) -> None:
                 raise NotValidError(f"the bets against the worlds {name!r} in {where} are for no channel over another")
             if not by_name[name].box.all_deny(wager.over, wager.under):
                 raise NotValidError(f"the bets against the worlds {name!r} in {where} are for a claim that may hold")
-            _settle(books, by_name[name].bettor, wager, step, name)
+            books.settle(by_name[name].bettor, wager, step, name)
     for said, worlds in everything.claimed(record):
         if not _all_rejected(books, leaves, worlds):
             raise NotValidError(f"the record says that {said}, but worlds in which that is false are not ruled out")
+    return True
 
 
 def _begin(leaves: list[Leaf], boxes: Mapping[str, Worlds]) -> None:
@@ -246,19 +234,20 @@ def _all_rejected(books: Books, leaves: Sequence[Leaf], worlds: Worlds) -> bool:
         if place == len(leaves) or looked > DEEPEST:
             return False
         leaf = leaves[place]
+        pair = next(iter(leaf.box.pairs - box.pairs), None)
         if leaf.box.having(*box.pairs).empty:
             waiting.append((box, place + 1))
-        elif parts := box.cuts(leaf.box):
-            waiting += [(part, place) for part in parts]
+        elif pair is not None:
+            waiting += [(box.having(pair), place), (box.having(pair[::-1]), place + 1)]
         else:
             if leaf.rejected is None:
-                leaf.rejected = books.reached(leaf.bettor, 1.0 / books.record.delta)
+                leaf.rejected = books.reached(leaf.bettor, -math.log(books.record.delta))
             if not leaf.rejected:
                 return False
     return True
 
 
-def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
+def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> bool:
     """For some number i, all pairs of the answer that is stated have been bet on, up to i(i+1)/δ.
 
     Of a wrong answer one pair is the furthest apart, by more than ε: only its bets can err, and numbers have shares.
@@ -274,18 +263,16 @@ def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
         same = not stakes.wagers or answers.setdefault(answer.number, answer.named) == answer.named
         once = len(set(answer.named)) == len(answer.named)
         require(same and once, f"the answer number {answer.number} is another in {where}")
-        pairs = [(wager.over, wager.under) for wager in stakes.wagers.values()]
-        require(len(set(pairs)) == len(pairs), f"{where} has several bets for the same claim")
-        for pair, (name, wager) in zip(pairs, stakes.wagers.items(), strict=True):
+        for name, wager in stakes.wagers.items():
+            pair = wager.over, wager.under
             require(None not in pair, f"a bet of {where} is for no channel")
-            _settle(books, bettors.setdefault((answer.number, pair), Bettor()), wager, step, name)
+            books.settle(bettors.setdefault((answer.number, pair), Bettor()), wager, step, name)
 
     def holds(pair: Pair, number: int, margin: float) -> bool:
         """Whether the bets for a pair have reached what the answer with this number demands, with so much margin."""
-        bettor = bettors.get((number, pair))
-        return bettor is not None and books.reached(
-            replace(bettor, margin=margin), number * (number + 1) / record.delta
-        )
+        starts = bettors.get((number, pair), Bettor()).starts
+        needed = math.log(number * (number + 1)) - math.log(record.delta)
+        return books.reached(Bettor({pair[0]: margin}, starts), needed)
 
     said, many = (stated.top, question.m) if isinstance(question, Top) else (stated.order, len(every))
     for named, bits in ((said, question.epsilon), (stated.nearly, stated.within_bits)):
@@ -300,60 +287,50 @@ def _check_nearly(books: Books, question: Top | Order, steps: Steps) -> None:
         numbers = [number for number, answer in answers.items() if answer == named]
         shown = not claims or any(all(holds(pair, number, margin) for pair in claims) for number in numbers)
         require(shown, f"stakes and answers do not show that {', '.join(named)} hold within {bits:g} bit")
-    require(stated.decided == bool(said), "decided means that all that are asked for are named")
-    if isinstance(question, Top):
-        implied = record.alphabets.keys() - set(stated.top or ()) if stated.decided else set[str]()
-        require(set(stated.out or ()) == implied, "out must be the channels that are not named, once all are")
-    else:
-        implied_pairs = set(combinations(stated.order or (), 2))
-        require(set(stated.pairs or ()) == implied_pairs, "pairs must be those of the order, once that is decided")
+    out = record.alphabets.keys() - set(stated.top or ()) if stated.top else set[str]()
+    implied = set(stated.out or ()) == out and set(stated.pairs or ()) == set(combinations(stated.order or (), 2))
+    require(implied, "out and pairs must be what follows from the channels that are named, once all are")
+    return bool(said)
 
 
-def _check_ends(books: Books, question: Within, steps: Steps) -> None:
+def _check_ends(books: Books, question: Within, steps: Steps) -> bool:
     """At some time, the lower end was (L - log 1/α)/S and the upper one (Λ(S) + log 1/α)/S, for some S."""
     record, brackets = books.record, books.record.stated.brackets or {}
     require(brackets.keys() == record.alphabets.keys(), "brackets must say something of every channel")
     nats = math.log(2.0 / -math.expm1(math.log1p(-record.delta) / len(brackets)))
-    lows, highs = ({channel: Account(0) for channel in brackets} for _ in range(2))
+    accounts = dict[Pair, Account]()
+    for channel in brackets:
+        accounts[channel, None], accounts[None, channel] = Account(0), Account(0)
     lower, times = dict.fromkeys(brackets, 0.0), {channel: list[tuple[int, float]]() for channel in brackets}
     for step, stakes in steps:
-        ends_bet_on = {(wager.over, wager.under) for wager in stakes.wagers.values()}
-        once = len(ends_bet_on) == len(stakes.wagers)  # what bets on the same senses win must not be multiplied
-        require(once, f"request {step.request} has several bets on the same end of a channel")
         for name, wager in stakes.wagers.items():
-            bettor = Bettor()
-            _settle(books, bettor, wager, step, name)
-            require((wager.over is None) != (wager.under is None), f"the bet of {name!r} must be on one channel")
-            account = bettor.starts[wager.restarts][wager.under]
-            if (channel := wager.over) is not None:
-                low = lows[channel]
-                low.paid, low.weight = low.paid + account.paid, low.weight + account.weight
-                lower[channel] = max(lower[channel], (low.paid - nats) / low.weight)
-            elif (channel := wager.under) is not None:
-                high = highs[channel]
-                high.weight += account.weight
-                high.sensed += account.sensed
-                times[channel].append((len(high.sensed), high.weight))
+            record.require_known([wager.over, wager.under], f"the stakes of request {step.request}")
+            require((wager.over, wager.under) in accounts, f"the bet of {name!r} must be on one channel")
+            account = accounts[wager.over, wager.under]
+            books.book(account, wager, step, name)
+            if wager.over is not None:
+                lower[wager.over] = max(lower[wager.over], (account.paid - nats) / account.weight)
+            elif wager.under is not None:
+                times[wager.under].append((len(account.sensed), account.weight))
     for channel, ends in brackets.items():
         most, end = math.log(min(record.alphabets[channel])), ends.upper * NATS
         sound = ends.lower * NATS <= lower[channel] + EXCESS
         require(sound, f"the lower end of {channel!r} is larger than stakes and answers show")
-        sound = end >= most - EXCESS or _upper_end_holds(books, channel, highs[channel], times[channel], end, nats)
+        sound = end >= most - EXCESS or _upper_end_holds(
+            books, channel, accounts[None, channel], times[channel], end, nats
+        )
         require(sound, f"the upper end of {channel!r} is smaller than stakes and answers show")
     width = {c: (ends.lower if question.relative else 1.0) * question.width for c, ends in brackets.items()}
-    narrow = all(ends.upper - ends.lower <= width[c] * (1.0 + EXCESS) for c, ends in brackets.items())
-    require(record.stated.decided == narrow, "decided means that all intervals are narrow enough")
+    return all(ends.upper - ends.lower <= width[c] * (1.0 + EXCESS) for c, ends in brackets.items())
 
 
 def _upper_end_holds(
     books: Books, channel: str, account: Account, times: Sequence[tuple[int, float]], high: float, nats: float
 ) -> bool:
     """Whether Λ(S) <= S u - log 1/α at some time, the latest first."""
-    for requests, weight in reversed(times):
-        past = replace(account, sensed=account.sensed[:requests])
-        for factor in FACTORS:
-            S = factor * weight
-            most = S * high * (1.0 + EXCESS) - nats
-            if books.lost(channel, past, most, S) <= most:
-                return True
+    for (requests, weight), factor in product(reversed(times), FACTORS):
+        past = replace(account, sensed=account.sensed[:requests], weight=factor * weight)
+        most = past.weight * high * (1.0 + EXCESS) - nats
+        if books.lost(channel, past, most) <= most:
+            return True
     return False

@@ -22,7 +22,7 @@ from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
 from bestchannel.policies.catalogue import POLICIES
 from bestchannel.policies.policy import outcome
-from bestchannel.policies.transcript import as_document, from_document, identification_of, result_of
+from bestchannel.policies.transcript import as_document, from_document, identification_of, result_of, seal_of
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional
 from bestchannel.record import LARGEST
@@ -245,6 +245,8 @@ def verify(
         except NotValidError:
             if not (doubt := taken_on_trust(record, kind.revision)):
                 raise
+            sealed = record.stated.audit.seal in (None, seal_of(record.stated.audit))
+            require(sealed, "the answers must be those that the seal of the record is of; they are others")
             return CheckedRecord(False, tuple(passed), doubt, f"{_claim(record)}, if its choices are trusted", TRUSTED)
     except NotValidError as fault:
         return CheckedRecord(False, tuple(passed), str(fault), "nothing is proved", None)
