@@ -11,10 +11,11 @@ import pytest
 from msgspec import convert
 
 from bestchannel.errors import InputError
-from bestchannel.runs import read_run, store
+from bestchannel.runs import begin, read_run, store
 from bestchannel.service import run_folder
 from bestchannel.service.messages import Change, ChannelAlphabets, NewRun
 from bestchannel.service.run_folder import RunFolder
+from tests.runs.steady import RIGHT, WRONG, Steady
 from tests.service.instruments import CHANNELS, ERRORS
 from tests.service.running import running, wait_until
 from tests.service.test_service import lease, offer, pieces_of
@@ -208,3 +209,15 @@ def test_a_change_that_is_refused_changes_nothing(tmp_path):
         folder.alter("lab", Change(paused=True, max_senses=3))
     assert not folder.paused
     folder.close()
+
+
+def test_a_policy_that_cannot_go_on_is_shown_as_failed_and_harms_no_other_run(tmp_path, monkeypatch):
+    def broken(self):
+        yield {0: (1, 1), 1: (1, 1)}
+        raise ZeroDivisionError("in the policy")
+
+    with begin(tmp_path / "lab.db", Steady([(2, 2)] * 2, delta=0.1)) as run:
+        run.tell(1, {0: RIGHT, 1: WRONG})
+    monkeypatch.setattr(Steady, "_script", broken)
+    labels, status = RunFolder(tmp_path, lease_s=1.0, changed=lambda: None).host_or_read("lab")
+    assert (labels, status.state, status.error) == (None, "failed", "in the policy")

@@ -1,6 +1,6 @@
 """A client's calls to the service, with the standard library alone: HTTP that connects again after it was cut off.
 
-`Link` makes calls, `events` watches a run, and `Outbox` sends what was sensed until it is acknowledged.
+`Link` makes calls, `events` looks at a run with them, and `Outbox` sends what was sensed until it is acknowledged.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bestchannel.errors import BestChannelError, InputError
 ANSWER_S = 60.0  # seconds after which a call without an answer is made again
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 """Between two attempts: twice as long each time, and by chance between half and all of it."""
+LOOK_S = 0.5  # seconds between two looks at a run
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
 LOST = (OSError, http.client.HTTPException, ValueError)  # what a connection that was cut raises
 MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
@@ -127,46 +128,23 @@ class Link:
 
 
 def refuse(status: int, answer: Any) -> None:
-    """Raise what the service says where it refuses; a passing status is an `OSError`, to be tried again."""
-    said = answer.get("error", "no reason") if isinstance(answer, dict) else "no reason"
-    if status in PASSING:
-        raise OSError(f"status {status}: {said}")
+    """Raise what the service says where it refuses."""
     if status >= 400:
+        said = answer.get("error", "no reason") if isinstance(answer, dict) else "no reason"
         raise NotPermittedError(f"the service refuses: {said}")
 
 
 def events(address: Address, stop: threading.Event, noted: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """The standings of a run as they come, from one connection after the other."""
-    pause = FIRST_PAUSE_S
-    while not stop.is_set():
-        try:
-            for status in _events_of_one_connection(address):
-                pause = FIRST_PAUSE_S
-                yield status
-        except NotPermittedError:
-            raise
-        except LOST as error:
-            noted(f"connection lost ({error or type(error).__name__}); trying again")
-        stop.wait(pause * random.uniform(0.5, 1.0))
-        pause = min(2.0 * pause, LONGEST_PAUSE_S)
-
-
-def _events_of_one_connection(address: Address) -> Iterator[dict[str, Any]]:
-    with closing(address.connected()) as connection:
-        headers = {"Authorization": f"Bearer {address.token}", "Accept": "text/event-stream"}
-        connection.request("GET", f"/runs/{address.run}/events?report=no", headers=headers)
-        response = connection.getresponse()
-        if response.status != 200:
-            refuse(response.status, json.loads(response.read()))
-        kind = ""
-        for line in response:
-            word, _, value = line.decode().rstrip("\n").partition(": ")
-            if word == "event":
-                kind = value
-            elif word == "data" and kind == "status":
-                yield json.loads(value)
-            elif word == "data" and kind == "trouble":
-                raise OSError(json.loads(value)["error"])
+    """The standings of a run, whenever it shows another."""
+    before: object = None
+    with closing(Link(address, stop, noted)) as link:
+        while not stop.is_set():
+            status, standing = link.call("GET", f"/api/runs/{address.run}")
+            refuse(status, standing)
+            if standing != before:
+                yield standing
+            before = standing
+            stop.wait(LOOK_S)
 
 
 class Outbox:

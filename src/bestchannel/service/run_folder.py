@@ -236,8 +236,10 @@ class RunFolder:
                 return None
             hosted = HostedRun(name, path, self._changed, self._lease_s)
             hosted.start().result()
-        except BestChannelError as error:
-            failed = RunStatus(run=name, state=FAILED, error=str(error))
+        except Exception as error:  # whatever one run has met with, the others are served
+            if not isinstance(error, BestChannelError):
+                log.exception("fault", extra={"fields": {"what": "run", "run": name}})
+            failed = RunStatus(run=name, state=FAILED, error=str(error) or type(error).__name__)
             self._closed[name] = ClosedRun(stamp, None, failed, time.monotonic() + RETRY_S)
             return None
         self.hosted[name] = hosted
