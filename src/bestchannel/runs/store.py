@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -174,8 +174,14 @@ def opened(
     It is begun there where settings are given and the file is empty; `is_new` refuses any other file.
     """
     path = Path(file)
-    with _writer(path, 0 if settings is None else os.O_CREAT, wait_s) as (connection, descriptor):
+    with ExitStack() as until_then:
         with RUN.errors_naming(path):
+            descriptor = os.open(path, os.O_RDWR | (0 if settings is None else os.O_CREAT), 0o666)
+        # after SQLite is done: closing a file drops the locks that this process has on it
+        until_then.callback(os.close, descriptor)
+        _lock(descriptor, path, wait_s)
+        with RUN.errors_naming(path):
+            connection = until_then.enter_context(closing(connected(path, "mode=rw", PATIENCE_S)))
             if settings is not None and is_empty(connection):
                 with transaction(connection):  # one, so that a crash leaves an empty file or a run
                     RUN.create(connection)
@@ -191,10 +197,8 @@ def opened(
             # a reader, by which SQLite's log can be kept out of a file that is copied over this one
             reader = connected(path, "mode=ro", PATIENCE_S)
             reader.execute("SELECT count(*) FROM log").fetchall()
-        try:
-            yield store
-        finally:
-            store.close(reader)
+            until_then.callback(store.close, reader)
+        yield store
 
 
 def _stamp(path: Path) -> Stamp:
@@ -264,25 +268,8 @@ def _settings(connection: sqlite3.Connection) -> Settings:
     return Settings.parse(rows[0][0])
 
 
-@contextmanager
-def _writer(path: Path, flags: int, wait_s: float) -> Iterator[tuple[sqlite3.Connection, int]]:
-    """A connection that writes, and a descriptor of its file, to read as it is on disk.
-
-    Other writers are kept out until the end, or until this process dies.
-    """
-    with RUN.errors_naming(path):
-        descriptor = os.open(path, os.O_RDWR | flags, 0o666)
-    try:
-        _lock(descriptor, path, wait_s)
-        with RUN.errors_naming(path):
-            connection = connected(path, "mode=rw", PATIENCE_S)
-        with closing(connection):
-            yield connection, descriptor
-    finally:
-        os.close(descriptor)  # after SQLite is done: closing a file drops the locks that this process has on it
-
-
 def _lock(descriptor: int, path: Path, wait_s: float) -> None:
+    """Keep other writers out until the file is closed, or until this process dies."""
     began, notice = time.monotonic(), BRIEFLY_S
     while fcntl:
         with suppress(BlockingIOError):

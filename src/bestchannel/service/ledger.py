@@ -154,15 +154,12 @@ class Ledger:
 
     def give_back(self, *ids: str) -> list[Lease]:
         """End leases; what they have not answered is free again. One that is over already stays so."""
-        if ended := self._end(ids):
-            self._changed()
-        return ended
-
-    def _end(self, ids: Iterable[str]) -> list[Lease]:
         with self._lock:
             ended = [self.leases.pop(id) for id in ids if id in self.leases]
             for row, span in (part for lease in ended for part in self.parts_of(lease)):
                 self._assign(row, span.start, span.end, FREE)
+        if ended:
+            self._changed()
         return ended
 
     def expire(self, now: float) -> list[Lease]:
@@ -226,7 +223,7 @@ class Ledger:
         else:
             return held[token] < MOST_LEASES_OF_ONE
         if over:
-            self._end([max(over, key=lambda lease: held[lease.sensor[0]]).id])  # the oldest of them
+            self.give_back(max(over, key=lambda lease: held[lease.sensor[0]]).id)  # the oldest of them
         return bool(over)
 
     def _held(self, channels: Collection[int] | None) -> dict[Lease | str, int]:
