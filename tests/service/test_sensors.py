@@ -276,9 +276,28 @@ def test_a_token_for_other_channels_is_refused(service):
         Instrument(service.url("guarded", token), ["cable"], lambda batch: [batch.inputs]).run()
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://[::1/runs/a?token=secret", "must look like"),
+        ("http://127.0.0.1:abc/runs/a?token=secret", "must look like"),
+        ("http://127.0.0.1:99999/runs/a?token=secret", "must look like"),
+        ("http://127.0.0.1/runs/a b?token=secret", "must end in"),
+        ("http://127.0.0.1/runs/ä?token=secret", "must end in"),
+        ("http://127.0.0.1/runs/a?token=ſecret", "visible ASCII letters"),
+        ("http://127.0.0.1/runs/a?token=sec%0d%0aret", "visible ASCII letters"),
+    ],
+)
+def test_an_address_that_can_never_be_called_is_refused_and_not_tried_again(url, words):
+    with pytest.raises(InputError, match=words):
+        Address.parse(url)
+
+
 def test_an_address_is_read_and_its_token_shown_to_nobody():
     found = Address.parse("https://lab.example:99/runs/a?token=secret")
     assert (found.secure, found.host, found.run, found.token) == (True, "lab.example:99", "a", "secret")
+    assert Address.parse("http://[::1]:99//?token=secret").run is None
+    assert Address.parse("http://lab.example/runs/a.b-c/?token=secret").run == "a.b-c"
     with pytest.raises(BestChannelError) as refused:
         Address.parse("http://lab.example/else/where?token=secret")
     assert "secret" not in str(refused.value)

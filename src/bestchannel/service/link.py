@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import re
 import socket
 import ssl
 import threading
@@ -51,17 +52,22 @@ class Address:
     @staticmethod
     def parse(url: str, token: str | None = None) -> Address:
         """The parts of an address as `serve` prints it, or of a run's page; `token` replaces that of the address."""
-        parts, shown = urlsplit(url), url.partition("?")[0]  # without the token
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = url.partition("?")[0]  # without the token
+        try:
+            parts = urlsplit(url)
+            is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # brackets, or a port, that are none
+            is_address = False
+        if not is_address:
             raise InputError(f"the address must look like http://127.0.0.1:8484/?token=…; it is {shown!r}")
-        words = parts.path.strip("/").split("/")
-        if words != [""] and (words[0] != "runs" or len(words) != 2):
+        if (path := re.fullmatch(r"/*(?:runs/([A-Za-z0-9._-]+)/*)?", parts.path)) is None:
             raise InputError(f"the address must end in / or /runs/NAME; it is {shown!r}")
         given = token or parse_qs(parts.query).get("token", [""])[0] or os.environ.get("BESTCHANNEL_TOKEN", "")
         if not given:
             raise InputError("the address must have a token, as ?token=…, or BESTCHANNEL_TOKEN must hold one")
-        run = None if words == [""] else words[1]
-        return Address(parts.scheme == "https", parts.netloc.rpartition("@")[2], run, given)
+        if not given.isascii() or not given.isprintable():
+            raise InputError("the token must consist of visible ASCII letters")
+        return Address(parts.scheme == "https", parts.netloc.rpartition("@")[2], path[1], given)
 
     def connected(self) -> http.client.HTTPConnection:
         """A connection that sends small calls at once."""
