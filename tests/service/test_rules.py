@@ -118,7 +118,9 @@ def test_loopback_has_its_names_whatever_the_port_of_a_tunnel(service, host):
     assert service.call("GET", "/api/runs", headers={"Host": host})[0] == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "http://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "http://localhost", "http://[", ""]
+)
 def test_another_site_can_not_make_a_browser_change_anything(service, origin):
     wish = {"name": "forged", "channels": CHANNELS}
     assert service.call("POST", "/api/runs", wish, headers={"Origin": origin})[0] == 403

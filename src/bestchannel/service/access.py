@@ -24,7 +24,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from msgspec.json import decode
 from starlette.requests import ClientDisconnect, Request
@@ -202,7 +202,7 @@ class Guard:
             return
         if origin == "null" and request.headers.get("sec-fetch-site") == "same-origin":
             return
-        if origin is None or urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        if origin is None or origin.partition("://")[2].lower() != request.headers.get("host", "").lower():
             raise RefusedError(403, "origin", "only pages of this service may send this")
 
     def admit(self, request: Request) -> tuple[Scope, bool]:

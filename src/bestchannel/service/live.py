@@ -64,9 +64,10 @@ class Event(NamedTuple):
 class Feed:
     """The last event of each kind about one subject, which writers keep current while somebody watches."""
 
-    def __init__(self, *writers: Callable[[Feed], Awaitable[None]], without_paths: Callable[[str], str]) -> None:
+    def __init__(self, *writers: Callable[[Feed], Awaitable[float]], without_paths: Callable[[str], str]) -> None:
         self.events: dict[str, Event] = {}
         self.watchers = 0
+        self.drawn_of, self.due = (-1, ""), 0.0  # requests and state in the last report; when the next is due
         self.news = asyncio.Event()
         self._without_paths = without_paths
         self._tasks = [asyncio.create_task(self._keep_writing(writer)) for writer in writers]
@@ -89,16 +90,17 @@ class Feed:
         for task in self._tasks:
             task.cancel()
 
-    async def _keep_writing(self, writer: Callable[[Feed], Awaitable[None]]) -> None:
-        """Let a writer go on whatever it meets with, as a file that was deleted and comes back."""
+    async def _keep_writing(self, writer: Callable[[Feed], Awaitable[float]]) -> None:
+        """Let a writer write again after as long as it says, whatever it meets with, as a file that was deleted."""
         while True:
+            pause = LIST_S
             try:
-                await writer(self)
+                pause = await writer(self)
             except BestChannelError as error:
                 self.post("trouble", encode(Refusal(self._without_paths(str(error)))))
             except Exception:
                 log.exception("fault", extra={"fields": {"what": "feed"}})
-            await asyncio.sleep(LIST_S)
+            await asyncio.sleep(pause)
 
 
 class Live:
@@ -154,32 +156,27 @@ class Live:
         writers = (self._list,) if subject == LIST else (partial(self._tell, subject), partial(self._draw, subject))
         return Feed(*writers, without_paths=self._folder.without_paths)
 
-    async def _list(self, feed: Feed) -> None:
+    async def _list(self, feed: Feed) -> float:
         """Show all runs, as often as that may cost."""
-        while True:
-            began = time.thread_time()
-            feed.post("runs", json.dumps(run_list(await self._folder.statuses())).encode())
-            await asyncio.sleep(_pause(LIST_S, time.thread_time() - began))
+        began = time.thread_time()
+        feed.post("runs", json.dumps(run_list(await self._folder.statuses())).encode())
+        return _pause(LIST_S, time.thread_time() - began)
 
-    async def _tell(self, run: str, feed: Feed) -> None:
+    async def _tell(self, run: str, feed: Feed) -> float:
         """Say where the run stands, whenever that has changed."""
-        while True:
-            feed.post("status", encode(await self._folder.status(run)))
-            feed.events.pop("trouble", None)
-            await asyncio.sleep(STATUS_S)
+        feed.post("status", encode(await self._folder.status(run)))
+        feed.events.pop("trouble", None)
+        return STATUS_S
 
-    async def _draw(self, run: str, feed: Feed) -> None:
+    async def _draw(self, run: str, feed: Feed) -> float:
         """Draw the report, as often as that may cost, and at once where the run has changed its state."""
-        due, drawn_of = 0.0, (-1, "")
-        while True:
-            _, status = await self._folder.standing(run)
-            now = status.requests, status.state
-            if now != drawn_of and (now[1] != drawn_of[1] or time.monotonic() >= due):
-                report, took = await self._drawn(run)
-                drawn_of = now  # not before: what could not be drawn is drawn later
-                feed.post("report", encode(report), f"{now[0]}-{now[1]}")
-                due = time.monotonic() + _pause(REPORT_S, took)
-            await asyncio.sleep(STATUS_S)
+        _, status = await self._folder.standing(run)
+        now = status.requests, status.state
+        if now != feed.drawn_of and (now[1] != feed.drawn_of[1] or time.monotonic() >= feed.due):
+            report, took = await self._drawn(run)
+            feed.drawn_of, feed.due = now, time.monotonic() + _pause(REPORT_S, took)  # only what could be drawn
+            feed.post("report", encode(report), f"{now[0]}-{now[1]}")
+        return STATUS_S
 
     async def _drawn(self, run: str) -> tuple[dict[str, object], float]:
         """The report, and how much processor time it took."""
