@@ -319,36 +319,25 @@ class Program:
                 self._noted(f"the program has ended ({how}); it is started again")
 
     def _lines(self, process: Popen[bytes], most: int) -> list[str]:
-        """Lines that the program writes within `PIECE_S` of its first one; none where it has ended."""
-        lines: list[str] = []
-        began = time.monotonic()
-        while len(lines) < most and (not lines or time.monotonic() - began < PIECE_S):
-            line, end, rest = self._rest.partition(b"\n")
-            if end:
-                self._rest = rest
-                lines.append(line.decode(errors="replace").strip())
-            elif len(line) > LONGEST_LINE:
-                raise ProgramError(f"the program must answer in short lines; it wrote {len(line):,} bytes at once")
-            elif block := self._block(process, wait=not lines):
-                self._rest += block
-            else:
-                break
-        return lines
-
-    def _block(self, process: Popen[bytes], wait: bool) -> bytes:
-        """What the program has written; nothing at its end, or where nothing came in time."""
+        """Lines that the program writes, all or those of `PIECE_S` seconds; none where it has ended."""
         assert process.stdout is not None
         began, said = time.monotonic(), False
         while not self._stop.is_set():
-            ready, _, _ = select.select([process.stdout], [], [], PIECE_S)
-            if ready:
-                return os.read(process.stdout.fileno(), 65_536)
-            if not wait:
-                return b""
-            if not said and time.monotonic() - began > SILENT_S:
+            *lines, line = self._rest.split(b"\n", most)
+            waited = time.monotonic() - began
+            if len(lines) == most or (lines and waited >= PIECE_S):
+                break
+            if len(line) > LONGEST_LINE:
+                raise ProgramError(f"the program must answer in short lines; it wrote {len(line):,} bytes at once")
+            if select.select([process.stdout], [], [], PIECE_S)[0]:
+                if not (block := os.read(process.stdout.fileno(), 65_536)):
+                    break
+                self._rest += block
+            elif waited > SILENT_S and not said:
                 said = True
                 self._noted("no answer yet; a program must flush its output after each line (stdbuf -oL may help)")
-        return b""
+        *lines, self._rest = self._rest.split(b"\n", most)
+        return [line.decode(errors="replace").strip() for line in lines]
 
     def _started(self) -> Popen[bytes]:
         if self._process is None:
