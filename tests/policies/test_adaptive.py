@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel import Adaptive, BestChanID, InputError, Observation, Simulator, identify
+from bestchannel import Adaptive, Best, BestChanID, InputError, Observation, Simulator, identify
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, random_channel, z_channel
 from bestchannel.policies.adaptive.adaptive_policy import FIRST_SENSES, FIRST_SHARE
 from bestchannel.policies.adaptive.state import State
@@ -74,6 +74,8 @@ def test_larger_epsilon_takes_fewer_senses():
 def test_epsilon_that_is_no_accuracy_is_refused(epsilon):
     with pytest.raises(InputError, match=rf"epsilon \(the accuracy, in bits\) must lie in \[0, .*; it is {epsilon:g}"):
         Adaptive([(2, 2)] * 2, epsilon=epsilon, delta=0.1)
+    with pytest.raises(InputError, match=rf"epsilon \(the accuracy, in bits\) must lie in \[0, .*; it is {epsilon:g}"):
+        Adaptive([(2, 2)] * 2, question=Best(epsilon), delta=0.1)
 
 
 def test_channels_of_many_sizes_are_compared():

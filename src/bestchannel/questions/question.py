@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from bestchannel.arrays import Floats
+from bestchannel.arrays import Floats, number_in
 from bestchannel.errors import InputError
 from bestchannel.promises import confidence, criterion, exact, listed, odds, rounded_up
 
@@ -165,6 +165,9 @@ class Question(Struct, frozen=True, tag_field="kind"):
     epsilon: ClassVar[float] = 0.0
     """Within how many bits of the best a channel may be, where that is asked for."""
 
+    largest_epsilon: ClassVar[float] = MOST_BITS
+    """No accuracy may be larger."""
+
     def refuse_unless_possible(self, channels: int) -> None:
         """Refuse what cannot be asked of so many channels.
 
@@ -183,6 +186,7 @@ class Question(Struct, frozen=True, tag_field="kind"):
         >>> import bestchannel as bc
         >>> bc.Top(3).refuse_unless_possible(5)
         """
+        number_in(self.epsilon, "epsilon (the accuracy, in bits)", low=0.0, high=self.largest_epsilon, low_open=False)
 
     def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         """What recorded counts prove.
@@ -335,7 +339,9 @@ class Best(Question, frozen=True, tag="best"):
     0.01
     """
 
-    epsilon: float = 0.0  # type: ignore[misc]  # a field here, and no other question has one
+    epsilon: float = 0.0  # type: ignore[misc]  # a field here, and where channels are ranked
+
+    largest_epsilon: ClassVar[float] = 1e300
 
     def _promised(self, P: Sequence[float] | None) -> str:
         largest = "the best" if P is None else f"the largest {criterion(P)}"

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 from typing import Any
 
-from bestchannel.arrays import Floats, number_in
+from bestchannel.arrays import Floats
 from bestchannel.errors import InputError
 from bestchannel.promises import criterion, exact, listed, rounded_up, several
-from bestchannel.questions.question import MOST_BITS, NOTHING, Ends, Findings, Lead, Pairs, Question, Standpoint
-
-ACCURACY = "epsilon (the accuracy, in bits)"
+from bestchannel.questions.question import NOTHING, Ends, Findings, Lead, Pairs, Question, Standpoint
 
 
 class Top(Question, frozen=True, tag="top"):
@@ -38,7 +36,7 @@ class Top(Question, frozen=True, tag="top"):
     epsilon: float = 0.0  # type: ignore[misc]
 
     def refuse_unless_possible(self, channels: int) -> None:
-        number_in(self.epsilon, ACCURACY, low=0.0, high=MOST_BITS, low_open=False)
+        super().refuse_unless_possible(channels)
         if not 1 <= self.m <= channels:
             raise InputError(f"the best m are asked for, with m from 1 to {channels}, the channels; m is {self.m}")
 
@@ -99,9 +97,6 @@ class Order(Question, frozen=True, tag="order"):
     """
 
     epsilon: float = 0.0  # type: ignore[misc]
-
-    def refuse_unless_possible(self, channels: int) -> None:
-        number_in(self.epsilon, ACCURACY, low=0.0, high=MOST_BITS, low_open=False)
 
     def proved_by(self, intervals: Ends, pairs: Pairs, lead: Lead) -> Findings:
         k, order = len(intervals), likeliest(intervals, pairs)
