@@ -217,6 +217,13 @@ def number_in(
     return number
 
 
+def whole_number(value: object, where: str, *, at_least: int) -> int:
+    """`value` as a whole number, or an `InputError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise InputError(f"{where} must be a whole number >= {at_least}; it is {value!r}")
+    return int(value)
+
+
 MOST_SENSES = 2**53  # up to here every whole number is a double
 
 

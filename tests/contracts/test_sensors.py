@@ -168,3 +168,9 @@ def test_simulator_of_no_channel_is_refused():
 def test_simulator_of_a_matrix_that_is_no_channel_is_refused():
     with pytest.raises(InputError, match=r"row x=1 of the channel must sum to 1 within 1e-09; it sums to 0.9"):
         Simulator([[[0.5, 0.5], [0.5, 0.4]]], rng=1)
+
+
+@pytest.mark.parametrize("rng", [-1, 2.5, "x"])
+def test_seed_that_is_none_is_refused(rng):
+    with pytest.raises(InputError, match="rng must be a generator of NumPy or its seed"):
+        Simulator([bsc(0.1)], rng=rng)

@@ -13,7 +13,7 @@ from typing import ParamSpec
 
 import numpy as np
 
-from bestchannel.arrays import Floats, number_in, numeric_array
+from bestchannel.arrays import Floats, number_in, numeric_array, whole_number
 from bestchannel.channels.channel import Channel, product
 from bestchannel.errors import InputError
 
@@ -92,7 +92,7 @@ def q_ary_symmetric(q: int, p: float) -> Channel:
     >>> round(bc.capacity(bc.q_ary_symmetric(4, 0.0)).value, 6)
     2.0
     """
-    q = _whole(q, "the alphabet size q", at_least=2)
+    q = whole_number(q, "the alphabet size q", at_least=2)
     p = _probability(p, "the error probability p")
     W = np.full((q, q), p / (q - 1))
     np.fill_diagonal(W, 1 - p)
@@ -108,7 +108,7 @@ def noisy_typewriter(q: int, p: float = 0.5) -> Channel:
     >>> round(2 ** bc.capacity(bc.noisy_typewriter(26)).value, 6)
     13.0
     """
-    q = _whole(q, "the alphabet size q", at_least=2)
+    q = whole_number(q, "the alphabet size q", at_least=2)
     p = _probability(p, "the probability p of the next letter")
     keep = np.eye(q)
     return Channel.from_rows((1 - p) * keep + p * np.roll(keep, 1, axis=1), name=f"typewriter({q},{p:g})")
@@ -121,8 +121,8 @@ def random_channel(
 
     concentration 1 is uniform on the simplex; small values give nearly deterministic rows.
     """
-    n_inputs = _whole(n_inputs, "n_inputs", at_least=1)
-    n_outputs = _whole(n_outputs, "n_outputs", at_least=1)
+    n_inputs = whole_number(n_inputs, "n_inputs", at_least=1)
+    n_outputs = whole_number(n_outputs, "n_outputs", at_least=1)
     concentration = number_in(concentration, "the concentration", low=0.0, high=1e300)
     W = rng.dirichlet(np.full(n_outputs, concentration), size=n_inputs)
     return Channel.from_rows(W, name=name, normalize=True)
@@ -145,13 +145,13 @@ def awgn_pam(order: int, snr_db: float, *, n_outputs: int | None = None) -> Chan
     >>> bc.awgn_pam(4, 12.0, n_outputs=16).W.shape
     (4, 16)
     """
-    order = _whole(order, "the order of the modulation", at_least=2)
+    order = whole_number(order, "the order of the modulation", at_least=2)
     sigma = 10.0 ** (-number_in(snr_db, "snr_db", low=-300.0, high=300.0) / 20.0)
     amplitudes = np.arange(1 - order, order, 2) / math.sqrt((order**2 - 1) / 3)
     if n_outputs is None:
         thresholds = (amplitudes[1:] + amplitudes[:-1]) / 2
     else:
-        n_outputs = _whole(n_outputs, "n_outputs", at_least=2)
+        n_outputs = whole_number(n_outputs, "n_outputs", at_least=2)
         edge = amplitudes[-1] + 3 * sigma
         thresholds = np.linspace(-edge, edge, n_outputs + 1)[1:-1]
     W = _gaussian_bins(amplitudes, sigma, thresholds)
@@ -173,7 +173,7 @@ def awgn_qam(order: int, snr_db: float, *, n_outputs_per_axis: int | None = None
     >>> bc.awgn_qam(16, 15.0).W.shape
     (16, 16)
     """
-    order = _whole(order, "the order of the modulation", at_least=4)
+    order = whole_number(order, "the order of the modulation", at_least=4)
     side = math.isqrt(order)
     if side * side != order:
         raise InputError(f"the order of a square QAM must be 4, 9, 16, 25, ...; it is {order}")
@@ -211,7 +211,7 @@ def poisson(intensities: object, *, dark: float = 0.0, max_count: int | None = N
         max_count = 1
         while special.pdtrc(max_count - 1, means.max()) > 1e-12:
             max_count = max(max_count + 1, int(max_count * 1.05))
-    max_count = _whole(max_count, "max_count", at_least=1)
+    max_count = whole_number(max_count, "max_count", at_least=1)
     counts = np.arange(max_count)
     body = np.exp(special.xlogy(counts, means[:, None]) - means[:, None] - special.gammaln(counts + 1))
     tail = special.pdtrc(max_count - 1, means)
@@ -280,9 +280,3 @@ def _gaussian_bins(means: Floats, sigma: float, thresholds: Floats) -> Floats:
 
 def _probability(value: float, where: str) -> float:
     return number_in(value, where, low=0.0, high=1.0, low_open=False)
-
-
-def _whole(value: object, where: str, *, at_least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
-        raise InputError(f"{where} must be a whole number >= {at_least}; it is {value!r}")
-    return int(value)

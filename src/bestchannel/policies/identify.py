@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
 
-from bestchannel.arrays import ChannelLabels, Integers
+from bestchannel.arrays import ChannelLabels, Integers, whole_number
 from bestchannel.display import on_one_line
 from bestchannel.errors import InputError
 from bestchannel.policies.policy import Policy, outcome
-from bestchannel.policies.request import Observation, Request, Supply, told_shape
+from bestchannel.policies.request import Observation, Request, Supply, told
 from bestchannel.policies.transcript import Identification, Status
 from bestchannel.promises import several
 
@@ -138,10 +138,7 @@ def identify(
         policy = _default_policy(answering, 0.05 if delta is None else delta)
     elif delta is not None:
         raise InputError("delta belongs to the policy, which has its own; give one of the two")
-    whole = isinstance(max_senses, int | np.integer) and not isinstance(max_senses, bool)
-    if max_senses is not None and (not whole or max_senses < 0):
-        raise InputError(f"max_senses must be a whole number >= 0; it is {max_senses!r}")
-    max_senses = None if max_senses is None else int(max_senses)
+    max_senses = None if max_senses is None else whole_number(max_senses, "max_senses", at_least=0)
     parties, inferred_outputs = _told_about(answering, policy)
     policy.limit(_supply(answering, policy, max_senses))
     while (request := policy.ask()) is not None:
@@ -202,37 +199,29 @@ class SingleSenses:
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """One call of the function for each sense, or for each shot."""
-        if request.paired is not None:
-            return self._shots(request, request.paired)
-        counts = {}
-        for channel, senses in request.senses.items():
-            inputs, outputs = self._letters[channel]
-            counts[channel] = table = np.zeros((len(inputs), len(outputs)), dtype=np.int64)
-            for x, wanted in enumerate(senses):
-                for _ in range(wanted):
-                    answer = self._sense(self.parties[channel].key, inputs[x])
-                    table[x, self._output(channel, inputs[x], outputs, answer)] += 1
-        return counts
+        sense = self._each if request.paired is None else self._all
+        asked = request.senses if request.paired is None else {request.paired: request.senses[request.paired]}
 
-    def _shots(self, request: Request, b: int) -> dict[int, Integers]:
-        sizes = [labels.alphabet for labels in self.parties]
-        counts = {channel: np.zeros(told_shape(request, channel, sizes), dtype=np.int64) for channel in request.senses}
-        for x, wanted in enumerate(request.senses[b]):
-            letter = self._letters[b][0][x]
-            for _ in range(wanted):
-                answers = self._sense(letter)
-                missing = [self.parties[c].key for c in counts if self.parties[c].key not in answers]
-                if missing:
-                    raise InputError(
-                        f"a shot must answer for every channel; to input {letter!r} {missing[0]!r} is missing"
-                    )
-                y = {c: self._output(c, letter, self._letters[c][1], answers[self.parties[c].key]) for c in counts}
-                for channel, table in counts.items():
-                    table[(x, y[b]) if channel == b else (x, y[b], y[channel])] += 1
-        return counts
+        def outputs(j: int, x: int, wanted: int) -> dict[int, list[int]]:
+            rows = [sense(j, self._letters[j][0][x], request.senses) for _ in range(wanted)]
+            return {channel: [row[channel] for row in rows] for channel in (rows[0] if rows else ())}
 
-    def _output(self, channel: int, letter: Any, outputs: Sequence[Any], answer: Any) -> int:
-        name = self.parties[channel].key
+        every = ((x, outputs(j, x, wanted)) for j, senses in asked.items() for x, wanted in enumerate(senses))
+        return told(request, [labels.alphabet for labels in self.parties], every)
+
+    def _each(self, channel: int, letter: Any, _: object) -> dict[int, int]:
+        """The output of a sense."""
+        return {channel: self._output(channel, letter, self._sense(self.parties[channel].key, letter))}
+
+    def _all(self, _: int, letter: Any, channels: Iterable[int]) -> dict[int, int]:
+        """The outputs of a shot."""
+        answers, keys = self._sense(letter), {channel: self.parties[channel].key for channel in channels}
+        if missing := [key for key in keys.values() if key not in answers]:
+            raise InputError(f"a shot must answer for every channel; to input {letter!r} {missing[0]!r} is missing")
+        return {channel: self._output(channel, letter, answers[key]) for channel, key in keys.items()}
+
+    def _output(self, channel: int, letter: Any, answer: Any) -> int:
+        name, outputs = self.parties[channel].key, self._letters[channel][1]
         try:
             return outputs.index(answer)
         except ValueError:

@@ -214,6 +214,18 @@ def told_shape(request: Request, channel: int, alphabets: Sequence[tuple[int, in
     return n_inputs, alphabets[request.paired][1], n_outputs
 
 
+def told(
+    request: Request, alphabets: Sequence[tuple[int, int]], answers: Iterable[tuple[int, Mapping[int, Any]]]
+) -> dict[int, Integers]:
+    """The counts that answer a request: of an input x some outputs by channel, of shots of all."""
+    counts = {j: np.zeros(told_shape(request, j, alphabets), dtype=np.int64) for j in request.senses}
+    b = request.paired
+    for x, outputs in answers:
+        for j, y in outputs.items():
+            np.add.at(counts[j][x], y if b in (None, j) else (outputs[b], y), 1)
+    return counts
+
+
 def marginals(counts: Mapping[int, Any]) -> dict[int, Any]:
     """counts[x, y] of every channel, also of those that were told in pairs."""
     return {channel: table.sum(axis=1) if table.ndim == 3 else table for channel, table in counts.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from operator import add
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.policies.identify import channels_in_brief
-from bestchannel.policies.request import told_shape
+from bestchannel.policies.request import told
 from bestchannel.process import Progress
 from bestchannel.promises import several
 
@@ -289,13 +290,9 @@ class JointRecording:
                     f"the recording has {several(left, 'more trial')} of input x={x}, and the policy requires"
                     f" {asked:,}; `estimate --design joint` uses all that was recorded"
                 )
-        counts = {j: np.zeros(told_shape(request, j, self.alphabets), dtype=np.int64) for j in request.senses}
-        for x, asked in enumerate(request.senses[b]):
-            answers = self._answers[x][self._used[x] : self._used[x] + asked]
-            self._used[x] += asked
-            for j, table in counts.items():
-                np.add.at(table[x], answers[:, j] if j == b else (answers[:, b], answers[:, j]), 1)
-        return counts
+        first, self._used = self._used, list(map(add, self._used, request.senses[b]))
+        given = [answers[i:end] for answers, i, end in zip(self._answers, first, self._used, strict=True)]
+        return told(request, self.alphabets, ((x, {j: y[:, j] for j in request.senses}) for x, y in enumerate(given)))
 
 
 def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:

@@ -16,7 +16,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
 from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.identify import channels_in_brief
-from bestchannel.policies.request import told_shape
+from bestchannel.policies.request import told
 
 GAP_TOLERANCE = 0.02  # how far, relatively, the smallest gap of an instance may be from the requested one
 SHOTS_AT_ONCE = 2**16  # whose answers are drawn before they are counted
@@ -71,7 +71,10 @@ class Simulator:
             raise InputError("a simulator requires at least one channel; none was given")
         self.keys: Sequence[Hashable] = list(named)
         self.channels = [as_channel(channel) for channel in named.values()]
-        self.rng = np.random.default_rng(rng)
+        try:
+            self.rng = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise InputError(f"rng must be a generator of NumPy or its seed, a number >= 0; it is {rng!r}") from None
         self.correlation = number_in(correlation, "the correlation", low=-1.0, high=1.0, low_open=False)
         # multinomial gives what rounding leaves over to its last letter: one of probability 0 must not be it
         self._letters = [np.argsort(channel.W > 0.0, axis=1, kind="stable") for channel in self.channels]
@@ -134,22 +137,29 @@ class Simulator:
         from scipy.special import ndtr  # deferred: slow to import
 
         channels, k = list(request.senses), len(self.channels)
-        counts = {j: np.zeros(told_shape(request, j, self._sizes), dtype=np.int64) for j in channels}
         common = np.sqrt(abs(self.correlation)) * np.where(np.arange(k) % 2, np.sign(self.correlation), 1.0)[channels]
-        for x, wanted in enumerate(request.senses[b]):
-            for first in range(0, wanted, SHOTS_AT_ONCE):
-                size = min(SHOTS_AT_ONCE, wanted - first)
-                shared, own = self.rng.standard_normal((size, 1)), self.rng.standard_normal((size, len(channels)))
-                uniform = ndtr(common * shared + np.sqrt(1.0 - abs(self.correlation)) * own)
-                answers = {j: self._quantiles(j, x, uniform[:, place]) for place, j in enumerate(channels)}
-                for j, table in counts.items():
-                    np.add.at(table[x], answers[j] if j == b else (answers[b], answers[j]), 1)
-        return counts
+
+        def answers(x: int, size: int) -> dict[int, Integers]:
+            shared, own = self.rng.standard_normal((size, 1)), self.rng.standard_normal((size, len(channels)))
+            uniform = ndtr(common * shared + np.sqrt(1.0 - abs(self.correlation)) * own)
+            return {j: self._quantiles(j, x, uniform[:, place]) for place, j in enumerate(channels)}
+
+        parts = (
+            (x, answers(x, min(SHOTS_AT_ONCE, wanted - first)))
+            for x, wanted in enumerate(request.senses[b])
+            for first in range(0, wanted, SHOTS_AT_ONCE)
+        )
+        return told(request, self._sizes, parts)
 
     def _quantiles(self, channel: int, x: int, uniform: Floats) -> Integers:
         W = self.channels[channel].W[x]
         last = int(np.flatnonzero(W)[-1])  # what rounding leaves over must not go to a letter of probability 0
         return np.minimum(np.searchsorted(np.cumsum(W), uniform, side="right"), last)
+
+
+def child(seed: int, *path: int) -> np.random.Generator:
+    """The generator of this descendant of a seed, as `SeedSequence.spawn` would hand it out."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))
 
 
 @dataclass(frozen=True)
