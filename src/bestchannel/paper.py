@@ -24,7 +24,7 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.paper_bounds import Rate, best_chan_id_delta, best_chan_id_epsilon, best_chan_id_senses
 from bestchannel.policies import BestChanID, MedianChanEl, NaiveChanSel, Policy, identify
 from bestchannel.process import Progress
-from bestchannel.sensing.simulator import Instance, Simulator, random_binary_channels
+from bestchannel.sensing.simulator import Instance, Simulator, child, random_binary_channels
 
 Algorithm = Literal["naive", "median"]
 BINARY = Rate(2, 2)
@@ -167,12 +167,12 @@ def stated_fig1(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     """
     rows = []
     for setting, (k, gap) in enumerate(SETTINGS):
-        instances = [random_binary_channels(_child(seed, 1, setting, i), k, gap) for i in range(seeds)]
+        instances = [random_binary_channels(child(seed, 1, setting, i), k, gap) for i in range(seeds)]
         for point, percent in enumerate(PERCENTS):
             runs = _runs(
                 instances,
                 partial(BestChanID, delta=(100 - percent) / 100),
-                [_child(seed, 1, setting, i, point) for i in range(seeds)],
+                [child(seed, 1, setting, i, point) for i in range(seeds)],
                 allowed_nats=0.0,
             )
             rows.append(StatedFig1Row(k=k, gap=gap, confidence=percent / 100, **runs))
@@ -189,13 +189,13 @@ def stated_fig2(seed: int, *, seeds: int = 3, progress: Progress | None = None) 
     """
     rows: dict[tuple[str, float, float, int], StatedFig2Row] = {}
     for size, k in enumerate(SIZES):
-        drawn = [_child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
+        drawn = [child(seed, 2, size, i).dirichlet([1.0, 1.0], size=(k, 2)) for i in range(seeds)]
         instances = [Instance.of(map(Channel.from_rows, channels)) for channels in drawn]
         for number, (algorithm, epsilon, delta) in enumerate(CURVES):
             runs = _runs(
                 instances,
                 partial(PAC[algorithm], epsilon=epsilon / NATS_PER_BIT, delta=delta),
-                [_child(seed, 2, size, i, number) for i in range(seeds)],
+                [child(seed, 2, size, i, number) for i in range(seeds)],
                 allowed_nats=epsilon,
             )
             row = StatedFig2Row(algorithm=algorithm, epsilon=epsilon, delta=delta, k=k, **runs)
@@ -226,8 +226,3 @@ def _runs(
         fewest=min(senses),
         most=max(senses),
     )
-
-
-def _child(seed: int, *path: int) -> np.random.Generator:
-    """The generator of descendant `path` of the seed."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))

@@ -91,6 +91,12 @@ def test_runs_beyond_the_limit_count_as_undecided(monkeypatch):
     assert (adaptive.senses, adaptive.undecided) == (100, 3)
 
 
+@pytest.mark.parametrize(("name", "value"), [("runs", 0), ("runs", -1), ("runs", 2.5), ("seed", -1), ("seed", "x")])
+def test_runs_and_seeds_that_are_none_are_refused(name, value):
+    with pytest.raises(InputError, match=f"{name} must be a whole number >= "):
+        plan({"a": bsc(0.1), "b": bsc(0.3)}, **{name: value})
+
+
 def test_single_channel_is_refused():
     with pytest.raises(InputError, match="requires at least 2 of them and got 1"):
         plan({"only": bsc(0.1)})

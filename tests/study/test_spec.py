@@ -99,6 +99,16 @@ REFUSED = {
     "truth as number": ("runs = 10", "runs = true", "runs must be a whole number >= 1; it is True"),
     "no list": ("[0.1]", "0.1", "deltas must be a list of error probabilities; it is 0.1"),
     "delta out of range": ("[0.1]", "[0.1, 0.7]", "deltas[1] must lie in (0, 0.5]; it is 0.7"),
+    "bracket too narrow": (
+        "seed = 1",
+        "seed = 1\nlower_bound = 1e-5",
+        "lower_bound must lie in [0.0001, 1]; it is 1e-05",
+    ),
+    "question in a word": (
+        '"adaptive"',
+        '"adaptive"\nquestion = "top"',
+        "policies[0].policy = 'adaptive': a question must be Above",
+    ),
     "no number": ("seed = 1", "seed = 1\nlower_bound = true", "lower_bound must be a number; it is True"),
     "one table": ("[[policies]]", "[policies]", "policies must be one or more tables [[policies]]"),
     "unknown policy": ('"adaptive"', '"oracle"', "policies[0].policy = 'oracle': the policy must be one of adaptive"),
@@ -142,6 +152,14 @@ REFUSED = {
     "policies as text": ('"near-tie"', '"near-tie"\npolicies = "adaptive"', "instances[0].policies must be a list of"),
     "not TOML": ("seed = 1", "seed 1", "the file must be TOML"),
 }
+
+
+@pytest.mark.parametrize(
+    "option", ["question = { kind = 'above', level = 0.3, rates = [1, 2, 3] }", "cost = [1, 2, 3]"]
+)
+def test_a_policy_for_three_channels_is_read(tmp_path, option):
+    (path := tmp_path / "study.toml").write_text(SMALL.replace('"adaptive"', f'"adaptive"\n{option}'))
+    assert len(read_spec(path).policies[0].example().alphabets) == 3
 
 
 @pytest.mark.parametrize(("old", "new", "message"), REFUSED.values(), ids=REFUSED.keys())

@@ -47,6 +47,7 @@ from bestchannel.lower_bound.known_channels import (
 )
 from bestchannel.process import Progress
 
+LEAST_RTOL = 1e-4  # no narrower bracket is asked for
 MOST_ROUNDS, MOST_STEPS = 12, 80
 CLOSE = 1.5  # alternatives up to this much dearer than a rival's cheapest one become cuts as well
 LEAST_VALUE = 3e-14  # nats per sense below which rounding swallows every proof: a gap of about 1e-7 nat
@@ -107,7 +108,7 @@ def characteristic_time(
     >>> T.lower < 100.08 < T.upper < 1.01 * T.lower
     True
     """
-    rtol = number_in(rtol, "rtol", low=1e-4, high=1.0, low_open=False)
+    rtol = number_in(rtol, "rtol", low=LEAST_RTOL, high=1.0, low_open=False)
     pairs = known.best_with_all() if pairs is None else pairs
     C = known.capacities
     tied = not all(C[b].lower > C[a].upper for b, a in pairs)

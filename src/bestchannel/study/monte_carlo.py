@@ -21,7 +21,7 @@ from bestchannel.channels import Channel
 from bestchannel.errors import InputError
 from bestchannel.information import mutual_information
 from bestchannel.policies import Identification, Policy, identify
-from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator
+from bestchannel.sensing.simulator import GAP_TOLERANCE, Instance, Simulator, child
 from bestchannel.study.spec import FAMILIES, PolicyChoice, Source, Spec
 
 DRAWING, SENSING = 0, 1  # the first number of a child's key: what its generator is for
@@ -82,7 +82,7 @@ class Study:
         return cls(
             spec,
             tuple(
-                tuple(_instance(source, _generator(spec, DRAWING, i, j)) for j in range(source.sets))
+                tuple(_instance(source, child(spec.seed, DRAWING, i, j)) for j in range(source.sets))
                 for i, source in enumerate(spec.instances)
             ),
         )
@@ -126,7 +126,7 @@ class Study:
         """The policy of one run and what it came to."""
         chosen, instance = self.conditions[condition], self.instance(condition, number)
         policy = chosen.policy.make(instance.alphabets, chosen.delta)
-        sensor = Simulator(instance.channels, rng=_generator(self.spec, SENSING, chosen.source_number, number))
+        sensor = Simulator(instance.channels, rng=child(self.spec.seed, SENSING, chosen.source_number, number))
         return policy, identify(sensor, policy, max_senses=chosen.source.max_senses)
 
     def runs(self, piece: Piece) -> list[SimulatedRun]:
@@ -139,8 +139,7 @@ class Study:
 
 def values_of(instance: Instance, policy: Policy) -> Floats:
     """What the policy compares of every channel, in bits."""
-    P = getattr(policy.functional, "P", None)
-    if P is None:
+    if (P := policy.functional.P) is None:
         return instance.capacities
     return np.array([mutual_information(P, channel) for channel in instance.channels])
 
@@ -156,10 +155,6 @@ def best_is_out(instance: Instance, policy: Policy) -> bool:
     if policy.epsilon and (favoured is None or behind[favoured] <= policy.epsilon + SAME):
         return False
     return int(np.flatnonzero(behind <= SAME)[-1]) not in left
-
-
-def _generator(spec: Spec, *child: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(spec.seed, spawn_key=child))
 
 
 def _instance(source: Source, rng: np.random.Generator) -> Instance:

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bestchannel.arrays import number_in
+from bestchannel.arrays import number_in, whole_number
 from bestchannel.channels import as_channel
 from bestchannel.channels.channel import Cost, sense_costs
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals.plug_in import ChannelCapacity, Functional, Interval
+from bestchannel.intervals.plug_in import Functional, Interval
 from bestchannel.lower_bound.bound import LowerBound, lower_bound
 from bestchannel.lower_bound.characteristic_time import LeastShots, least_shots
 from bestchannel.policies import Adaptive, BestChanID, JointAdaptive, identify
@@ -30,7 +30,7 @@ from bestchannel.policies.policy import Senses
 from bestchannel.policies.transcript import Alphabet
 from bestchannel.process import Progress, part_of
 from bestchannel.questions import AnyQuestion, Best, question_of
-from bestchannel.sensing.simulator import Instance, Simulator
+from bestchannel.sensing.simulator import Instance, Simulator, child
 from bestchannel.study.monte_carlo import SAME
 
 MOST_SENSES = 10**9  # simulated runs that would pass this many senses are given up
@@ -175,6 +175,7 @@ def plan(
         raise InputError(
             "shots are planned for the question which channel is the best, without costs; leave the rest out"
         )
+    runs, seed = whole_number(runs, "runs", at_least=1), whole_number(seed, "seed", at_least=0)
     if max_senses is not None:
         max_senses = int(number_in(max_senses, "max_senses", low=1, high=MOST_SENSES, low_open=False))
     known = {name: as_channel(channel) for name, channel in channels.items()}
@@ -193,9 +194,7 @@ def plan(
     limit, trials = max_senses or MOST_SENSES, list[_Trial]()
     if max_senses is not None or asked.epsilon or not endless:
         for i in range(runs):
-            sensor = Simulator(
-                instance.channels, rng=np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-            )
+            sensor = Simulator(instance.channels, rng=child(seed, i))
             result = identify(sensor, kind(instance.alphabets, **options), max_senses=limit)
             near = result.nearly_best
             within = 0.0 if result.decided else math.inf if near is None else near.within_bits
@@ -287,7 +286,7 @@ def expected_requests(
     `gaps` (bits) are the differences of the channels' capacities to the largest one, `alphabets` their (n_inputs,
     n_outputs), `epsilon` (bits) what the two PAC policies promise.
     """
-    known = _KnownGaps(gaps, tuple(alphabets), ChannelCapacity())
+    known = _KnownGaps(gaps, tuple(alphabets), Functional())
     if policy == BestChanID.name:
         best = [channel for channel, gap in enumerate(gaps) if gap == 0.0]
         if len(best) > 1 and any(min(alphabet) > 1 for alphabet in alphabets):

@@ -31,19 +31,21 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bestchannel.arrays import Floats, number_in
+from bestchannel.arrays import Floats, number_in, whole_number
 from bestchannel.capacity import capacities, capacity
 from bestchannel.channels import Channel, bec, bsc, q_ary_symmetric, z_channel
 from bestchannel.counts import read_channels
 from bestchannel.disk import decoded, errors_naming, read_bytes
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, binary_entropy
+from bestchannel.lower_bound.characteristic_time import LEAST_RTOL
 from bestchannel.policies import Policy, make_policy
 from bestchannel.policies.catalogue import policy_class
 from bestchannel.sensing.simulator import CAPACITY_TOLERANCE, GAP_TOLERANCE, Instance, random_binary_channels
@@ -242,15 +244,15 @@ text = one_that(lambda value: isinstance(value, str) and value.strip() != "", "a
 
 def whole(least: int) -> Check:
     """A whole number from `least` on."""
-    return one_that(lambda value: type(value) is int and value >= least, f"a whole number >= {least}")
+    return partial(whole_number, at_least=least)
 
 
-def number(low: float, high: float) -> Check:
-    """A number above `low`, up to `high`."""
-    return lambda value, where: number_in(value, where, low=low, high=high)
+def number(high: float, *, least: float | None = None) -> Check:
+    """A number up to `high`, from `least` on, or above 0."""
+    return partial(number_in, low=least or 0.0, high=high, low_open=least is None)
 
 
-EFFORT: Mapping[str, Check] = {"runs": whole(1), "max_senses": whole(1), "lower_bound": number(0.0, 1.0)}
+EFFORT: Mapping[str, Check] = {"runs": whole(1), "max_senses": whole(1), "lower_bound": number(1.0, least=LEAST_RTOL)}
 """The keys that say how much is run, of the study and of a source of channels."""
 
 
@@ -267,11 +269,12 @@ class PolicyChoice:
         return make_policy(self.policy, alphabets, delta=delta, **self.options)
 
     def example(self) -> Policy:
-        """The policy for small channels, as many as its question requires."""
-        P, question = self.options.get("input_distribution"), self.options.get("question") or {}
-        alphabet = len(P) if isinstance(P, list) else 2, 2
-        most = question.get("m", 2)
-        return self.make([alphabet] * max(2, most if isinstance(most, int) else 2), 0.1)
+        """The policy for small channels, as many as its question and costs are for."""
+        P, costs, asked = (self.options.get(option) for option in ("input_distribution", "cost", "question"))
+        m, rates = (asked.get(part) if isinstance(asked, Mapping) else None for part in ("m", "rates"))
+        n_inputs = len(P) if isinstance(P, list) else 2
+        of_each = [len(several) for several in (costs, rates) if isinstance(several, list)]
+        return self.make([(n_inputs, 2)] * max(2, *of_each, m if isinstance(m, int) else 2), 0.1)
 
 
 @dataclass(frozen=True)
@@ -318,7 +321,7 @@ def parse_spec(content: Mapping[str, Any], *, folder: Path, name: str = "study")
     title, seed = keys.take("name", text, name), keys.take("seed", whole(0))
     effort = _effort(keys, max_senses=None, lower_bound=None)
     deltas = keys.take("deltas", _deltas)
-    epsilon = keys.take("epsilon", number(0.0, 64.0), None)
+    epsilon = keys.take("epsilon", number(64.0), None)
     question = keys.take("question", one_that(lambda value: isinstance(value, dict), "a table, { kind = … }"), None)
     policies = [_policy(table, epsilon, question) for table in keys.tables("policies")]
     names = [policy.name for policy in policies]
@@ -383,10 +386,10 @@ def _numbers(keys: Keys, family: str) -> dict[str, float]:
     """The keywords of the family's function that the table has."""
     parameters = list(inspect.signature(FAMILIES[family]).parameters.values())[1:]
     if "gap_nats" in keys.left and "gap" not in keys.left:
-        keys.left["gap"] = keys.take("gap_nats", number(0.0, 64.0)) / NATS_PER_BIT
+        keys.left["gap"] = keys.take("gap_nats", number(64.0)) / NATS_PER_BIT
     numbers = {}
     for parameter in parameters:
-        check = whole(2) if parameter.name in ("k", "n_inputs", "n_outputs", "n_letters") else number(0.0, 64.0)
+        check = whole(2) if parameter.name in ("k", "n_inputs", "n_outputs", "n_letters") else number(64.0)
         default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
         numbers[parameter.name] = keys.take(parameter.name, check, *default)
     keys.refuse_rest([parameter.name for parameter in parameters])
