@@ -19,7 +19,7 @@ from bestchannel.capacity import capacity
 from bestchannel.channels import bsc, random_channel, z_channel
 from bestchannel.information import binary_entropy
 from bestchannel.intervals.paper_bounds import Rate
-from bestchannel.intervals.plug_in import ChannelCapacity, proposition_1
+from bestchannel.intervals.plug_in import Functional, proposition_1
 from bestchannel.policies import Request
 from tests.statistical.limits import most_failures, power
 
@@ -42,7 +42,7 @@ class NarrowRate(Rate):
 
 
 @dataclass(frozen=True)
-class Overconfident(ChannelCapacity):
+class Overconfident(Functional):
     """A sabotaged capacity: Proposition 1 with a thousandth of its width."""
 
     def rate(self, n_inputs, n_outputs):
@@ -70,7 +70,7 @@ def test_limits_and_power_are_those_of_the_docstring():
 
 @in_every_setting
 def test_interval_misses_no_more_often_than_alpha(name, senses, alpha):
-    assert misses(name, senses, alpha, ChannelCapacity()) <= most_failures(DRAWS, alpha)
+    assert misses(name, senses, alpha, Functional()) <= most_failures(DRAWS, alpha)
 
 
 @in_every_setting

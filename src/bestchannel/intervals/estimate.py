@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -27,9 +28,9 @@ from bestchannel.information import NATS_PER_BIT
 from bestchannel.intervals.fixed_design import JointSet, RecordedSet, SharedSet, proved_ends
 from bestchannel.intervals.order_checks import OrderChecks, check_order
 from bestchannel.intervals.plug_in import (
+    FIXED_INPUT,
     Asymptotic,
     CapacityAtCounts,
-    InformationAt,
     Interval,
     approximate_interval,
     capacities_at_counts,
@@ -347,10 +348,11 @@ def estimate(
     True
     """
     delta = number_in(delta, "delta", low=SMALLEST_DELTA, high=1.0, low_open=False, high_open=True)
-    epsilon = number_in(epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False, high_open=True)
+    accuracy = partial(number_in, where="epsilon", low=0.0, high=math.inf, low_open=False, high_open=True)
+    epsilon = accuracy(epsilon)
     asked = None if question is None else question_of(question, epsilon)
     if isinstance(asked, Best):
-        epsilon, asked = number_in(asked.epsilon, "epsilon", low=0.0, high=float("inf"), low_open=False), None
+        epsilon, asked = accuracy(asked.epsilon), None
     rank = rank or isinstance(asked, Top | Order)
     if design not in DESIGNS:
         raise InputError(f'design must be "fixed", "adaptive", "shared" or "joint", got {design!r}')
@@ -455,14 +457,13 @@ def _labelled(counts: object, outputs: Sequence[str] | None, design: str, **hint
 
 def _fixed_input(input_distribution: Sequence[float] | None, tables: Mapping[str, LabelledCounts]) -> Floats | None:
     """P over the inputs of every channel, or None for capacities."""
-    functional = None if input_distribution is None else functional_for(input_distribution)
-    if not isinstance(functional, InformationAt):
+    if (fixed := functional_for(input_distribution).P) is None:
         return None
-    P = distribution(functional.P, len(functional.P), "the fixed input distribution")
+    P = distribution(fixed, len(fixed), FIXED_INPUT)
     for name, content in tables.items():
         if len(content.counts) != len(P):
             raise InputError(
-                f"the fixed input distribution is one of {several(len(P), 'input')}, and channel {name!r} has"
+                f"{FIXED_INPUT} is one of {several(len(P), 'input')}, and channel {name!r} has"
                 f" {several(len(content.counts), 'input')}; it must have a probability for each, 0 where unused"
             )
     return P

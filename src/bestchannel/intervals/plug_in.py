@@ -24,6 +24,7 @@ from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT, mutual_information
 from bestchannel.intervals.paper_bounds import Rate
 
+FIXED_INPUT = "the fixed input distribution"
 PLUG_IN_TOLERANCE = 1e-9  # bits: how far apart the certified ends of a plug-in capacity may be
 SIMULATIONS = 64
 SENSES_OF_AN_INPUT, LETTERS = 20, 16
@@ -42,56 +43,36 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class ChannelCapacity:
-    """C(W) = max_P I(P; W), in bits, and how fast its plug-in estimate settles."""
+class Functional:
+    """What is estimated of a channel, in bits: C(W) = max_P I(P; W), or I(P; W) at one P [EBWGW24, Remark 1]."""
+
+    P: tuple[float, ...] | None = None
 
     def rate(self, n_inputs: int, n_outputs: int) -> Rate:
-        """The constants of [EBWGW24, Prop. 1] for this functional and alphabet."""
-        return Rate(n_inputs, n_outputs)
+        """The constants of [EBWGW24, Prop. 1] for this alphabet; one that P is no distribution of is refused."""
+        if self.P is not None:
+            distribution(self.P, n_inputs, FIXED_INPUT)
+        return Rate(n_inputs, n_outputs, fixed_input=self.P is not None)
 
     def values(self, stack: Floats) -> list[Interval]:
         """Certified values at every channel of stack[c, x, y]."""
-        return _solved(stack)[0]
-
-    def best_inputs(self, stack: Floats) -> Floats:
-        """The input distribution [c, x] at which each channel reaches its value, nearly."""
-        return best_inputs(stack, 1e-6)
-
-
-@dataclass(frozen=True)
-class InformationAt:
-    """I(P; W) at a fixed input distribution P [EBWGW24, Remark 1], with the methods of `ChannelCapacity`."""
-
-    P: tuple[float, ...]
-
-    def rate(self, n_inputs: int, n_outputs: int) -> Rate:
-        """The constants g̃; an alphabet that P is no distribution of is refused."""
-        distribution(self.P, n_inputs, "the fixed input distribution")
-        return Rate(n_inputs, n_outputs, fixed_input=True)
-
-    def values(self, stack: Floats) -> list[Interval]:
-        """I(P; W) of every channel."""
+        if self.P is None:
+            return _solved(stack)[0]
         return [Interval(value, value) for value in (mutual_information(self.P, W) for W in stack)]
 
     def best_inputs(self, stack: Floats) -> Floats:
-        """P of every channel."""
-        return np.tile(self.P, (len(stack), 1))
-
-
-Functional = ChannelCapacity | InformationAt
+        """The input distribution [c, x] at which each channel reaches its value, nearly."""
+        return best_inputs(stack, 1e-6) if self.P is None else np.tile(self.P, (len(stack), 1))
 
 
 def functional_for(input_distribution: Sequence[float] | None) -> Functional:
     """Capacity, or mutual information at the given input distribution."""
-    if input_distribution is None:
-        return ChannelCapacity()
     try:
-        is_list = np.ndim(input_distribution) == 1
+        if input_distribution is None or np.ndim(input_distribution) == 1:
+            return Functional(None if input_distribution is None else tuple(input_distribution))
     except ValueError:  # lists of different lengths in it
-        is_list = False
-    if not is_list:
-        raise InputError(f"the fixed input distribution must be a list of probabilities; it is {input_distribution!r}")
-    return InformationAt(tuple(input_distribution))
+        pass
+    raise InputError(f"{FIXED_INPUT} must be a list of probabilities; it is {input_distribution!r}")
 
 
 def _solved(stack: Floats) -> tuple[list[Interval], Floats]:

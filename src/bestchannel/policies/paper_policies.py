@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 from bestchannel.arrays import number_in
 from bestchannel.errors import InputError
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals import Functional, InformationAt, Interval, paper_bounds, plug_in
+from bestchannel.intervals import Functional, Interval, paper_bounds, plug_in
 from bestchannel.policies.policy import Counts, Policy, Script, Senses, TooManySensesError
 from bestchannel.policies.request import MOST_SENSES
 from bestchannel.policies.transcript import Alphabet
@@ -149,8 +149,8 @@ class PaperPolicy(Policy):
     @property
     def guarantee(self) -> str:
         """What the recommendation promises, and where the proof is."""
-        planned = isinstance(self.functional, InformationAt)
-        theorem = "Remark 1, stated and not proved for inputs that are planned" if planned else self.theorem
+        planned = "Remark 1, stated and not proved for inputs that are planned"
+        theorem = self.theorem if self.functional.P is None else planned
         return self._promise(f"EBWGW24, {theorem}; bestchannel explain {self.name}")
 
 

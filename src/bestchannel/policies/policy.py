@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from bestchannel.arrays import ChannelLabels, Integers, distribution, number_in
 from bestchannel.errors import InputError
-from bestchannel.intervals import Functional, InformationAt, functional_for
+from bestchannel.intervals import FIXED_INPUT, Functional, functional_for
 from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supply, checked_counts
 from bestchannel.policies.transcript import Alphabet, Audit, Identification, Stakes, Status, Step
 from bestchannel.process import VERSION
@@ -160,10 +160,9 @@ class Policy(ABC):
         self.candidates = tuple(range(len(self.alphabets)))
         self._worthless = {j for j in self.candidates if min(self.alphabets[j]) == 1}  # of value 0 by their alphabets
         self.evidence_nats, self.threshold_nats = {}, {}
-        if isinstance(self.functional, InformationAt):
-            sizes = [len(self.functional.P), *(n_inputs for n_inputs, m in self.alphabets if min(n_inputs, m) > 1)]
-            for n_inputs in dict.fromkeys(sizes):
-                distribution(self.functional.P, n_inputs, "the fixed input distribution")
+        if (P := self.functional.P) is not None:
+            for n_inputs in dict.fromkeys([len(P), *(n for n, m in self.alphabets if min(n, m) > 1)]):
+                distribution(P, n_inputs, FIXED_INPUT)
         self.steps, self.limits = [], []
         self._answered = self._total_told = 0
         self._senses_told = [[0] * n_inputs for n_inputs, _ in self.alphabets]
@@ -262,7 +261,7 @@ class Policy(ABC):
     @property
     def input_distribution(self) -> list[float] | None:
         """The P at which the policy compares I(P;·), None where it compares capacities."""
-        return list(self.functional.P) if isinstance(self.functional, InformationAt) else None
+        return None if self.functional.P is None else list(self.functional.P)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -276,8 +275,7 @@ class Policy(ABC):
 
     def _promise(self, proof: str) -> str:
         """The guarantee in one sentence, with what is compared and where the proof is."""
-        P = self.functional.P if isinstance(self.functional, InformationAt) else None
-        return self.question.promise(self.delta, P, proof)
+        return self.question.promise(self.delta, self.functional.P, proof)
 
     def limit(self, supply: Supply) -> None:
         """Say how much there is to be sensed, what was sensed before included.

@@ -16,7 +16,6 @@ from bestchannel.channels.channel import Cost, sense_costs, total_cost
 from bestchannel.errors import InputError
 from bestchannel.evidence.bets import covers_of, evidence_against, loss_of
 from bestchannel.information import NATS_PER_BIT
-from bestchannel.intervals import InformationAt
 from bestchannel.native.evidence import Cover
 from bestchannel.policies.adaptive.above import AboveScript
 from bestchannel.policies.adaptive.bets import Bets, chosen_bets, prudent
@@ -352,7 +351,7 @@ class Adaptive(Policy):
     @property
     def _input_is_fixed(self) -> bool:
         """Whether I(P;W) at a fixed P is compared, not the capacity."""
-        return isinstance(self.functional, InformationAt)
+        return self.functional.P is not None
 
     def _checked_senses(self, senses: Senses) -> Senses:
         for channel, wanted in senses.items():  # as at exact ties without a limit
