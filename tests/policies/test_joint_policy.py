@@ -141,6 +141,27 @@ def test_joint_trials_are_replayed_and_none_is_given_twice():
     assert sum(recording.left[0]) == 3000 - result.senses
 
 
+def test_a_policy_goes_on_with_the_same_recording_read_again():
+    alphabets, whole = [(2, 2)] * 2, bc.JointRecording(recorded())
+    policy = bc.JointAdaptive(alphabets, delta=1e-9)
+    bc.identify(whole, policy, max_senses=100)
+    again = bc.JointRecording(recorded())
+    result = bc.identify(again, policy)
+    assert sum(again.left[0]) == 3000 - result.senses
+    told = [np.sum([step.counts[j] for step in policy.steps], axis=0) for j in range(2)]
+    first = bc.JointRecording(recorded())
+    first.go_on_after(told)
+    assert first.left == again.left
+
+
+def test_a_recording_of_shots_that_begins_otherwise_is_another_one():
+    policy = bc.JointAdaptive([(2, 2)] * 2, delta=1e-9)
+    bc.identify(bc.Simulator({"good": bc.bsc(0.03), "bad": bc.bsc(0.25)}, rng=1), policy, max_senses=100)
+    other = bc.JointRecording(recorded())
+    result = bc.identify(other, policy)
+    assert sum(other.left[0]) == 3000 - (result.senses - 100)
+
+
 def test_a_recording_of_shots_that_ends_leaves_the_question_open():
     recording = bc.JointRecording(recorded(n=30))
     result = bc.identify(recording, bc.JointAdaptive(recording.alphabets, delta=0.001))

@@ -178,13 +178,8 @@ class Recording:
         >>> recording.left
         [[1, 1]]
         """
-        begins, left = {c: tuple(table.sum(axis=1).tolist()) for c, table in enumerate(counts)}, self.left
-        enough = all(n <= most for c, asked in begins.items() for n, most in zip(asked, left[c], strict=True))
-        if any(map(any, self._used)) or not enough:
-            return
-        given = [self._next(channel, senses) for channel, senses in begins.items()]
-        if any((mine != told).any() for mine, told in zip(given, counts, strict=True)):
-            self._used = [[0] * len(rows) for rows in self._outputs]
+        if not any(map(any, self._used)) and all(map(_begin_with, self._outputs, counts)):
+            self._used = [table.sum(axis=1).tolist() for table in counts]
 
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every (channel, input), or `OutOfSensesError` and no trial used."""
@@ -279,6 +274,32 @@ class JointRecording:
         each = [len(answers) - used for answers, used in zip(self._answers, self._used, strict=True)]
         return [each for _ in self.parties]
 
+    def go_on_after(self, counts: Sequence[Integers]) -> None:
+        """Skip what a policy was told before, where a recording that has given nothing begins with just that.
+
+        Parameters
+        ----------
+        counts
+            Of every channel, shape (n_inputs, n_outputs); channels may have left after some of the trials.
+
+        Returns
+        -------
+        None
+            A recording that begins otherwise is taken for another one, with trials of its own.
+
+        Examples
+        --------
+        >>> labels = tuple(ChannelLabels.numbered(name, (1, 2)) for name in "ab")
+        >>> y = np.array([[0, 0], [1, 0], [0, 1]])
+        >>> recording = JointRecording(JointTrials(labels, x=np.zeros((3, 2), int), y=y))
+        >>> recording.go_on_after([np.array([[1, 1]]), np.array([[1, 0]])])
+        >>> recording.left
+        [[1], [1]]
+        """
+        recorded = ([answers[:, j] for answers in self._answers] for j in range(len(counts)))
+        if not any(self._used) and all(map(_begin_with, recorded, counts)):
+            self._used = np.max([table.sum(axis=1) for table in counts], axis=0).tolist()
+
     def __call__(self, request: Request) -> dict[int, Integers]:
         """The next trials of every input, or `OutOfSensesError` and no trial used."""
         b = request.paired
@@ -293,6 +314,12 @@ class JointRecording:
         first, self._used = self._used, list(map(add, self._used, request.senses[b]))
         given = [answers[i:end] for answers, i, end in zip(self._answers, first, self._used, strict=True)]
         return told(request, self.alphabets, ((x, {j: y[:, j] for j in request.senses}) for x, y in enumerate(given)))
+
+
+def _begin_with(recorded: Sequence[Integers], counts: Integers) -> bool:
+    """Whether the trials of every input begin with those that were counted."""
+    pairs = zip(recorded, counts, strict=True)
+    return all(np.array_equal(np.bincount(y[: row.sum()], minlength=len(row)), row) for y, row in pairs)
 
 
 def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
