@@ -144,6 +144,7 @@ def test_table_without_rows_is_refused():
 @pytest.mark.parametrize(
     ("policy", "options", "bounded"),
     [
+        ("joint", {}, False),  # its senses are shots, of all channels
         ("adaptive", {}, True),
         ("adaptive", {"epsilon": 0.1}, False),
         ("median", {"epsilon": 0.1}, False),

@@ -144,9 +144,10 @@ def _summary(
 
 
 def has_the_bound(policy: PolicyChoice, question: Mapping[str, Any] | None = None) -> bool:
-    """Whether T* bounds the policy: it must answer the question of the study, and by capacity."""
-    made = policy.example() if "input_distribution" not in policy.options else None
-    return made is not None and made.question == question_of(question) and made.question.epsilon == 0.0
+    """Whether T* bounds the policy: it must answer the question of the study, by capacity and in senses, not shots."""
+    made = policy.example()
+    by_capacity, in_senses = made.functional.P is None, made.paired is None
+    return by_capacity and in_senses and made.question == question_of(question) and made.question.epsilon == 0.0
 
 
 def _standard_error(values: Floats) -> float:
