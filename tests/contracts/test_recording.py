@@ -162,6 +162,11 @@ def test_other_trials_are_refused():
         bc.Recording(5)
     with pytest.raises(InputError, match="one alphabet for each channel; there are 2 and 1 channel"):
         bc.Recording([LOG], alphabets=[(2, 2), (2, 2)])
+    with pytest.raises(InputError, match=r"alphabets must be pairs \(n_inputs, n_outputs\)"):
+        bc.Recording([LOG], alphabets=5)
+    for y in (2**40, 2**63 + 5):  # a time, say
+        with pytest.raises(InputError, match=f"at most 2.27 pairs of them; they have input 0 and output {y}"):
+            bc.Recording([np.array([[0, y]], dtype=np.uint64)])
     with pytest.raises(InputError, match="alphabets belongs to pairs of numbers"):
         bc.Recording(pd.DataFrame(LOG, columns=["x", "y"]), alphabets=[(2, 2)])
     with pytest.raises(InputError, match="outputs belongs to a data frame"):

@@ -16,6 +16,7 @@ from bestchannel.counts.quantisation import SET_ASIDE, Bins
 from bestchannel.errors import InputError
 from bestchannel.policies import OutOfSensesError, Request
 from bestchannel.policies.identify import channels_in_brief
+from bestchannel.policies.policy import MOST_CELLS, checked_alphabets
 from bestchannel.policies.request import told
 from bestchannel.process import Progress
 from bestchannel.promises import several
@@ -337,6 +338,7 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
 def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, int]] | None) -> Trials:
     if not named:
         raise InputError("a recording requires at least one channel; none was given")
+    alphabets = None if alphabets is None else checked_alphabets(alphabets)
     if alphabets is not None and len(alphabets) != len(named):
         raise InputError(
             f"there must be one alphabet for each channel; there are {len(alphabets)} and"
@@ -350,14 +352,19 @@ def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, i
                 f"the trials of channel {key!r} must be pairs (x, y) of whole numbers >= 0; they are {pairs.dtype}"
                 f" {pairs.shape}"
             )
-        x, y = pairs.astype(np.int64).T
-        seen = int(x.max()) + 1, int(y.max()) + 1
+        seen = [int(most) + 1 for most in pairs.max(axis=0)]
         n_inputs, n_outputs = alphabets[i] if alphabets is not None else seen
         if seen[0] > n_inputs or seen[1] > n_outputs:
             raise InputError(
                 f"the trials of channel {key!r} must fit its alphabet of {several(n_inputs, 'input')} and"
                 f" {several(n_outputs, 'output')}; they have input {seen[0] - 1} or output {seen[1] - 1}"
             )
+        if n_inputs * n_outputs > MOST_CELLS:
+            raise InputError(
+                f"the trials of channel {key!r} must be of letters that are numbered from 0 on, at most 2^27 pairs of"
+                f" them; they have input {seen[0] - 1} and output {seen[1] - 1}"
+            )
+        x, y = pairs.T
         labels.append(ChannelLabels.numbered(key, (n_inputs, n_outputs)))
         sent.append(x.astype(np.min_scalar_type(n_inputs - 1)))
         received.append(y.astype(np.min_scalar_type(seen[1] - 1)))
