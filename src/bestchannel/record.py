@@ -21,6 +21,7 @@ LARGEST = 1e100
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Floats = NDArray[np.float64]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Letters = Annotated[tuple[str, ...], Meta(min_length=1)]
 Senses = dict[str, tuple[int, ...]]
 """By channel, of every input."""
@@ -66,7 +67,7 @@ class StepRecord(Struct, frozen=True):
     request: int
     senses: Senses
     stakes: dict[str, Any] | None
-    counts: dict[str, tuple[tuple[int | tuple[int, ...], ...], ...]]
+    counts: dict[str, tuple[tuple[Count | tuple[Count, ...], ...], ...]]
     status: StatusRecord
     paired: str | msgspec.UnsetType = msgspec.UNSET
 

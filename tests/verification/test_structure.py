@@ -84,7 +84,6 @@ FAULTS = {
     answer_too_little: "request 1 must be answered for the channels that it asks for, and no other",
     answer_another_size: "the counts of channel '0' in request 1 must be a table of (2, 2)",
     answer_another_input: "the counts of channel '0' in request 1 must be a table of (2, 2)",
-    miscount_a_step: "senses were made up to request 1; the record says",
     fix_another_input: "the fixed input distribution must be one of the inputs of '0'; it is [0.2, 0.3, 0.5]",
     fix_no_distribution: "the fixed input distribution must be one of the inputs of '0'; it is [0.5, 0.6]",
     name_twice: "two channels of the record have the same name",
@@ -103,6 +102,13 @@ def test_what_does_not_add_up_is_named(change, name):
     assert not verdict.valid
     assert FAULTS[change] in verdict.failure
     assert verdict.checks == ()
+
+
+@pytest.mark.parametrize("name", ["binary", "naive"])
+def test_senses_that_do_not_add_up_are_named(name):
+    result = record(name)
+    miscount_a_step(result)
+    assert "request 1, status, senses that is" in verify(result).failure
 
 
 def test_a_claim_without_a_single_step_fails_unless_all_have_capacity_0():

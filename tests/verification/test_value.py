@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bestchannel.verification.paper_check import capacity_bracket
+from bestchannel.verification import NotValidError
+from bestchannel.verification.paper_check import capacity
+from bestchannel.verification.verdict import Replay
 
 CLOSE = 1e-10
 
@@ -24,14 +26,19 @@ def entropy(p):
         ([[0.2, 0.8]] * 3, 0.0),
     ],
 )
-def test_bracket_holds_the_capacity_of_textbook_channels(W, nats):
-    low, high = capacity_bracket(np.array(W), CLOSE)
-    assert low - 1e-14 <= nats <= high + 1e-14
-    assert high - low < 2 * CLOSE
+def test_capacity_is_that_of_textbook_channels(W, nats):
+    W = np.array(W)
+    assert capacity(W, Replay.input_of(W)) == pytest.approx(nats, abs=CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_bracket_closes_for_random_channels_with_idle_inputs(seed):
+def test_capacity_of_random_channels_with_idle_inputs_is_found(seed):
     W = np.random.default_rng(seed).dirichlet(np.full(6, 0.5), size=8)
-    low, high = capacity_bracket(W, CLOSE)
-    assert 0.0 <= high - low < 1e-6
+    found = capacity(W, Replay.input_of(W))
+    assert 0.0 <= found <= math.log(6)
+
+
+def test_input_distribution_that_is_not_the_best_shows_no_capacity():
+    W = np.array([[0.9, 0.1], [0.3, 0.7]])
+    with pytest.raises(NotValidError, match="no input distribution was found"):
+        capacity(W, Replay.input_of(W) + np.array([1e-4, -1e-4]))

@@ -166,11 +166,6 @@ def raise_the_total(result):
     result["senses"] += 1
 
 
-def negative_count(result):
-    row = steps(result)[0]["counts"]["0"][0]
-    row[0], row[1] = -1, row[0] + row[1] + 1
-
-
 def bet_on_itself(result):
     step = next(step for step in steps(result) if bets_of(step))
     bets = bets_of(step)
@@ -241,8 +236,7 @@ TAMPERED = {
     remove_the_evidence_against_one: "without evidence against it",
     overstate_the_evidence: "stakes and answers give less",
     rule_out_sooner: "",
-    raise_the_total: "the record says",
-    negative_count: "counts must be whole numbers",
+    raise_the_total: "in the result, senses that is",
     bet_on_itself: "the rival be another channel",
     say_that_another_led: "must be on the leader after the request before",
 }
@@ -495,18 +489,23 @@ COSTS = [[2.0, 2.0], [1.0, 1.0]]
 @pytest.mark.parametrize(
     "costs", [5, True, "ab", [1, 2], [[1, "x"], [1, 1]], [[1, 1e308], [1, 1]], {"a": 2}, [[None], []]]
 )
-def test_costs_that_are_none_are_refused(costs):
+def test_costs_that_are_none_fail(costs):
     result = costly_record()
     result["audit"]["options"]["cost"] = costs
-    with pytest.raises(InputError, match="this must be the JSON of an identification"):
-        verify(result)
+    assert not verify(result).valid
 
 
 @pytest.mark.parametrize("costs", [[[1, 1], [1, -1]], [[[2, 2], [2, 2]], [[1, 1], [1, 1]]], [[2, 2]], [[2, 2], [1]]])
 def test_costs_of_other_senses_fail(costs):
     result = costly_record()
     result["audit"]["options"]["cost"] = costs
-    assert_fails(result, "the record must have a positive cost for every input of every channel; it has not")
+    assert_fails(result, "the answers cannot be told to the policy that the record names: ")
+
+
+def test_cost_that_the_senses_do_not_have_fails():
+    result = costly_record()
+    result["cost"] += 1.0
+    assert_fails(result, "in the result, cost that is")
 
 
 def costly_record():
@@ -514,6 +513,14 @@ def costly_record():
     result = json.loads(json.dumps(as_document(identify(sensor, Adaptive(sensor.alphabets, delta=0.1, cost=COSTS)))))
     assert verify(result).valid
     return result
+
+
+@pytest.mark.parametrize("count", [-1, 2**63])
+def test_counts_that_are_none_are_refused(count):
+    result = record("binary")
+    steps(result)[0]["counts"]["0"][0][0] = count
+    with pytest.raises(InputError, match=r"must be the JSON of an identification.*`int`.*counts"):
+        verify(result)
 
 
 def test_number_that_no_float_holds_is_refused():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +20,16 @@ from bestchannel.verification.record import NATS, NotValidError, Record, Watch, 
 ACCURACY = 1e-9  # nats: estimates that are nearer to one another than this may be ranked either way
 SHORT = 1e-9  # relative: by how much senses may fall short of a formula evaluated in doubles
 LEAST = 5e-324  # the smallest double: a level must not become 0
-MOST_STEPS, FASTEST = 20_000, 1e4  # of Blahut and Arimoto, and the largest power to which one is raised
-FLOOR = 1e-18  # no input becomes less probable than this, so that logarithms stay finite
 
 Channels = frozenset[str]
-Bracket = tuple[float, float]
-Estimates = dict[str, Bracket]  # in the order of the record
+Estimates = dict[str, float]  # in nats, in the order of the record
 
 
 class _Course:
     """The steps of a record, taken one by one; `standing` are the candidates as the algorithm has them."""
 
-    def __init__(self, record: Record, watch: Watch) -> None:
-        self.record, self.left, self._watch = record, list(record.steps), watch
+    def __init__(self, record: Record, watch: Watch, input_of: Callable[[Floats], Floats]) -> None:
+        self.record, self.left, self._watch, self._input_of = record, list(record.steps), watch, input_of
         self.standing: Channels = frozenset(record.alphabets)
         self.kept: Channels | None = None  # those that the record has after the last step taken
 
@@ -41,7 +39,7 @@ class _Course:
         Channels of value 0 by their alphabets are not sensed; where all are, there is no step.
         """
         record, fixed = self.record, self.record.fixed_input
-        values: Estimates = {channel: (0.0, 0.0) for channel in record.alphabets if channel in candidates}
+        values = {channel: 0.0 for channel in record.alphabets if channel in candidates}
         sensed = {channel for channel in candidates if not record.worthless(channel)}
         if not sensed:
             return values
@@ -60,14 +58,14 @@ class _Course:
             wanted = f"request {step.request} must sense each input of channel {channel!r} at least {least:.6g} times"
             require(min(senses) == max(senses) >= least * (1.0 - SHORT), f"{wanted}; it asks for {list(senses)}")
             W = step.counts[channel] / step.counts[channel].sum(axis=1, keepdims=True, dtype=np.float64)
-            values[channel] = capacity_bracket(W, 0.1 * ACCURACY) if fixed is None else (information(fixed, W),) * 2
+            values[channel] = capacity(W, self._input_of(W)) if fixed is None else information(fixed, W)
         return values
 
     def keep(self, estimates: Estimates, how_many: int) -> Channels:
         """The candidates after the step, which must be so many of those with the largest estimates."""
         kept = self.best(estimates, how_many) if self.kept is None else self.kept
-        least = min((estimates[channel][1] for channel in kept & self.standing), default=-math.inf)
-        dropped = max((estimates[channel][0] for channel in self.standing - kept), default=-math.inf)
+        least = min((estimates[channel] for channel in kept & self.standing), default=-math.inf)
+        dropped = max((estimates[channel] for channel in self.standing - kept), default=-math.inf)
         if not kept <= self.standing or len(kept) != how_many or dropped > least + ACCURACY:
             raise NotValidError(
                 f"{self.record.policy} must keep the {how_many} largest of {len(estimates)} estimates"
@@ -78,16 +76,16 @@ class _Course:
 
     def best(self, estimates: Estimates, how_many: int) -> Channels:
         """Those with the largest estimates; of those equal up to `ACCURACY`, the first."""
-        ranked = sorted(estimates, key=lambda channel: -round(estimates[channel][0] / ACCURACY))
+        ranked = sorted(estimates, key=lambda channel: -round(estimates[channel] / ACCURACY))
         return frozenset(ranked[:how_many])
 
 
 Choose = Callable[[_Course, Estimates, int], Channels]  # so many of those with the largest estimates
 
 
-def check_paper(record: Record, watch: Watch, _: object) -> None:
+def check_paper(record: Record, watch: Watch, replay: Any) -> None:
     """Take all steps of the record; only an undecided one may end before the algorithm does."""
-    course, name = _Course(record, watch), record.policy
+    course, name = _Course(record, watch, replay.input_of), record.policy
     try:
         if name == "best-chan-id":
             _best_chan_id(course)
@@ -135,10 +133,10 @@ def _best_chan_id(course: _Course) -> None:
         epsilon_r, delta_r = 0.25 * 0.5**r, max(record.delta / (50.0 * r**3), LEAST)
         estimates = course.estimates(course.standing, epsilon_r, delta_r, 0.0)
         j_r = min(SUBROUTINES[name](course, epsilon_r / 2.0, delta_r, _Course.best), key=list(estimates).index)
-        limit, kept = [end - epsilon_r for end in estimates[j_r]], course.kept or frozenset()
+        kept = course.kept or frozenset()
         for channel in course.standing:
-            low, high = estimates[channel]
-            if (high + ACCURACY < limit[0]) if channel in kept else (low > limit[1] + ACCURACY):
+            below = estimates[j_r] - epsilon_r - estimates[channel]
+            if (below if channel in kept else -below) > ACCURACY:
                 stays = "stays" if channel in kept else "goes"
                 raise NotValidError(f"channel {channel!r} {stays} in round {r} of best-chan-id, against its estimate")
         course.standing &= kept
@@ -154,29 +152,11 @@ def _size(X: int, Y: int, fixed: bool, epsilon: float, alpha: float, times: floa
     return max(15.0 * 25.0 / 4.0 * ratio * math.log(6.25 * t * ratio) ** 2, times * g)
 
 
-def capacity_bracket(W: Floats, width: float) -> Bracket:
-    """(lower, upper) of the capacity of rows W, as soon as they are nearer than `width`, or as near as steps allow.
-
-    For any input distribution p and any output distribution Q, I(p; W) <= C(W) <= max_x D(W_x‖Q) [Bla72, Ari72, Csi72]:
-    whatever found p and Q, the bounds hold, up to the rounding of a few sums. The steps are those of [Bla72, Ari72],
-    p_x ∝ p_x exp(μ D(W_x‖pW)), with a power μ that grows while the lower bound rises.
-    """
-    p, power = np.full(len(W), 1.0 / len(W)), 1.0
-    D = divergences(W, p @ W)
-    lower, upper = max(float(p @ D), 0.0), float(D.max())
-    for _ in range(MOST_STEPS):
-        if upper - lower < max(width, 1e-15):
-            break
-        trial = np.maximum(p * np.exp(power * D - (power * D).max()), FLOOR)
-        trial = trial / trial.sum()
-        D_trial = divergences(W, trial @ W)
-        upper = min(upper, float(D_trial.max()))
-        if float(trial @ D_trial) < lower and power > 1.0:
-            power = 1.0
-            continue
-        p, D, power = trial, D_trial, min(2.0 * power, FASTEST)
-        lower = max(lower, float(p @ D))
-    return lower, upper
+def capacity(W: Floats, P: Floats) -> float:
+    """The capacity of rows W, as P shows it: I(P; W) <= C(W) <= max_x D(W_x‖PW) for every P [Bla72, Ari72, Csi72]."""
+    low, high = information(P, W), float(divergences(W, P @ W).max())
+    require(high - low < 0.1 * ACCURACY, "no input distribution was found at which a capacity is close enough")
+    return low
 
 
 def divergences(W: Floats, Q: Floats) -> Floats:

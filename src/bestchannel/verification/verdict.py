@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from msgspec.json import encode
 
+from bestchannel.capacity import capacity
 from bestchannel.errors import InputError
 from bestchannel.json_text import shortened
 from bestchannel.policies import Identification, Observation, Policy, Supply, make_policy
@@ -25,7 +26,7 @@ from bestchannel.policies.policy import outcome
 from bestchannel.policies.transcript import as_document, from_document, identification_of, result_of, seal_of
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional
-from bestchannel.record import LARGEST
+from bestchannel.record import LARGEST, Floats
 from bestchannel.verification.record import NotValidError, Record, Watch, check_structure, read, reading, require
 
 CLOSE = 1e-6  # relatively: how closely numbers must agree, which another processor may round otherwise
@@ -85,6 +86,12 @@ class Replay:
             self._fault = fault
         except InputError as error:
             self._fault = NotValidError(f"the answers cannot be told to the policy that the record names: {error}")
+
+    @staticmethod
+    def input_of(W: Floats) -> Floats:
+        """An input distribution at which a channel shows its capacity, for whoever checks that it does."""
+        P = np.array(capacity(W, tol=1e-11, normalize=True).input)
+        return P / P.sum()
 
     def check(self) -> None:
         """Raise `NotValidError` at the first thing that the policy, told the same answers, does otherwise."""
