@@ -175,7 +175,7 @@ def test_many_levels_of_whole_numbers_get_the_hint_about_bins(tmp_path, monkeypa
     def end(*_, **__):
         raise SystemExit(0)
 
-    monkeypatch.setattr("bestchannel.cli.estimate.estimated", end)  # the hint comes before
+    monkeypatch.setattr("bestchannel.cli.measured.estimated", end)  # the hint comes before
     rng = np.random.default_rng(1)
     x = rng.integers(0, 2, 3000)
     levels = np.rint(2000 + 100 * x + rng.normal(0, 60, 3000)).astype(int)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bestchannel as bc
-from bestchannel.cli import estimate as estimate_verb
+from bestchannel.cli import measured
 from tests.journeys.command import bestchannel
 
 DIGITS = Path(__file__).parents[2] / "data/digits/confusion.csv"
@@ -184,12 +184,12 @@ def test_no_figure_of_a_table_is_cut_off(tmp_path, columns):
 
 def test_a_best_whose_interval_or_rank_overlaps_is_explained(capsys):
     clear = bc.estimate({"a": [[950, 50], [50, 950]], "b": [[700, 300], [300, 700]]}, rank=True)
-    estimate_verb._show(clear)
+    measured._show(clear)
     assert "overlap" not in capsys.readouterr().out
     first, second = clear.channels
     ranks = tuple(replace(rank, first=1, last=2) for rank in clear.order.ranks)
     overlapping = (first, replace(second, upper=first.upper))
-    estimate_verb._show(replace(clear, channels=overlapping, order=replace(clear.order, ranks=ranks)))
+    measured._show(replace(clear, channels=overlapping, order=replace(clear.order, ranks=ranks)))
     shown = capsys.readouterr().out
     assert "intervals overlap, and yet the best is proved: comparing two channels proves more" in shown
     assert "its rank is not settled, and yet the best is proved" in shown

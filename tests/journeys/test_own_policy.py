@@ -203,7 +203,7 @@ REFUSED = {
     "an unknown option": ([NAME, "second=1"], f"the policy {NAME} has no option second, it has first, growth; leave it out"),
     "another delta": (["radio.unfit:Other"], "must promise the delta and epsilon that it is given; it has others"),
     "a guarantee that is no text": (["radio.unfit:Speechless"], "the guarantee of the policy radio.unfit:Speechless must be a text; it is None"),
-    "one option twice": ([NAME, "first=1", "first=2"], "--policy-option must name each option once; it names 2, of them first"),
+    "one option twice": ([NAME, "first=1", "first=2"], "--policy-option must name each option once; first is given twice"),
     "no pair": ([NAME, "first"], "--policy-option must look like margin=0.1; it is 'first'"),
     "delta as an option": ([NAME, "delta=0.1"], "--policy-option is for what a policy has beyond delta; give --delta"),
     "a parameter of ours": ([NAME, "alphabets=1"], f"the policy {NAME} has no option alphabets"),

@@ -26,7 +26,7 @@ VERBS = {
     "identify --replay": (["identify", "--replay"], []),
     "identify --simulate": (["identify", "--simulate"], ["--max-senses", "10"]),
 }
-OPTIONS = inspect.signature(Reading.from_options).parameters
+OPTIONS = inspect.signature(Reading).parameters
 FLAGS = ("--transpose", "--normalize", "--simulate", "--replay")
 
 
@@ -138,8 +138,7 @@ def only_read(monkeypatch):
         raise SystemExit(0)
 
     for work in (
-        "cli.estimate.estimated",
-        "cli.records.estimate",
+        "cli.measured.estimated",
         "cli.known_channels.capacities_by_name",
         "study.planning.plan",
         "lower_bound.bound.lower_bound",

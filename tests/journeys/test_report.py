@@ -174,9 +174,9 @@ def test_a_damaged_file_ends_in_one_sentence_and_no_page(folder):
 def test_options_for_counts_are_refused_for_a_record(folder):
     for verb, source, options in [
         ("report", "run.db", ("--delta", "0.05", "--design", "adaptive", "--rank")),
-        ("report", "result.json", ("--epsilon", "0", "--transpose", "--columns", "x=a", "--outputs", "0,1")),
+        ("report", "result.json", ("--epsilon", "0", "--columns", "x=a", "--transpose", "--outputs", "0,1")),
         ("estimate", "run.db", ("--outputs", "0,1", "--bins", "none", "--set-aside", "5")),
-        ("estimate", "result.json", ("--transpose", "--columns", "x=a", "--form", "rows", "--channel-axis", "first")),
+        ("estimate", "result.json", ("--columns", "x=a", "--transpose", "--form", "rows", "--channel-axis", "first")),
     ]:
         answer = bestchannel(verb, folder / source, *options)
         names = ", ".join(option for option in options if option.startswith("--"))
@@ -231,3 +231,40 @@ def test_printed_estimate_is_refused_in_a_sentence(tmp_path, spoil):
     answer = bestchannel("report", tmp_path / "estimate.json", "-o", tmp_path / "r.html")
     assert (answer.returncode, answer.stderr.count("\n")) == (1, 1)
     assert "estimate.json: " in answer.stderr
+
+
+def test_estimate_reads_what_it_printed_as_a_report_does(tmp_path):
+    (tmp_path / "counts.csv").write_text(
+        "channel,x,y,count\n"
+        + "".join(f"{c},{x},{y},{90 if x == y else 10 + 20 * (c == 'b')}\n" for c in "ab" for x in "01" for y in "01")
+    )
+    printed = bestchannel("estimate", "counts.csv", "--delta", "0.2", "--rank", "--json", cwd=tmp_path).stdout
+    (tmp_path / "estimate.json").write_text(printed)
+    assert bestchannel("estimate", "estimate.json", "--json", cwd=tmp_path).stdout == printed
+    other = json.loads(bestchannel("estimate", "estimate.json", "--delta", "0.1", "--json", cwd=tmp_path).stdout)
+    assert other["delta"] == 0.1
+    refused = bestchannel("estimate", "estimate.json", "--outputs", "0,1", cwd=tmp_path)
+    assert (refused.returncode, "--outputs is an option for files of counts" in refused.stderr) == (1, True)
+
+
+def test_report_asks_of_counts_what_estimate_asks(tmp_path):
+    (tmp_path / "counts.csv").write_text("channel,x,y,count\na,0,0,990\na,0,1,10\na,1,0,10\na,1,1,990\n")
+    assert bestchannel("report", "counts.csv", "--above", "0.5", cwd=tmp_path).returncode == 0
+    assert "Above 0.5 bit: a" in (tmp_path / "report.html").read_text()
+
+
+def test_estimate_refuses_a_record_that_contradicts_itself_as_a_report_does(tmp_path):
+    document = json.loads(bestchannel("identify", "--simulate", "bsc:0.1", "--simulate", "bsc:0.3", "--json").stdout)
+    (tmp_path / "forged.json").write_text(json.dumps(document | {"senses": document["senses"] + 1}))
+    for verb in ("estimate", "report"):
+        refused = bestchannel(verb, "forged.json", cwd=tmp_path)
+        assert refused.returncode == 1
+        assert "contradicts itself: its senses are said to be" in refused.stderr
+
+
+def test_verify_says_that_an_estimate_is_no_record(tmp_path):
+    (tmp_path / "counts.csv").write_text("9,1\n2,8\n")
+    (tmp_path / "estimate.json").write_text(bestchannel("estimate", tmp_path / "counts.csv", "--json").stdout)
+    refused = bestchannel("verify", tmp_path / "estimate.json")
+    assert refused.returncode == 1
+    assert "this is an estimate" in refused.stderr

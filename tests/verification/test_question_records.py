@@ -162,7 +162,7 @@ def test_a_report_says_the_answer_and_names_no_best_channel(question):
     sensor = bc.Simulator(channels, rng=1)
     result = bc.identify(sensor, bc.Adaptive(sensor.alphabets, delta=0.05, question=question))
     summary = summarise(result)
-    assert summary.decided
+    assert summary.result.decided
     assert summary.verdict.lower() == f"{question.answer(result)}.".lower()
     assert "the best is proved" not in str(capacities(summary))
     assert "is the best." not in identification_card(result)

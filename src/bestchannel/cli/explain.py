@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import options, terminal, verb
 from bestchannel.errors import InputError
 
 WITHIN = "the named channel is within epsilon of the best, wrong with probability at most delta"
@@ -54,7 +54,7 @@ PAPER = "EBWGW24"  # the key of "the paper" of every page
 COLUMNS, PACKAGE = 80, Path(__file__).parents[1]
 
 
-@verbs.verb("Example: bestchannel explain adaptive")
+@verb("Example: bestchannel explain adaptive")
 def explain(
     topic: str | None = typer.Argument(
         None,
@@ -62,25 +62,25 @@ def explain(
         autocompletion=lambda incomplete: [name for name in TOPICS if name.startswith(incomplete)],
     ),
     full: bool = options.flag("Print the theorem with its proof as well.", "--full"),
-    json: bool = options.JSON,
 ) -> None:
     """Say what is promised and what it rests on, in a few lines; with --full, prove it."""
     if topic is None:
         listed = [{"topic": name, "promise": words} for name, (_, words) in TOPICS.items()]
         width = max(map(len, TOPICS))
         lines = [f"{name:{width}}  {words}" for name, (_, words) in TOPICS.items()]
-        terminal.answer({"topics": listed}, lambda: terminal.say(*lines), json=json)
+        terminal.answer({"topics": listed}, lambda: terminal.say(*lines))
         return
     explanation = explained(topic)
-    if json:
-        terminal.print_json(explanation)
-        return
-    print(f"{explanation['topic']}: {explanation['promise']}\n")
-    if full:
-        print(readable("\n\n".join([explanation["text"], "## References", *explanation["references"].values()])))
-    else:
-        print(textwrap.fill(readable(explanation["summary"]), COLUMNS, break_on_hyphens=False))
-        print(f"\nThe theorem and its proof: bestchannel explain {explanation['topic']} --full")
+
+    def show() -> None:
+        print(f"{explanation['topic']}: {explanation['promise']}\n")
+        if full:
+            print(readable("\n\n".join([explanation["text"], "## References", *explanation["references"].values()])))
+        else:
+            print(textwrap.fill(readable(explanation["summary"]), COLUMNS, break_on_hyphens=False))
+            print(f"\nThe theorem and its proof: bestchannel explain {explanation['topic']} --full")
+
+    terminal.answer(explanation, show)
 
 
 def explained(topic: str) -> dict[str, Any]:

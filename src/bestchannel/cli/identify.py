@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json as json_format
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestchannel import policies
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import options, resumable, terminal, verb
 from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import BY_TIME, Reading
 from bestchannel.errors import InputError
@@ -43,77 +44,65 @@ if TYPE_CHECKING:
 class ChosenPolicy:
     """The policy that a command describes, for channels that are known later."""
 
-    name: str
-    delta: float
-    settings: Mapping[str, Any]
-    cost: Sequence[str]
+    name: str = options.option(
+        "adaptive",
+        f"{', '.join(POLICIES)}, or package.module:Class.",
+        "--policy",
+        show_default=True,
+        autocompletion=lambda incomplete: [policy for policy in POLICIES if policy.startswith(incomplete)],
+    )
+    delta: float = options.DELTA
+    epsilon: float | None = options.EPSILON
+    subroutine: str | None = options.option(None, "naive or median, within best-chan-id.")
+    sampling: str | None = options.option(None, "Where adaptive senses: fewest, or another rule to compare.")
+    threshold: str | None = options.option(None, "When adaptive stops: proved, or calibrated (fewer senses, no proof).")
+    input_distribution: str | None = options.INPUT_DISTRIBUTION
+    cost: list[str] | None = options.COST
+    policy_option: list[str] | None = options.option(
+        None, "Another option of the policy, as margin=0.1; the value is JSON, or a text.", metavar="KEY=VALUE"
+    )
 
-    @staticmethod
-    def from_options(
-        name: str = options.option(
-            "adaptive",
-            f"{', '.join(POLICIES)}, or package.module:Class.",
-            "--policy",
-            show_default=True,
-            autocompletion=lambda incomplete: [policy for policy in POLICIES if policy.startswith(incomplete)],
-        ),
-        delta: float = options.DELTA,
-        epsilon: float | None = options.EPSILON,
-        subroutine: str | None = options.option(None, "naive or median, within best-chan-id."),
-        sampling: str | None = options.option(None, "Where adaptive senses: fewest, or another rule to compare."),
-        threshold: str | None = options.option(
-            None, "When adaptive stops: proved, or calibrated (fewer senses, no proof)."
-        ),
-        input_distribution: str | None = options.INPUT_DISTRIBUTION,
-        cost: list[str] | None = options.COST,
-        policy_option: list[str] | None = options.option(
-            None, "Another option of the policy, as margin=0.1; the value is JSON, or a text.", metavar="KEY=VALUE"
-        ),
-    ) -> ChosenPolicy:
-        """The policy that these options describe."""
-        given = {
-            "epsilon": epsilon,
-            "subroutine": subroutine,
-            "sampling": sampling,
-            "threshold": threshold,
-            "input_distribution": options.parse_distribution(input_distribution),
-        }
-        others = _pairs(policy_option or [])
+    def __post_init__(self) -> None:
+        _ = self.settings  # what cannot be is refused before anything is read
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The options of the policy beyond delta and cost, as its class has them."""
+        own = {key: getattr(self, key) for key in ("epsilon", "subroutine", "sampling", "threshold")}
+        own["input_distribution"] = options.parse_distribution(self.input_distribution)
+        others = _pairs(self.policy_option or [])
         for key in others:
-            if {**given, "cost": cost or None}.get(key) is not None:
+            if {**own, "cost": self.cost or None}.get(key) is not None:
                 raise InputError(f"{key} must be given once; it is in --{key.replace('_', '-')} and in --policy-option")
-        return ChosenPolicy(name, delta, given | others, cost or ())
+        return own | others
 
     def made_for(self, parties: Sequence[ChannelLabels], asked: Asked) -> Policy:
         """The policy for these channels, told nothing yet."""
-        question = asked.of([str(labels.key) for labels in parties])
-        more = {**self.settings, **options.parse_costs(self.cost, parties)}
-        more |= {} if question is None else {"question": question}
+        letters = {str(labels.key): labels.inputs for labels in parties}
+        more = {**self.settings, **options.parse_costs(self.cost, letters)}
+        if (question := asked.of(list(letters))) is not None:
+            more["question"] = question
         return policies.make_policy(self.name, [labels.alphabet for labels in parties], delta=self.delta, **more)
 
 
 def _pairs(texts: Iterable[str]) -> dict[str, Any]:
     """margin=0.1 as a key and a value, JSON where it is that."""
-    pairs = [text.partition("=") for text in texts]
-    for key, sign, value in pairs:
-        if not sign or not key.strip():
-            raise InputError(f"--policy-option must look like margin=0.1; it is {key + sign + value!r}")
-        if key.strip() == "delta":
+    named: dict[str, Any] = {}
+    for text in texts:
+        key, sign, value = map(str.strip, text.partition("="))
+        if not sign or not key:
+            raise InputError(f"--policy-option must look like margin=0.1; it is {text!r}")
+        if key == "delta":
             raise InputError("--policy-option is for what a policy has beyond delta; give --delta")
-    named = {}
-    for key, _, value in pairs:
-        try:
-            named[key.strip()] = json_format.loads(value.strip())
-        except (ValueError, RecursionError):
-            named[key.strip()] = value.strip()
-    if len(named) < len(pairs):
-        raise InputError(
-            f"--policy-option must name each option once; it names {len(pairs)}, of them {', '.join(named)}"
-        )
+        if key in named:
+            raise InputError(f"--policy-option must name each option once; {key} is given twice")
+        named[key] = value
+        with suppress(ValueError, RecursionError):
+            named[key] = json.loads(value)
     return named
 
 
-@verbs.verb(
+@verb(
     "Examples: bestchannel identify --simulate links.json --delta 0.01 --seed 7 --run links.db;"
     " bestchannel identify --replay trials.csv --outputs 0,1"
 )
@@ -130,7 +119,6 @@ def identify(
     run: Path | None = options.file(None, "Keep it in this file, and go on with what is there."),
     reading: Reading,
     no_checks: bool = options.NO_CHECKS,
-    json: bool = options.JSON,
 ) -> None:
     """Name the channel of largest capacity, sensing one input of one channel at a time.
 
@@ -142,7 +130,7 @@ def identify(
     is too large. Exit code 3 where that came first and nothing was decided.
     With --run, Ctrl-C ends with exit code 4, and the same command, or `bestchannel run resume`, goes on.
     """
-    with verbs.resumable(run):
+    with resumable(run):
         source = _source(simulate, replay, seed, reading, joint=policy.name == JointAdaptive.name)
         with terminal.progress("bytes of the recording") as progress:
             sensor = source.sensor(progress)
@@ -157,7 +145,7 @@ def identify(
             with remembering(sensor, chosen, run, source={**source.record(run), **warnings}) as durable:
                 result = carry_on(durable, chosen, max_senses)
         say_what_is_missing(sensor, chosen, max_senses)
-        finish(result, json, checks, source.named())
+        finish(result, checks, source.named())
 
 
 def _source(
@@ -217,13 +205,14 @@ def say_what_is_missing(sensor: Sensor, policy: Policy, max_senses: int | None =
         terminal.note(str(error))
 
 
-def finish(
-    result: Identification, json: bool, checks: OrderChecks | None = None, source: Mapping[str, Any] | None = None
-) -> None:
+def finish(result: Identification, checks: OrderChecks | None = None, source: Mapping[str, Any] | None = None) -> None:
     """Print the result, with what is known of who answered; undecided is exit code 3."""
     more = {"checks": None if checks is None else asdict(checks), "source": source}
-    document = as_document(result) | {key: value for key, value in more.items() if value is not None} if json else None
-    terminal.answer(document, lambda: terminal.say(*str(result).splitlines()), json=json, certified=result.decided)
+
+    def document() -> dict[str, Any]:
+        return as_document(result) | {key: value for key, value in more.items() if value is not None}
+
+    terminal.answer(document, lambda: terminal.say(*str(result).splitlines()), certified=result.decided)
 
 
 def watched(parties: Sequence[ChannelLabels]) -> AbstractContextManager[Watch]:

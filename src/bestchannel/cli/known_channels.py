@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from msgspec import to_builtins
 
 from bestchannel.capacity import Capacity, capacities_by_name
 from bestchannel.channels import Channel
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import options, terminal, verb
 from bestchannel.cli.options import Asked
 from bestchannel.cli.reading import Reading
 from bestchannel.errors import InputError
@@ -29,7 +27,7 @@ ENDS = ("lower", "upper")
 MOST_INPUTS = 8  # of a channel with more inputs only the sum of their shares is shown
 
 
-@verbs.verb("Example: bestchannel capacity links.json --tol 1e-12 --json")
+@verb("Example: bestchannel capacity links.json --tol 1e-12 --json")
 def capacity(
     channels: list[Path] = options.CHANNELS,
     tol: float = options.option(1e-9, "Widest bracket allowed, in bits."),
@@ -38,7 +36,6 @@ def capacity(
     rate: list[str] | None = options.RATE,
     *,
     reading: Reading,
-    json: bool = options.JSON,
 ) -> None:
     """Show the capacity of known channels, in bits per use, between two proved bounds.
 
@@ -54,8 +51,8 @@ def capacity(
     with terminal.progress("capacities") as progress:
         answers = capacities_by_name(read, tol=tol, rtol=rtol, rigorous=rigorous, progress=progress)
     rates = options.parse_rates(rate, list(read)) if rate else {}
-    shown = _capacities_as_json(read, answers, rates)
-    terminal.answer(shown, lambda: _show_capacities(read, answers, rates), json=json)
+    about = read, answers, rates
+    terminal.answer(lambda: _capacities_as_json(*about), lambda: _show_capacities(*about))
     wide = [name for name, answer in answers.items() if not answer.converged]
     if wide:
         terminal.note(
@@ -68,21 +65,14 @@ def capacity(
 def _capacities_as_json(
     channels: Mapping[str, Channel], answers: Mapping[str, Capacity], rates: Mapping[str, float]
 ) -> dict[str, Any]:
-    return {
-        "unit": "bits",
-        "channels": [
-            {
-                "name": name,
-                **{key: getattr(answer, key) for key in ("lower", "upper", "converged", "rigorous")},
-                "input": answer.input.tolist(),
-                "output": answer.output.tolist(),
-                **{key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")},
-                **({"rate": rate, "per_second": {end: getattr(answer, end) * rate for end in ENDS}} if rate else {}),
-            }
-            for name, answer in answers.items()
-            for rate in [rates.get(name)]
-        ],
-    }
+    def record(name: str, answer: Capacity) -> dict[str, Any]:
+        own = {key: getattr(answer, key) for key in ("lower", "upper", "converged", "rigorous", "input", "output")}
+        of_channel = {key: getattr(channels[name], key) for key in ("inputs", "outputs", "rescaled")}
+        rate = rates.get(name)
+        fast = {"rate": rate, "per_second": {end: own[end] * rate for end in ENDS}} if rate else {}
+        return {"name": name, **own, **of_channel, **fast}
+
+    return {"unit": "bits", "channels": list(map(record, answers, answers.values()))}
 
 
 def _show_capacities(
@@ -106,7 +96,7 @@ def _show_capacities(
     terminal.note_few(len(names), len(answers))
 
 
-@verbs.verb("Example: bestchannel bound links.json --delta 0.01 --json")
+@verb("Example: bestchannel bound links.json --delta 0.01 --json")
 def bound(
     channels: list[Path] = options.CHANNELS,
     delta: float = options.DELTA,
@@ -116,7 +106,6 @@ def bound(
     *,
     asked: Asked,
     reading: Reading,
-    json: bool = options.JSON,
 ) -> None:
     """Show how many senses every policy needs on average to name the best of known channels.
 
@@ -133,42 +122,36 @@ def bound(
     from bestchannel.lower_bound.bound import lower_bound  # deferred: the other verbs need not wait for it
     from bestchannel.lower_bound.characteristic_time import least_shots
 
+    if shots and asked.question is not None:
+        raise InputError("--shots is for the question which channel is the best; leave one of the two out")
     read = reading.guessed(channels)
     with terminal.progress("proofs") as progress:
-        costs = options.costs_of_known(cost, read)
+        costs = options.parse_costs(cost, {name: channel.inputs for name, channel in read.items()})
         answer = lower_bound(read, delta, question=asked.of(list(read)), **costs, rtol=rtol, progress=progress)
-    document, least = _bound_as_json(answer), None
-    if shots:
-        if asked.question is not None:
-            raise InputError("--shots is for the question which channel is the best; leave one of the two out")
-        least = least_shots(read, delta)
-        document["shots_per_nat"] = finite_or_none(least.per_nat)
-        document["shots_lower_bound"] = finite_or_none(least.lower_bound)
-    terminal.answer(document, lambda: _show_bound(read, answer, least), json=json)
+    least = least_shots(read, delta) if shots else None
+    terminal.answer(lambda: _bound_as_json(answer, least), lambda: _show_bound(read, answer, least))
     if answer.characteristic_time.relative_gap > 1.1 * rtol:
         terminal.note(f"the bracket of T* is valid, and wider than the {rtol:.2g} aimed at")
 
 
-def _bound_as_json(answer: LowerBound) -> dict[str, Any]:
+def _bound_as_json(answer: LowerBound, least: LeastShots | None) -> dict[str, Any]:
     cost = answer.cost
     return {
-        "delta": answer.delta,
-        "question": to_builtins(answer.question),
-        "best": answer.best,
-        "gaps": dict(answer.gaps),
-        "theorem4_senses": answer.theorem4 and _ends(answer.theorem4),
+        **{key: getattr(answer, key) for key in ("delta", "question", "best", "gaps")},
+        "theorem4_senses": _ends(answer.theorem4),
         "characteristic_time": _ends(answer.characteristic_time),
-        "senses_lower_bound": finite_or_none(answer.senses_lower_bound),
-        "allocation": {name: shares.tolist() for name, shares in answer.allocation.items()},
-        "gaussian_time": finite_or_none(answer.gaussian.time),
+        "senses_lower_bound": answer.senses_lower_bound,
+        "allocation": answer.allocation,
+        "gaussian_time": answer.gaussian.time,
         "cost_per_nat": cost and _ends(cost.per_nat),
-        "cost_lower_bound": cost and finite_or_none(cost.lower_bound),
-        "cost_allocation": cost and {name: shares.tolist() for name, shares in cost.allocation.items()},
+        "cost_lower_bound": cost and cost.lower_bound,
+        "cost_allocation": cost and cost.allocation,
+        **({"shots_per_nat": least.per_nat, "shots_lower_bound": least.lower_bound} if least else {}),
     }
 
 
-def _ends(bracket: Any) -> dict[str, float | None]:
-    return {"lower": finite_or_none(bracket.lower), "upper": finite_or_none(bracket.upper)}
+def _ends(bracket: Any) -> dict[str, float] | None:
+    return bracket and {end: getattr(bracket, end) for end in ENDS}
 
 
 def _show_bound(channels: Mapping[str, Channel], answer: LowerBound, least: LeastShots | None) -> None:
@@ -189,7 +172,7 @@ def _show_bound(channels: Mapping[str, Channel], answer: LowerBound, least: Leas
         )
 
 
-@verbs.verb("Example: bestchannel plan guessed.json --delta 0.01")
+@verb("Example: bestchannel plan guessed.json --delta 0.01")
 def plan(
     channels: list[Path] = options.CHANNELS,
     delta: float = options.DELTA,
@@ -202,7 +185,6 @@ def plan(
     *,
     asked: Asked,
     reading: Reading,
-    json: bool = options.JSON,
 ) -> None:
     """Show how many senses each policy would need if the channels were as in the file.
 
@@ -218,7 +200,7 @@ def plan(
 
     guessed = reading.guessed(channels)
     with terminal.progress("proofs and simulated runs") as progress:
-        costs = options.costs_of_known(cost, guessed)
+        costs = options.parse_costs(cost, {name: channel.inputs for name, channel in guessed.items()})
         result = planned(
             guessed,
             delta=delta,
@@ -231,36 +213,31 @@ def plan(
             seed=seed,
             progress=progress,
         )
-    terminal.answer(_plan_as_json(result), lambda: _show_plan(result), json=json)
+    terminal.answer(lambda: _plan_as_json(result), lambda: _show_plan(result))
 
 
 def _plan_as_json(result: Plan) -> dict[str, Any]:
+    own = ("delta", "epsilon", "best", "runs", "max_senses", "decided", "question", "gap", "still_open", "within_bits")
     return {
         "unit": "bits",
-        **{key: getattr(result, key) for key in ("delta", "epsilon", "best", "runs", "max_senses", "decided")},
-        "question": to_builtins(result.question),
-        "gap": finite_or_none(result.gap),
-        "still_open": dict(result.still_open),
-        "within_bits": result.within_bits,
+        **{key: getattr(result, key) for key in own},
         "characteristic_time": result.bound and _ends(result.bound.characteristic_time),
         "senses_lower_bound": _senses_bound(result),
         "cost_lower_bound": _cost_bound(result),
-        "policies": [asdict(need) for need in result.needs],
+        "policies": result.needs,
         "advice": advice(result),
     }
 
 
 def _senses_bound(result: Plan) -> float | None:
     """The lower bound on the mean number of senses, None where it is infinite or does not apply."""
-    if result.shots is not None:
-        return finite_or_none(result.shots.lower_bound)
-    return None if result.bound is None else finite_or_none(result.bound.senses_lower_bound)
+    bound = result.shots.lower_bound if result.shots else result.bound.senses_lower_bound if result.bound else None
+    return bound and finite_or_none(bound)
 
 
 def _cost_bound(result: Plan) -> float | None:
     """The lower bound on the mean cost, None where there is none."""
-    cost = None if result.bound is None else result.bound.cost
-    return None if cost is None else finite_or_none(cost.lower_bound)
+    return finite_or_none(result.bound.cost.lower_bound) if result.bound and result.bound.cost else None
 
 
 def _show_plan(result: Plan) -> None:

@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import options, terminal, verb
 from bestchannel.cli.options import option
 from bestchannel.errors import InputError, MissingExtraError
 from bestchannel.promises import rounded_up, several
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
 ENDED = ("decided", "undecided", "limited", "failed")
 
 
-@verbs.verb("Example: bestchannel serve runs/ --port 8484")
+@verb("Example: bestchannel serve runs/ --port 8484")
 def serve(
     runs: Path = options.argument("The folder of the runs; made if missing.", metavar="RUNS/"),
     host: str = option("127.0.0.1", "Where to listen; other machines reach 0.0.0.0.", show_default=True),
@@ -28,8 +29,7 @@ def serve(
     certificate: Path | None = options.file(None, "A certificate for TLS (.pem)."),
     key: Path | None = options.file(None, "Its private key (.pem)."),
     lease: float = option(30.0, "Seconds after which a silent sensor's work goes to another."),
-    log_level: str = option("info", "debug, info, warning or error; lines of JSON on stderr.", show_default=True),
-    json: bool = options.JSON,
+    log_level: str = option("info", f"One of {', '.join(LOG_LEVELS)}; lines of JSON on stderr.", show_default=True),
 ) -> None:
     """Serve a folder of runs: sensors answer requests over the network, people watch the verdict form.
 
@@ -42,6 +42,8 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"serving ({error.name})", "service") from None
 
+    if log_level.lower() not in LOG_LEVELS:
+        raise InputError(f"--log-level must be one of {', '.join(LOG_LEVELS)}; it is {log_level!r}")
     log_to_stderr(log_level)
     tokens = Tokens(token, token_days)
     place = Place(host, port, tuple(allow_host or ()), certificate, key, tuple(trust_proxy or ()))
@@ -49,7 +51,7 @@ def serve(
 
     def announce() -> None:
         url = f"{service.address}/?token={tokens.owner}"
-        terminal.answer({"url": url, "address": service.address, "token": tokens.owner}, url, json=json)
+        terminal.answer({"url": url, "address": service.address, "token": tokens.owner}, url)
         terminal.flush()
         if not place.is_loopback and certificate is None:
             terminal.note("anybody on the way can read tokens: give --certificate and --key, or use a proxy with TLS")
@@ -57,7 +59,7 @@ def serve(
     service.run(announce)
 
 
-@verbs.verb("Example: bestchannel sense 'http://127.0.0.1:8484/runs/lab?token=…' --channel q3 -- ./read-out q3")
+@verb("Example: bestchannel sense 'http://127.0.0.1:8484/runs/lab?token=…' --channel q3 -- ./read-out q3")
 def sense(
     url: str = options.argument("The address of the service, or of one of its runs, with a token."),
     command: list[str] = options.argument(
@@ -67,7 +69,6 @@ def sense(
     name: str | None = option(None, "What pages call this sensor."),
     most: int = option(10_000, "Lease at most so many senses at once.", min=1),
     token: str | None = options.TOKEN,
-    json: bool = options.JSON,
 ) -> None:
     """Let a program sense for a service, until the run has ended; at the address of the whole service, for ever.
 
@@ -91,14 +92,13 @@ def sense(
         signal.signal(signal.SIGTERM, before)
     words = f"the run is {state}" if state != "stopped" else "stopped"
     answer = {"state": state, "run": instrument.address.run}
-    terminal.answer(answer, words, json=json, certified=state in ("decided", "stopped"))
+    terminal.answer(answer, words, certified=state in ("decided", "stopped"))
 
 
-@verbs.verb("Example: bestchannel watch 'http://127.0.0.1:8484/runs/lab?token=…'")
+@verb("Example: bestchannel watch 'http://127.0.0.1:8484/runs/lab?token=…'")
 def watch(
     url: str = options.argument("The address of a run, with a token."),
     token: str | None = options.TOKEN,
-    json: bool = options.JSON,
 ) -> None:
     """Watch a run until it ends: leader, evidence, senses, sensors. A lost connection is made again.
 
@@ -115,7 +115,7 @@ def watch(
             show(last)
             if last["state"] in ENDED:
                 break
-    terminal.answer(last, sentence(last), json=json, certified=last["state"] == "decided")
+    terminal.answer(last, sentence(last), certified=last["state"] == "decided")
 
 
 def sentence(status: dict[str, Any]) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from bestchannel.arrays import ChannelLabels, number_in
-from bestchannel.channels import Channel
+from bestchannel.arrays import number_in
 from bestchannel.channels.channel import sense_costs
 from bestchannel.channels.families import family_list
 from bestchannel.disk import read_bytes
@@ -57,22 +58,8 @@ DELTA = option(0.05, "Largest probability of a wrong answer.")
 EPSILON = option(None, "Accept a channel within this many bits of the best.")
 MAX_SENSES = option(None, "Take no more senses than this.")
 SEED = option(0, "Seed of the simulated senses.", min=0)
-JSON = flag("Print the result as JSON.", "--json")
 NO_CHECKS = flag("Do not look for drift and memory in the order of the senses.", "--no-checks")
-DESIGN = option(
-    None,
-    "fixed: nobody chose numbers of senses by looking at outputs, as in most recordings; adaptive: somebody did, or"
-    " stopped when the result looked good. fixed proves much more, and is the default for counts. joint: numbers are"
-    " fixed, and all channels answered the same trials (rows trial,x,y_A,y_B or trial,channel,x,y); shared: counts of"
-    " such trials.",
-)
-GROUPS = option(
-    None,
-    "With --design joint: the column of groups (a writer, a day) whose trials may depend on each other.",
-    metavar="COLUMN",
-)
 SHOTS = flag("Count shots that all channels answer at once, as the policy joint does.", "--shots")
-RANK = flag("Rank the channels: say of which pairs it is proved that one is better.", "--rank")
 INPUT_DISTRIBUTION = option(None, "Compare I(P;W) at this P instead of capacities, as 0.5,0.5: one for each input.")
 RATE = option(
     None, "Symbols per second, so that levels are in bits per second: q0=1e6, or 1e6 for all.", metavar="[NAME=]NUMBER"
@@ -94,19 +81,33 @@ def parse_distribution(text: str | None) -> list[float] | None:
         raise InputError(f"--input-distribution must look like 0.5,0.5; it is {text!r}") from None
 
 
-def costs_of_known(texts: Sequence[str] | None, channels: Mapping[str, Channel]) -> dict[str, list[list[float]]]:
-    """`parse_costs` for known channels."""
-    labels = [ChannelLabels(name, channel.inputs, channel.outputs) for name, channel in channels.items()]
-    return parse_costs(texts or (), labels)
+def given(options: Any) -> dict[str, Any]:
+    """Those fields of a dataclass of options that the command has: --no-checks as no_checks, with its value."""
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {name: value for name, value in values.items() if value is not None and value is not False}
 
 
-def parse_costs(texts: Sequence[str], channels: Sequence[ChannelLabels]) -> dict[str, list[list[float]]]:
-    """{"cost": that of every input of every channel}, or nothing where no text says any."""
+def as_typed(names: Iterable[str]) -> list[str]:
+    """The names of options as a command has them."""
+    return [f"--{name.replace('_', '-')}" for name in names]
+
+
+def refuse_for_result(*options: Any) -> None:
+    """Refuse options that say how counts are to be read or judged: the file has a result."""
+    if names := as_typed(chain.from_iterable(map(given, options))):
+        are = "is an option" if len(names) == 1 else "are options"
+        raise InputError(
+            f"{', '.join(names)} {are} for files of counts, and this is a result, which says itself what was"
+            " sensed and promised; leave out what is for counts"
+        )
+
+
+def parse_costs(texts: Sequence[str] | None, letters: Mapping[str, Sequence[str]]) -> dict[str, list[list[float]]]:
+    """{"cost": that of every input of every channel}, or nothing where no text says any; `letters` are the inputs."""
     if not texts:
         return {}
-    letters = {str(labels.key): labels.inputs for labels in channels}
     given: dict[tuple[str, str | None], Any] = {}
-    for place, cost in (pair for text in texts for pair in _named_costs(text)):
+    for place, cost in chain.from_iterable(map(_named_costs, texts)):
         name, _, x = (place, "", None) if place in letters else place.rpartition(":")
         if name not in letters:
             known = ", ".join(list(letters)[:12])
@@ -121,8 +122,7 @@ def parse_costs(texts: Sequence[str], channels: Sequence[ChannelLabels]) -> dict
     costs = {
         name: [given.get((name, x), given.get((name, None), 1.0)) for x in inputs] for name, inputs in letters.items()
     }
-    checked = sense_costs(costs, list(costs), [len(inputs) for inputs in letters.values()])
-    return {"cost": [list(of_inputs) for of_inputs in checked]}
+    return {"cost": list(map(list, sense_costs(costs, list(costs), [*map(len, letters.values())])))}
 
 
 def _named_costs(text: str) -> list[tuple[str, Any]]:
@@ -145,45 +145,45 @@ def _named_costs(text: str) -> list[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """The question as JSON has it, or None for the best; and what was said of rates."""
+    """What is asked in place of the best."""
 
-    question: dict[str, Any] | None
-    rates: Sequence[str] = ()
+    above: float | None = option(
+        None, "Say of every channel whether its capacity is above this many bits.", metavar="BITS"
+    )
+    tolerance: float | None = option(None, "With --above: this near to it, either may be said.")
+    top: int | None = option(None, "Name the best so many channels.", metavar="M")
+    order: bool = flag("Put all channels in order.", "--order")
+    within: str | None = option(
+        None, "Find every capacity to within so many bits, or as 5% of itself.", metavar="WIDTH"
+    )
+    rate: list[str] | None = RATE
 
-    @staticmethod
-    def from_options(
-        above: float | None = option(
-            None, "Say of every channel whether its capacity is above this many bits.", metavar="BITS"
-        ),
-        tolerance: float | None = option(None, "With --above: this near to it, either may be said."),
-        top: int | None = option(None, "Name the best so many channels.", metavar="M"),
-        order: bool = flag("Put all channels in order.", "--order"),
-        within: str | None = option(
-            None, "Find every capacity to within so many bits, or as 5% of itself.", metavar="WIDTH"
-        ),
-        rate: list[str] | None = RATE,
-    ) -> Asked:
-        """The question that these options ask."""
-        possible: dict[str, dict[str, Any] | None] = {
-            "--above": None if above is None else {"kind": "above", "level": above, "tolerance": tolerance or 0.0},
-            "--top": None if top is None else {"kind": "top", "m": top},
-            "--order": {"kind": "order"} if order else None,
-            "--within": None if within is None else {"kind": "within", **_width(within)},
+    def __post_init__(self) -> None:
+        _ = self.question  # what cannot be asked is refused before anything is read
+
+    @cached_property
+    def question(self) -> dict[str, Any] | None:
+        """The question as JSON has it, or None for the best; without rates."""
+        possible: dict[str, dict[str, Any]] = {
+            "above": {"level": self.above, "tolerance": self.tolerance or 0.0},
+            "top": {"m": self.top},
+            "order": {},
+            "within": _width(self.within or "1"),
         }
-        asked = {name: question for name, question in possible.items() if question}
+        asked = [kind for kind in possible if kind in given(self)]
         if len(asked) > 1:
-            raise InputError(f"one question at a time: {' and '.join(asked)} were given")
-        if tolerance is not None and above is None:
+            raise InputError(f"one question at a time: {' and '.join(as_typed(asked))} were given")
+        if self.tolerance is not None and self.above is None:
             raise InputError("--tolerance belongs to --above, which was not given")
-        if rate and above is None:
+        if self.rate and self.above is None:
             raise InputError("--rate makes the level of --above bits per second; which is the fastest is not asked yet")
-        return Asked(next(iter(asked.values()), None), rate or ())
+        return {"kind": asked[0], **possible[asked[0]]} if asked else None
 
     def of(self, names: Sequence[str]) -> dict[str, Any] | None:
         """The question about channels of these names."""
-        if self.question is None or not self.rates:
+        if self.question is None or not self.rate:
             return self.question
-        return self.question | {"rates": list(parse_rates(self.rates, names).values())}
+        return self.question | {"rates": list(parse_rates(self.rate, names).values())}
 
 
 def parse_rates(texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:

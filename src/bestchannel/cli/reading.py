@@ -7,20 +7,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from msgspec import Struct, ValidationError, convert
 
 from bestchannel.channels import Channel
 from bestchannel.channels.families import named_family
-from bestchannel.cli import terminal
+from bestchannel.cli import options, terminal
 from bestchannel.cli.options import DesignChoice, flag, option
 from bestchannel.counts import JointTrials, LabelledCounts, read_channels, read_counts, read_joint_trials
 from bestchannel.counts.data_files import files_of
 from bestchannel.counts.frames import labelled_counts
 from bestchannel.counts.labelled_counts import hint_about_bins
 from bestchannel.counts.quantisation import SET_ASIDE, Binning, Bins
-from bestchannel.disk import errors_naming, opened, read_bytes
+from bestchannel.disk import errors_naming, opened
 from bestchannel.errors import CountsFoundError, InputError, JointTrialsFoundError
 from bestchannel.json_text import json_of
 from bestchannel.promises import several
@@ -40,57 +41,29 @@ BY_TIME = "the senses are taken in the order of the column time, which is not th
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are to be read; None and False where nothing is said."""
+    """How files are to be read."""
 
-    transpose: bool
-    columns: Mapping[str, str] | Sequence[str] | None
-    form: str | None
-    channel_axis: str | None
-    normalize: bool
-    outputs: Sequence[str] | None
-    bins: Bins
-    set_aside: float | None
-
-    @staticmethod
-    def from_options(
-        columns: str | None = option(
-            None,
-            "What the columns of rows are called, as channel=link,x=sent,y=got,count=n (or p=prob, time=t); of rows"
-            " without a header, what they are, as x,y or channel,x,y. With --design joint also trial=item, and * stands"
-            " for the names of channels, as x=truth,y=pred_*.",
-        ),
-        transpose: bool = flag("The columns of the matrices, or y of the rows, are the inputs.", "--transpose"),
-        form: str | None = option(None, "rows or matrix, where a text may be either."),
-        channel_axis: str | None = option(None, "first or last: the axis of a stack along which the channels are."),
-        normalize: bool = flag("Of probabilities: divide rows that do not sum to 1 by their sum.", "--normalize"),
-        outputs: str | None = option(None, "Of counts: the outputs that each channel can give, as 0,1,2; seen or not."),
-        bins: str | None = option(
-            None,
-            "Of trial logs: cut measured outputs into so many bins, or at edges as --bins=-1,0,1; none: numbers are"
-            " labels.",
-        ),
-        set_aside: float | None = option(
-            None,
-            "Senses of every input that choose the edges of --bins and nothing else; below 1 a share of them."
-            f" {SET_ASIDE} unless given.",
-        ),
-    ) -> Reading:
-        """The way of reading that these options describe."""
-        return Reading(
-            transpose=transpose,
-            columns=None if columns is None else _columns(columns),
-            form=form,
-            channel_axis=channel_axis,
-            normalize=normalize,
-            outputs=None if outputs is None else [label.strip() for label in outputs.split(",")],
-            bins=None if bins is None else _bins(bins),
-            set_aside=int(set_aside) if set_aside and set_aside >= 1 and set_aside.is_integer() else set_aside,
-        )
-
-    def given(self, keys: Iterable[str] | None = None) -> list[str]:
-        """The options that the command has, as it has them; of these keys, or of all."""
-        written = [key for key, value in vars(self).items() if value not in (None, False)]
-        return [f"--{key.replace('_', '-')}" for key in written if keys is None or key in keys]
+    columns: str | None = option(
+        None,
+        "What the columns of rows are called, as channel=link,x=sent,y=got,count=n (or p=prob, time=t); of rows without"
+        " a header, what they are, as x,y or channel,x,y. With --design joint also trial=item, and * stands for the"
+        " names of channels, as x=truth,y=pred_*.",
+    )
+    transpose: bool = flag("The columns of the matrices, or y of the rows, are the inputs.", "--transpose")
+    form: str | None = option(None, "rows or matrix, where a text may be either.")
+    channel_axis: str | None = option(None, "first or last: the axis of a stack along which the channels are.")
+    normalize: bool = flag("Of probabilities: divide rows that do not sum to 1 by their sum.", "--normalize")
+    outputs: str | None = option(None, "Of counts: the outputs that each channel can give, as 0,1,2; seen or not.")
+    bins: str | None = option(
+        None,
+        "Of trial logs: cut measured outputs into so many bins, or at edges as --bins=-1,0,1; none: numbers are"
+        " labels.",
+    )
+    set_aside: float | None = option(
+        None,
+        "Senses of every input that choose the edges of --bins and nothing else; below 1 a share of them."
+        f" {SET_ASIDE} unless given.",
+    )
 
     def channels(self, paths: Sequence[Path]) -> dict[str, Channel]:
         """The known channels in the files."""
@@ -103,7 +76,7 @@ class Reading:
             self._refuse(None, f"files, and {families[0]} is none")
             return named
         with terminal.progress("reading channels"):
-            read = read_channels(files, normalize=self.normalize, **self._anyway())
+            read = read_channels(files, normalize=self.normalize, **self._of_all())
         if twice := named.keys() & read.keys():
             raise InputError(f"each channel must be named once; {min(twice)} is named twice")
         return named | read
@@ -112,7 +85,7 @@ class Reading:
         """The counts in the files, with the order of the senses if it is known and wanted."""
         self._refuse(_FOR_CHANNELS, "probabilities, and these are counts")
         with terminal.progress("bytes read") as progress:
-            read = read_counts(paths, **self._anyway(), **self._of_logs(), order=order, progress=progress)
+            read = read_counts(paths, **self._of_all(), **self._of_logs(), order=order, progress=progress)
         if any(content.by_time for content in read.values()):
             terminal.note(BY_TIME)
         for content in read.values():
@@ -126,8 +99,6 @@ class Reading:
     ) -> dict[str, LabelledCounts] | JointTrials:
         """The counts in the files, or the trials that all channels answer, in designs that take these."""
         if design is not DesignChoice.joint:
-            if groups is not None:
-                raise InputError("--groups is for trials that all channels answer; write --design joint too")
             try:
                 return self.counts(paths, order=order)
             except JointTrialsFoundError:
@@ -135,7 +106,7 @@ class Reading:
                     raise
         self._refuse(_NOT_FOR_JOINT, "other files, and these are trials that all channels answer")
         with terminal.progress("reading trials"):
-            trials = read_joint_trials(paths, outputs=self.outputs, columns=self.columns, groups=groups)
+            trials = read_joint_trials(paths, outputs=self._declared(), columns=self._names(), groups=groups)
         for name, n in trials.missing.items():
             if n:
                 terminal.note(f'channel "{name}" has no answer in {n:,} of {several(len(trials.y), "trial")}')
@@ -151,7 +122,7 @@ class Reading:
             try:
                 pilot = self.counts(paths, order=False)
             except InputError as other:
-                counted = isinstance(error, CountsFoundError) or self.given(_FOR_COUNTS)
+                counted = isinstance(error, CountsFoundError) or options.given(self).keys() & {*_FOR_COUNTS}
                 raise (other if counted else error) from None
         names = ", ".join(path.name for path in paths)
         terminal.note(f"{names} has counts: the answer is for channels that are exactly as this pilot found them")
@@ -163,18 +134,28 @@ class Reading:
         from bestchannel.runs import Replay  # deferred: most verbs have no run
 
         self._refuse(_FOR_CHANNELS, "known channels (--simulate), and this is a log")
-        logs = self._of_logs()
-        return Replay(tuple(files_of(paths)), columns=self.columns, form=self.form, transpose=self.transpose, **logs)
+        logs, files = self._of_logs(), tuple(files_of(paths))
+        return Replay(files, columns=self._names(), form=self.form, transpose=self.transpose, **logs)
 
-    def _anyway(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in ("transpose", "columns", "form", "channel_axis")}
+    def _of_all(self) -> dict[str, Any]:
+        arrays = {"form": self.form, "transpose": self.transpose, "channel_axis": self.channel_axis}
+        return {"columns": self._names(), **arrays}
+
+    def _names(self) -> dict[str, str] | list[str] | None:
+        return None if self.columns is None else _columns(self.columns)
 
     def _of_logs(self) -> dict[str, Any]:
         aside = SET_ASIDE if self.set_aside is None else self.set_aside
-        return {"outputs": self.outputs, "bins": self.bins, "set_aside": aside}
+        whole = int(aside) if aside >= 1 and float(aside).is_integer() else aside
+        bins = None if self.bins is None else _bins(self.bins)
+        return {"outputs": self._declared(), "bins": bins, "set_aside": whole}
+
+    def _declared(self) -> list[str] | None:
+        return None if self.outputs is None else [label.strip() for label in self.outputs.split(",")]
 
     def _refuse(self, keys: Iterable[str] | None, what: str) -> None:
-        if names := self.given(keys):
+        written = options.given(self)
+        if names := options.as_typed(name for name in written if keys is None or name in keys):
             raise InputError(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} for {what}; leave it out")
 
 
@@ -217,112 +198,137 @@ def _frequencies(counts: LabelledCounts) -> Channel:
     return Channel.from_rows(W, name=counts.name, inputs=counts.inputs, outputs=counts.outputs, normalize=True)
 
 
-def record_of(path: Path) -> tuple[Any, Provenance] | None:
-    """The record in the file, as JSON, and what the file knows of its origin; None where it holds something else."""
-    with errors_naming(path):
-        head = _head(path)
-        if not head.startswith((SQLITE, HTML, b"{")):
-            return None
+@dataclass(frozen=True)
+class Record:
+    """The record of an identification, as JSON, and what its file knows of its origin."""
+
+    document: Any
+    origin: Provenance
+
+    stated: ClassVar[Mapping[str, Any]] = {"design": "adaptive"}
+    """What the file says itself of how its counts are to be judged."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the data being as supposed."""
+        return self.origin.warnings
+
+    def counts(self) -> dict[str, LabelledCounts]:
+        """The counts with their labels; a record that contradicts itself is refused."""
+        from bestchannel.policies.transcript import MOST_COUNTS, from_document, told_counts
+        from bestchannel.report.summary import require_consistent
+
+        result = from_document(self.document)
+        require_consistent(result)
+        counts = {}
+        for labels, table in zip(result.audit.channels, told_counts(result), strict=True):
+            name = str(labels.key)
+            if not 0 < table.sum() <= MOST_COUNTS:
+                raise InputError(
+                    f"channel {name} was sensed {table.sum():,} times, and estimates take 1 to 2^53 senses; see report"
+                )
+            inferred = result.audit.inferred_outputs
+            counts[name] = LabelledCounts(name, table.astype(np.int64), labels.inputs, labels.outputs, inferred)
+        return counts
+
+
+class PrintedChannel(Struct):
+    """A channel of an estimate as it was printed."""
+
+    name: str
+    counts: list[list[int]]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    binning: Binning | None
+
+
+class PrintedEstimate(Struct):
+    """What `estimate --json` printed: counts, and what was asked of them. What else it states need not be believed."""
+
+    channels: tuple[PrintedChannel, ...]
+    inferred_outputs: bool
+    delta: float = 0.05
+    epsilon: float = 0.0
+    design: str = "fixed"
+    question: Any = None
+    input_distribution: Any = None  # and what else `estimate` checks
+    order: Any = None
+    checks: Any = None
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """As of a `Record`."""
+        said = {key: getattr(self, key) for key in ("delta", "epsilon", "design", "question", "input_distribution")}
+        return {**said, "rank": self.order is not None}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """As of a `Record`."""
+        from bestchannel.report.provenance import warnings_in
+
+        return warnings_in(self.checks)
+
+    def counts(self) -> dict[str, LabelledCounts]:
+        """The counts that the estimate was made from, with their labels."""
+        if self.design == "joint":
+            raise InputError(
+                "this estimate is from trials that all channels answered, and has their counts alone; give the file of"
+                " the trials, with --design joint"
+            )
+        counts = {}
+        for c in self.channels:
+            table = labelled_counts({c.name: c.counts})[c.name].counts
+            if table.shape != (len(c.inputs), len(c.outputs)) or c.name in counts:
+                raise InputError(f"channel {c.name!r} occurs twice, or its letters are not those of its counts")
+            counts[c.name] = LabelledCounts(c.name, table, c.inputs, c.outputs, self.inferred_outputs, c.binning)
+        return counts
+
+
+def held_in(paths: Sequence[Path]) -> Record | PrintedEstimate | None:
+    """The record or the estimate that a single file holds; None of files that hold something else, as rows."""
+    if len(paths) != 1 or not paths[0].is_file():
+        return None
+    with errors_naming(paths[0]):
+        with opened(paths[0]) as source:
+            head: bytes = source.head(100)
+            start = head.lstrip().lower()
+            data = source.content() if start.startswith((HTML, b"{")) else b""
         if head.startswith(SQLITE):
             from bestchannel import runs  # deferred, as all that few files need
             from bestchannel.policies.transcript import as_document
             from bestchannel.report.provenance import origin_of
 
-            run = runs.view(path)
-            return json.loads(json.dumps(as_document(run.outcome()))), origin_of(run, path)
-        data = read_bytes(path)
-        if head.startswith(HTML):
+            run = runs.view(paths[0])
+            return Record(json.loads(json.dumps(as_document(run.outcome()))), origin_of(run, paths[0]))
+        if start.startswith(HTML):
             from bestchannel.report.page import record_in
             from bestchannel.report.provenance import Provenance
 
-            return record_in(data), Provenance()
-        if b'"audit"' in data:  # counts are not parsed here, but where they are read
+            return Record(record_in(data), Provenance())
+        if b'"audit"' in data or b'"asymptotic_verdict"' in data:  # counts are not parsed here, but where they are read
             document = json_of(data)
             if isinstance(document, dict) and "audit" in document:
-                return document, _of_source(document)
+                return Record(document, _of_source(document))
+            if isinstance(document, dict) and "channels" in document and isinstance(document.get("verdict"), dict):
+                return _printed(document)
     return None
-
-
-def _head(path: Path) -> bytes:
-    """How a file begins, in small letters if it is a text; a pipe gives its content once, to whoever reads counts."""
-    if path.is_fifo():
-        return b""
-    with opened(path) as source:
-        head: bytes = source.head(100)
-    return head if head.startswith(SQLITE) else head.lstrip().lower()
 
 
 def _of_source(document: Mapping[str, Any]) -> Provenance:
     """What a result says of who answered; a file may say anything."""
     from bestchannel.report.provenance import Provenance, warnings_in
 
-    source, warnings = document.get("source"), warnings_in(document.get("checks"))
-    if not isinstance(source, Mapping):
-        return Provenance(warnings=warnings)
-    seed = source.get("seed")
-    return Provenance(
-        source=str(source.get("kind", "")),
-        data=str(source.get("path", "")),
-        seed=seed if type(seed) is int and 0 <= seed < 10**40 else None,
-        warnings=warnings,
-    )
+    source = document["source"] if isinstance(document.get("source"), Mapping) else {}
+    kind, path, seed = str(source.get("kind", "")), str(source.get("path", "")), source.get("seed")
+    known = seed if type(seed) is int and 0 <= seed < 10**40 else None
+    return Provenance(source=kind, data=path, seed=known, warnings=warnings_in(document.get("checks")))
 
 
-def sensed_counts(document: Any) -> dict[str, LabelledCounts]:
-    """The counts in a record, with their labels."""
-    from bestchannel.policies.transcript import MOST_COUNTS, from_document, told_counts
-
-    result = from_document(document)
-    counts = {}
-    for labels, table in zip(result.audit.channels, told_counts(result), strict=True):
-        name = str(labels.key)
-        if not 0 < table.sum() <= MOST_COUNTS:
-            raise InputError(
-                f"channel {name} was sensed {table.sum():,} times, and estimates take 1 to 2^53 senses; see report"
-            )
-        inferred = result.audit.inferred_outputs
-        counts[name] = LabelledCounts(name, table.astype(np.int64), labels.inputs, labels.outputs, inferred)
-    return counts
-
-
-def refuse_options_for_counts(path: Path, names: Sequence[str]) -> None:
-    """Refuse options, by their names, that say how counts are to be read or judged: the file has a record."""
-    if names:
-        are = "is an option" if len(names) == 1 else "are options"
-        raise InputError(
-            f"{path}: {', '.join(names)} {are} for files of counts, and this is a result, which says itself what was"
-            " sensed and promised; leave out what is for counts"
-        )
-
-
-def printed_estimate(path: Path) -> dict[str, Any] | None:
-    """What `estimate --json` printed; None where the file holds something else."""
-    with errors_naming(path):
-        if not _head(path).startswith(b"{") or b'"asymptotic_verdict"' not in (data := read_bytes(path)):
-            return None
-        document = json_of(data)
-    is_one = isinstance(document, dict) and isinstance(document.get("verdict"), dict) and "channels" in document
-    return document if is_one else None
-
-
-def printed_counts(document: Mapping[str, Any]) -> dict[str, LabelledCounts]:
-    """The counts that an estimate was made from, with their labels, or an `InputError`."""
-    counts = {}
+def _printed(document: Mapping[str, Any]) -> PrintedEstimate:
     try:
-        for channel in document["channels"]:
-            name, binning = channel["name"], channel["binning"]
-            table = labelled_counts({name: channel["counts"]})[name].counts
-            inputs, outputs = tuple(channel["inputs"]), tuple(channel["outputs"])
-            if table.shape != (len(inputs), len(outputs)) or not all(isinstance(x, str) for x in (*inputs, *outputs)):
-                raise ValueError(f"the letters of channel {name!r} are not those of its counts")
-            cut = None if binning is None else Binning(**{**binning, "edges": tuple(map(tuple, binning["edges"]))})
-            inferred = bool(document["inferred_outputs"])
-            counts[name] = LabelledCounts(name, table, inputs, outputs, inferred, cut)
-        if len(counts) < len(document["channels"]):
-            raise ValueError("two channels have one name")
-        return counts
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        return convert(document, PrintedEstimate)
+    except ValidationError as error:
         raise InputError(
-            f"this must be what `bestchannel estimate --json` printed, with its counts; it is not ({error!r}); give the"
+            f"this must be what `bestchannel estimate --json` printed, with its counts; it is not ({error}); give the"
             " file of counts in its place"
         ) from None

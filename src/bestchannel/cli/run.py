@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from bestchannel import runs
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import Verbs, options, program, resumable, terminal, verb
 from bestchannel.cli.identify import ChosenPolicy, carry_on, checks_of, finish, say_what_is_missing, standing
 from bestchannel.cli.options import Asked
 from bestchannel.errors import InputError
@@ -33,7 +33,7 @@ ANSWER = options.argument("Rows channel,x,y,count (.csv, .json, .parquet).", met
 REQUEST = options.option(None, "The request that the file answers, unless the file says it.")
 
 
-@verbs.verb("Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
+@verb("Example: bestchannel run new lab.db --alphabets channels.json --delta 0.01")
 def new(
     path: Path = RUN,
     alphabets: Path = options.file(..., "Names and letters of the channels (.json, .csv)."),
@@ -44,7 +44,6 @@ def new(
     largest_request: int | None = options.option(None, "Ask for at most this many senses at once."),
     title: str = options.option("", "What the report calls the run."),
     note: str = options.option("", "What the report says about the run."),
-    json: bool = options.JSON,
 ) -> None:
     """Begin a run that people answer, and show its first request.
 
@@ -55,34 +54,32 @@ def new(
     wishes: dict[str, Any] = {"largest_request": largest_request, "title": title, "note": note}
     with runs.begin(path, policy.made_for(channels, asked), channels, max_senses=max_senses, **wishes) as run:
         terminal.note(f"{path} is begun")
-        _show_request(run, json)
+        _show_request(run)
 
 
-@verbs.verb("Example: bestchannel run ask lab.db --json > request.json")
+@verb("Example: bestchannel run ask lab.db --json > request.json")
 def ask(
     path: Path = RUN,
     csv: bool = options.flag("Print a sheet to fill in, for `run tell`.", "--csv"),
-    json: bool = options.JSON,
 ) -> None:
     """Show what to sense next: how often which input of which channel.
 
     Asking changes nothing and may be repeated. Exit code 3 where the run has ended undecided or has
     reached its limit of senses.
     """
-    if csv and json:
+    if csv and terminal.wants_json.get():
         raise InputError("one of --csv and --json is required, not both")
     with terminal.progress("reading the run"):
         run = runs.view(path)
-    _show_request(run, json, csv)
+    _show_request(run, csv)
 
 
-@verbs.verb("Example: bestchannel run tell lab.db answer.csv --request 1")
+@verb("Example: bestchannel run tell lab.db answer.csv --request 1")
 def tell(
     path: Path = RUN,
     answer: Path = ANSWER,
     request: int | None = REQUEST,
     piece: str | None = options.option(None, "Add the file under this name, even if inputs lack some of their senses."),
-    json: bool = options.JSON,
 ) -> None:
     """Answer a request with counts; once the command ends, they are on disk.
 
@@ -105,11 +102,11 @@ def tell(
         again = ", which it had been told before" if told.repeated else ""
         part = "" if told.complete else "a part of "
         terminal.note(f"{path} has {part}the answer to request {number}{again}")
-        _show_status(run, json)
+        _show_status(run)
 
 
-@verbs.verb("Example: bestchannel run amend lab.db corrected.csv --request 1")
-def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST, json: bool = options.JSON) -> None:
+@verb("Example: bestchannel run amend lab.db corrected.csv --request 1")
+def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST) -> None:
     """Correct what was told: the file has the true counts of the inputs that were written wrongly.
 
     The log keeps what was told before. Requests that followed upon that answer are void, and the policy asks anew from
@@ -125,30 +122,29 @@ def amend(path: Path = RUN, answer: Path = ANSWER, request: int | None = REQUEST
         void = max(before - number, 0)
         follows = f"; {several(void, 'later answer')} no longer {'counts' if void == 1 else 'count'}" if void else ""
         terminal.note(f"{path} has request {number} amended{follows}")
-        _show_status(run, json)
+        _show_status(run)
 
 
-@verbs.verb("Example: bestchannel run status lab.db")
-def status(path: Path = RUN, json: bool = options.JSON) -> None:
+@verb("Example: bestchannel run status lab.db")
+def status(path: Path = RUN) -> None:
     """Show where a run stands, without disturbing whoever writes to it."""
     with terminal.progress("reading the run"):
         run = runs.view(path)
-    _show_status(run, json)
+    _show_status(run)
 
 
-@verbs.verb("Example: bestchannel run resume simulated.db --max-senses 1000000")
+@verb("Example: bestchannel run resume simulated.db --max-senses 1000000")
 def resume(
     path: Path = RUN,
     max_senses: int | None = options.MAX_SENSES,
     no_checks: bool = options.NO_CHECKS,
-    json: bool = options.JSON,
 ) -> None:
     """Go on with a simulated or replayed run; of a laboratory's, show what it has come to.
 
     The verdict is the one that the run would have reached without a pause. --max-senses replaces its limit.
     Exit code 3 while undecided, 4 where it was interrupted again.
     """
-    with verbs.resumable(path):
+    with resumable(path):
         if not runs.answers_itself(path):
             if max_senses is None:
                 result = runs.read_run(path)
@@ -156,7 +152,7 @@ def resume(
                 with runs.open_run(path) as run:
                     run.limit(max_senses)
                     result = run.outcome()
-            finish(result, json)
+            finish(result)
             return
         with ExitStack() as until_then:
             with terminal.progress("bytes of the recording") as progress:
@@ -164,12 +160,12 @@ def resume(
             checks = None if no_checks else checks_of(durable.sensor)
             result = carry_on(durable, policy, max_senses)
         say_what_is_missing(durable.sensor, policy)
-        finish(result, json, checks)
+        finish(result, checks)
 
 
-run_verbs = verbs.program(
+run_verbs = program(
     *(new, ask, tell, amend, status, resume),
-    cls=verbs.Verbs,
+    cls=Verbs,
     help="Keep an identification in a file: ask, sense, tell, in any number of sittings.",
     epilog="Example: bestchannel run new lab.db --alphabets channels.json --delta 0.05; bestchannel run ask lab.db",
     no_args_is_help=True,
@@ -192,17 +188,19 @@ def _answering(path: Path, answer: Path, named: int | None) -> Iterator[tuple[ru
         yield run, sheet, number
 
 
-def _show_request(run: runs.Run, json: bool, csv: bool = False) -> None:
+def _show_request(run: runs.Run, csv: bool = False) -> None:
     request, missing = run.ask(), run.missing()
     rows = request_rows(missing, run.settings.labels)
-    if json:
-        terminal.print_json({"request": None if request is None else request.number, "senses": rows})
-    elif request is not None and csv:
-        print(blank_sheet(request.number, missing, run.settings.labels), end="")
-    elif request is not None:
-        terminal.say(f"request {request.number}: {_size(request, missing)}")
-        cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
-        terminal.show_table(("channel", "x", "count"), cells)
+
+    def show() -> None:
+        if request is not None and csv:
+            print(blank_sheet(request.number, missing, run.settings.labels), end="")
+        elif request is not None:
+            terminal.say(f"request {request.number}: {_size(request, missing)}")
+            cells = [(row["channel"], row["x"], f"{row['count']:,}") for row in rows]
+            terminal.show_table(("channel", "x", "count"), cells)
+
+    terminal.answer({"request": None if request is None else request.number, "senses": rows}, show)
     if request is not None:
         return
     result = run.outcome()
@@ -220,7 +218,7 @@ def _size(request: Request, missing: Mapping[int, tuple[int, ...]]) -> str:
     return several(request.total, "sense") + (f", of which {left:,} are missing" if left < request.total else "")
 
 
-def _show_status(run: runs.Run, json: bool) -> None:
+def _show_status(run: runs.Run) -> None:
     with terminal.progress("estimating capacities"):
         result, request = run.outcome(), run.ask()
         record = as_document(result)
@@ -234,7 +232,7 @@ def _show_status(run: runs.Run, json: bool) -> None:
         "missing": request_rows(run.missing(), run.settings.labels),
         "title": run.settings.title,
     }
-    terminal.answer(document, lambda: _say_status(run, result, record["channels"]), json=json)
+    terminal.answer(document, lambda: _say_status(run, result, record["channels"]))
 
 
 def _say_status(run: runs.Run, result: Identification, channels: Sequence[Mapping[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import typer
 
-from bestchannel.cli import options, terminal, verbs
+from bestchannel.cli import options, terminal, verb
 from bestchannel.disk import errors_naming, make_folder, write_bytes
 from bestchannel.paper import fig1_rows, fig2_rows, stated_fig1, stated_fig2
 from bestchannel.promises import several
@@ -30,7 +30,7 @@ HEADINGS = {"gap": "gap, nats", "epsilon": "ε, nats", "delta": "δ", "confidenc
 HEADS = ("policy", "δ", "runs", "wrong", "error ≤", "undecided", "senses", "q95", "÷ bound")
 
 
-@verbs.verb("Example: bestchannel study studies/small.toml -o results --workers 2")
+@verb("Example: bestchannel study studies/small.toml -o results --workers 2")
 def study(
     spec: Path = options.argument("What to run, as TOML; see studies/."),
     workers: int | None = options.option(None, "Processes.", min=1, show_default="one for each core"),
@@ -38,7 +38,6 @@ def study(
     output: Path | None = options.file(
         None, "A folder for the tables and the journal.", "-o", "--output", show_default="SPEC-results"
     ),
-    json: bool = options.JSON,
 ) -> None:
     """Compare policies over thousands of simulated runs.
 
@@ -71,7 +70,7 @@ def study(
         conditions = summaries(drawn, journal)
     terminal.note(f"wrote runs.csv and summary.csv into {folder}")
     result = {"study": read.name, "folder": str(folder), "cells": [asdict(condition) for condition in conditions]}
-    terminal.answer(result, lambda: _show_conditions(conditions), json=json)
+    terminal.answer(result, lambda: _show_conditions(conditions))
 
 
 def _show_conditions(conditions: list[ConditionSummary]) -> None:
@@ -119,7 +118,7 @@ SUMMARY: dict[Figure, tuple[tuple[str, ...], str, tuple[float, ...]]] = {
 }
 
 
-@verbs.verb("Example: bestchannel reproduce fig1 --variant stated -o figures")
+@verb("Example: bestchannel reproduce fig1 --variant stated -o figures")
 def reproduce(
     figure: Figure = options.argument("Which figure of the paper."),
     variant: Variant = options.option(
@@ -128,7 +127,6 @@ def reproduce(
     seed: int = options.option(1, "Seed of the simulated channels and senses (stated).", min=0),
     seeds: int = options.option(3, "How many random sets of channels for each point (stated).", min=1),
     output: Path | None = options.file(None, "A folder for the CSV, JSON, PNG and SVG files.", "-o", "--output"),
-    json: bool = options.JSON,
 ) -> None:
     """Reproduce a figure of the paper: the senses that its algorithms use.
 
@@ -148,7 +146,7 @@ def reproduce(
     if output:
         with terminal.progress("drawing"):
             _write(output, figure, variant, result)
-    terminal.answer(result, lambda: _show_figure(figure, result["rows"]), json=json)
+    terminal.answer(result, lambda: _show_figure(figure, result["rows"]))
 
 
 def _write(folder: Path, figure: Figure, variant: Variant, result: dict[str, Any]) -> None:

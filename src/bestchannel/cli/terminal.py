@@ -8,10 +8,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
+import msgspec
 import typer
 
 from bestchannel.display import on_one_line, text_table
@@ -58,10 +60,19 @@ def fewer_warnings(warnings: Sequence[str]) -> list[str]:
     return [f"warning: {text}" for text in (*several[:MOST_WARNINGS], *rest, *meaning)]
 
 
-def answer(result: Any, shown: str | Callable[[], None], *, json: bool, certified: bool = True) -> None:
-    """The result, alone on stdout, as JSON or as people read it; exit code 3 where it is not certified."""
-    if json:
-        print_json(result)
+wants_json = ContextVar("wants_json", default=False)
+"""Whether the verb that runs was given --json; what sets it is what makes a function a verb."""
+
+
+def answer(
+    result: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+    shown: str | Callable[[], None],
+    *,
+    certified: bool = True,
+) -> None:
+    """The result, or what makes it, alone on stdout: as JSON or as people read it; exit code 3 if not certified."""
+    if wants_json.get():
+        print_json(result() if callable(result) else result)
     elif isinstance(shown, str):
         say(shown)
     else:
@@ -71,9 +82,10 @@ def answer(result: Any, shown: str | Callable[[], None], *, json: bool, certifie
 
 
 def print_json(result: Any) -> None:
-    """The result as JSON; infinite numbers have none and must be None by now."""
+    """The result as JSON: arrays are lists, dataclasses and structs objects, and what is infinite or NaN is null."""
+    plain = msgspec.json.decode(msgspec.json.encode(result, enc_hook=lambda array: array.tolist()))
     is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    print(json.dumps(result, allow_nan=False, ensure_ascii=not is_utf8))
+    print(json.dumps(plain, ensure_ascii=not is_utf8))
 
 
 def flush() -> None:

@@ -16,7 +16,7 @@ from bestchannel.errors import MissingExtraError
 from bestchannel.intervals import Estimate
 from bestchannel.lower_bound.bound import LowerBound
 from bestchannel.policies import Identification, Status
-from bestchannel.report.charts import interval_cells, interval_figure, legend, order_figure
+from bestchannel.report.charts import hardest, interval_cells, interval_figure, legend, order_figure
 from bestchannel.report.heat_maps import matrix_map
 from bestchannel.report.markup import Html, bits, brief, joined, several, table, tag
 from bestchannel.report.page import style
@@ -171,7 +171,8 @@ def identification_frame(result: Identification) -> Frame:
 
 def _course_row(status: Status, keys: list[Any]) -> dict[str, Any]:
     """Where the step left the policy; the evidence is that against the rival which lacks most of its threshold."""
-    rival = min(status.evidence_nats, key=lambda j: status.evidence_nats[j] - status.threshold_nats[j], default=None)
+    least = hardest(status)
+    rival = None if least is None else least.rival
     return {
         "senses": status.senses,
         "channels_left": len(status.candidates),

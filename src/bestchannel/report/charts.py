@@ -351,6 +351,11 @@ class Weighed:
     evidence: float
     threshold: float
 
+    @property
+    def ahead(self) -> float:
+        """How far the evidence is beyond what it has to reach."""
+        return self.evidence - self.threshold
+
 
 def weighed(status: Status) -> list[Weighed]:
     """The evidence against every rival that the policy weighs at this moment."""
@@ -362,10 +367,14 @@ def weighed(status: Status) -> list[Weighed]:
     ]
 
 
+def hardest(status: Status) -> Weighed | None:
+    """The rival that is farthest from its threshold at this moment; None where the policy weighs none."""
+    return min(weighed(status), key=lambda w: w.ahead, default=None)
+
+
 def least_evidence(course: Sequence[Status]) -> list[Weighed]:
     """At every moment the rival that is farthest from its threshold."""
-    rounds = (weighed(status) for status in course)
-    return [min(rivals, key=lambda w: w.evidence - w.threshold) for rivals in rounds if rivals]
+    return [least for least in map(hardest, course) if least]
 
 
 def rival_tracks(course: Sequence[Status]) -> list[list[Weighed]]:
@@ -379,7 +388,7 @@ def rival_tracks(course: Sequence[Status]) -> list[list[Weighed]]:
 
 def lasting(tracks: Sequence[list[Weighed]]) -> list[list[Weighed]]:
     """The rivals that were weighed to the last, and of those the ones with the least evidence."""
-    return sorted(tracks, key=lambda track: (-track[-1].senses, track[-1].evidence - track[-1].threshold))[:MOST_RIVALS]
+    return sorted(tracks, key=lambda track: (-track[-1].senses, track[-1].ahead))[:MOST_RIVALS]
 
 
 def leaders(summary: Summary) -> list[str]:
@@ -390,28 +399,19 @@ def leaders(summary: Summary) -> list[str]:
 
 def course_table(summary: Summary) -> Html:
     """Step after step: candidates, leader, and the evidence against the rival that is hardest to rule out."""
-    heads = [
-        "request",
-        f"{summary.unit}s",
-        "channels left",
-        "leader",
-        "hardest rival",
-        "evidence, bits",
-        "threshold, bits",
-    ]
+    heads = ["request", f"{summary.unit}s", "channels left", "leader", "hardest rival"]
+    heads += ["evidence, bits", "threshold, bits"]
     rows = [_course_cells(status, summary.names) for status in moments(summary.course)]
     return table("The course of the identification", heads, rows)
 
 
 def _course_cells(status: Status, names: Sequence[str]) -> list[object]:
     leader = "–" if status.leader is None else brief(names[status.leader])
-    cells: list[object] = [status.requests, whole(status.senses), len(status.candidates), leader]
-    lacks = {rival: status.threshold_nats.get(rival, 0.0) - nats for rival, nats in status.evidence_nats.items()}
-    if not lacks:
-        return [*cells, "–", "–", "–"]
-    rival = max(lacks, key=lambda other: lacks[other])
-    nats = (status.evidence_nats[rival], status.threshold_nats.get(rival, 0.0))
-    return [*cells, brief(names[rival]), *(f"{value / NATS_PER_BIT:.2f}" for value in nats)]
+    least = hardest(status)
+    rival = (
+        ["–"] * 3 if least is None else [brief(names[least.rival]), f"{least.evidence:.2f}", f"{least.threshold:.2f}"]
+    )
+    return [status.requests, whole(status.senses), len(status.candidates), leader, *rival]
 
 
 def _standing(moment: Weighed, summary: Summary) -> str:

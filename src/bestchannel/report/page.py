@@ -98,7 +98,7 @@ def _body(summary: Summary, origin: Provenance, findings: Sequence[Html], *, has
         warnings(origin),
         *findings,
         reproduction(summary, origin, version("bestchannel"), has_record=has_record),
-        class_="decided" if summary.decided else "undecided",
+        class_="decided" if summary.result.decided else "undecided",
     )
 
 
@@ -185,13 +185,13 @@ def header(summary: Summary, about: Provenance) -> Html:
     if known:
         ends = f"bits, {known.lower:.3f} … {known.upper:.3f}"
         facts[f"{summary.quantity} of {brief(first.name, 18)}"] = (bits(known.capacity), ends)
-    facts["confidence"] = (confidence(summary.delta), f"δ = {summary.delta:g}")
+    facts["confidence"] = (confidence(summary.result.delta), f"δ = {summary.result.delta:g}")
     if about.duration is not None and about.began is not None:
         facts["time"] = (lasting(about.duration), f"from {moment(about.began)}")
     return tag(
         "header",
         tag("p", about.title, class_="title") if about.title else NOTHING,
-        tag("p", "decided" if summary.decided else "undecided", class_="state"),
+        tag("p", "decided" if summary.result.decided else "undecided", class_="state"),
         tag("h1", summary.verdict),
         tag("p", summary.promise, class_="lead"),
         *(tag("p", line, class_="remark") for line in about.note.splitlines() if line.strip()),
@@ -226,7 +226,7 @@ def capacities(summary: Summary) -> Html:
     search = tag("p", field, tag("output", aria_live="polite"), id="search", hidden="")  # shown by the page's script
     return section(
         values,
-        f"Bits per channel use. With probability at least {confidence(summary.delta)} every proved interval"
+        f"Bits per channel use. With probability at least {confidence(summary.result.delta)} every proved interval"
         f" holds, {_supposed(summary)}.",
         NOTHING if P is None else tag("p", f"{compared}."),
         search if rest else NOTHING,
@@ -244,7 +244,7 @@ def _supposed(summary: Summary) -> str:
     if summary.estimate is not None and summary.estimate.shuffles is not None:
         words = summary.estimate.supposed
     weighed = recorded or any(status.evidence_nats for status in summary.course)
-    if not (weighed and summary.decided and summary.findings is None and len(summary.channels) > 1):
+    if not (weighed and summary.result.decided and summary.question is None and len(summary.channels) > 1):
         return words
     return (
         f"{words}. They may overlap though the best is proved: comparing two channels proves more than two intervals do"
@@ -265,7 +265,7 @@ def order(summary: Summary) -> Html:
     return section(
         "Order",
         f"{len(proved.settled)} of {several(proved.pairs, 'pair')} of channels are settled: with probability at least"
-        f" {confidence(summary.delta)} all of them at once. 1 is the best place.",
+        f" {confidence(summary.result.delta)} all of them at once. 1 is the best place.",
         order_figure(shown, k, "The places that channels can have"),
         _more(rest, lambda ranks: order_figure(ranks, k, "The places of the other channels")),
     )
@@ -354,18 +354,17 @@ def least_senses(summary: Summary) -> LeastSenses:
     sizes = [channel.counts.shape for channel in summary.channels]
     rows = [c.W_hat if min(s) > 1 else np.full(s, 1.0 / s[1]) for c, s in zip(summary.channels, sizes, strict=True)]
     channels = [Channel.from_rows(W, normalize=True) for W in rows]
-    question = None if summary.findings is None else summary.question
-    bound = quick_bound(channels, summary.delta, question)
+    bound = quick_bound(channels, summary.result.delta, summary.question)
     low, high = bound.lower_time, bound.upper_time
     if bound.proved and not math.isfinite(bound.senses):
-        tied = "The estimates of the largest capacities tie" if question is None else "Estimates tie"
+        tied = "The estimates of the largest capacities tie" if summary.question is None else "Estimates tie"
         remark = f"{tied}, and telling them apart has no bound."
         return LeastSenses(None, True, remark)
     if bound.proved:
         ends = f"{whole(low)} … {whole(high)}" if math.isfinite(high) else f"at least {whole(low)}"
         remark = (
             "If the channels were exactly as estimated, no policy with this guarantee would get by with fewer senses on"
-            f" average: {_origin(question)}, with a characteristic time T* of {ends} senses per nat."
+            f" average: {_origin(summary.question)}, with a characteristic time T* of {ends} senses per nat."
         )
         return LeastSenses(bound.senses, True, remark)
     if not 0.0 < low < math.inf:
@@ -386,9 +385,9 @@ def _origin(question: AnyQuestion | None) -> str:
 
 def _why_no_bound(summary: Summary) -> str:
     worth_sensing = [channel for channel in summary.channels if min(channel.counts.shape) > 1]  # others have capacity 0
-    if len(worth_sensing) < (2 if summary.findings is None else 1):
+    if len(worth_sensing) < (2 if summary.question is None else 1):
         return "Nothing to tell apart: no other channel has more than one input and one output."
-    if summary.epsilon or (summary.question and summary.question.epsilon):
+    if summary.result.epsilon:
         return "The bound is for naming the best channel itself; a channel within ε of the best can be had for less."
     if summary.unit == "shot":
         return "Shots that all channels answer have a bound of their own: see bestchannel bound --shots."
@@ -432,9 +431,9 @@ def reproduction(summary: Summary, about: Provenance, version: str, *, has_recor
     check = about.check(summary, has_record=has_record)
     rows: list[tuple[str, object]] = [
         ("policy", summary.policy),
-        ("δ, ε", f"{summary.delta:g}, {summary.epsilon:g} bits"),
+        ("δ, ε", f"{summary.result.delta:g}, {summary.result.epsilon:g} bits"),
         ("options", summary.options and json.dumps(dict(summary.options), ensure_ascii=False, default=str)),
-        ("guarantee", in_words(summary.guarantee)),
+        ("guarantee", in_words(summary.result.guarantee)),
         *((word, time and moment(time)) for word, time in times.items()),
         ("amended", amended and f"the answer to request {amended}, after it was told"),
         *about.more,

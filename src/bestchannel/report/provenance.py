@@ -60,8 +60,8 @@ class Provenance:
         *verb, placeholder = SOURCES.get(self.source, SOURCES["simulation"])
         words = ["bestchannel", *verb, self.data or placeholder]
         words += ["--policy", summary.policy] if summary.policy else []
-        words += ["--delta", f"{summary.delta:g}"]
-        words += ["--epsilon", f"{summary.epsilon:g}"] if summary.epsilon else []
+        words += ["--delta", f"{summary.result.delta:g}"]
+        words += ["--epsilon", f"{summary.result.epsilon:g}"] if summary.result.epsilon else []
         for name, value in summary.options.items():
             if name in FLAGS:
                 plain = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -76,7 +76,7 @@ class Provenance:
 
     def check(self, summary: Summary, *, has_record: bool) -> str:
         """The command that checks the record again, where there is something to check and a file that holds it."""
-        if not summary.decided or summary.policy not in POLICIES:
+        if not summary.result.decided or summary.policy not in POLICIES:
             return ""
         holder = self.run or (self.report if has_record else "") or "RESULT.json"
         return shlex.join(["bestchannel", "verify", holder])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,7 @@ from bestchannel.intervals.verdict import one_digit
 from bestchannel.policies import ChannelLabels, Identification, Status, Step
 from bestchannel.policies.transcript import MOST_COUNTS, share_of, told_counts
 from bestchannel.promises import amount, in_words
-from bestchannel.questions import AnyQuestion, Evidence, Findings, NearlyBest
+from bestchannel.questions import AnyQuestion
 from bestchannel.report.markup import bits, brief, named, several
 
 
@@ -55,40 +55,53 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The verdict, the channels, best first, and how it came to that: step by step, or from counts at once.
+    """A result with its channels, best first, and how it came to that: step by step, or from counts at once.
 
     `labels` are the channels in the order of the record, by which `told`, the counts of every step, and a `Status`
-    number them. `course` is where a policy stood after each step; an `estimate` has none, and is told once.
+    number them. `course` is where a policy stood after each step; an `Estimate` has none, and is told once.
     """
 
-    best: str | None
-    candidates: tuple[str, ...]
-    delta: float
-    epsilon: float
-    guarantee: str
+    result: Identification | Estimate
     channels: tuple[Measured, ...]
     labels: tuple[ChannelLabels, ...]
     told: tuple[Mapping[int, Integers], ...]
-    options: Mapping[str, Any]
     course: tuple[Status, ...] = ()
-    policy: str | None = None
-    cost: float | None = None
-    proved_so_far: str | None = None
-    estimate: Estimate | None = field(default=None, repr=False)
-    question: AnyQuestion | None = None  # where something else than the best was asked for, with what is proved of it
-    findings: Findings | None = None
-    nearly_best: NearlyBest | None = None
-    evidence: Evidence | None = None
 
     @property
-    def decided(self) -> bool:
-        """Whether a channel is named, or the question answered."""
-        return self.best is not None if self.findings is None else self.findings.decided
+    def estimate(self) -> Estimate | None:
+        """The result, where it is one of recorded counts."""
+        return self.result if isinstance(self.result, Estimate) else None
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that sensed."""
+        return getattr(self.result, "policy", None)
+
+    @property
+    def cost(self) -> float | None:
+        """What its senses cost, where they had costs."""
+        return getattr(self.result, "cost", None)
+
+    @property
+    def question(self) -> AnyQuestion | None:
+        """What was asked, where that is something else than the best; the result has findings then."""
+        return None if self.result.findings is None else self.result.question
+
+    @property
+    def best(self) -> str | None:
+        """The channel that is named."""
+        return None if self.question is not None or self.result.best is None else str(self.result.best)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The channels of which something is open."""
+        return tuple(map(str, self.result.candidates))
 
     @property
     def marked(self) -> frozenset[str]:
         """The channels that stand out: the candidates, or those that the answer names."""
-        return frozenset(self.candidates if self.findings is None else map(str, self.findings.named))
+        found = self.result.findings
+        return frozenset(self.candidates if found is None else map(str, found.named))
 
     @property
     def senses(self) -> int:
@@ -104,6 +117,14 @@ class Summary:
     def names(self) -> list[str]:
         """The names in the order of the record."""
         return [str(labels.key) for labels in self.labels]
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Those of the policy, or of the estimate, beyond delta and epsilon."""
+        if isinstance(self.result, Identification):
+            return self.result.audit.options
+        P = self.result.input_distribution
+        return {} if P is None else {"input_distribution": list(P)}
 
     @property
     def input_distribution(self) -> list[float] | None:
@@ -131,8 +152,8 @@ class Summary:
     def verdict(self) -> str:
         """What was found, in one sentence."""
         value = "capacity" if self.input_distribution is None else "I(P;W)"
-        if self.question is not None and self.findings is not None:
-            said = self.question.answer(self)
+        if self.question is not None:
+            said = self.question.answer(self.result)
             return f"{said[:1].upper()}{said[1:]}."
         if self.best is None:
             left = set(self.candidates)
@@ -142,15 +163,15 @@ class Summary:
             known = self.channels[0].estimate if self.estimate else None
             alone = "is the only channel" if known is None else f"carries {bits(known.capacity)} bits per channel use"
             return f"{brief(self.best)} {alone}."
-        if self.epsilon:
-            return f"{brief(self.best)} is within {self.epsilon:g} bit of the largest {value}."
+        if self.result.epsilon:
+            return f"{brief(self.best)} is within {self.result.epsilon:g} bit of the largest {value}."
         return f"{brief(self.best)} has the largest {value}."
 
     @property
     def promise(self) -> str:
         """The guarantee of the verdict, or what is missing to one."""
-        if self.decided:
-            return in_words(self.guarantee)
+        if self.result.decided:
+            return in_words(self.result.guarantee)
         if not self.told:
             return "Nothing has been sensed yet."
         more = self.course[-1].more_senses if self.course else None
@@ -159,8 +180,10 @@ class Summary:
         forecast = f"There is no forecast of the {self.unit}s that it would still take."
         if more is not None:
             forecast = f"Some {several(one_digit(more), f'more {self.unit}')} would decide, if the estimates are right."
-        unproved = None if self.evidence is None else self.evidence.words
-        return " ".join([*(in_words(said) for said in (self.proved_so_far, unproved) if said), forecast])
+        said: list[str | None] = []
+        if isinstance(self.result, Identification):
+            said = [self.result.proved_so_far, self.result.evidence.words if self.result.evidence else None]
+        return " ".join([*map(in_words, filter(None, said)), forecast])
 
     @property
     def spent(self) -> str:
@@ -185,24 +208,8 @@ def _of_record(result: Identification) -> Summary:
         Measured(str(c.key), c.inputs, c.outputs, tables[j], senses[j], estimates[j], _ruled_out_after(j, course))
         for j, c in enumerate(result.audit.channels)
     ]
-    best, candidates = None if result.best is None else str(result.best), tuple(map(str, result.candidates))
     return Summary(
-        best=best,
-        candidates=candidates,
-        delta=result.delta,
-        epsilon=result.epsilon,
-        guarantee=result.guarantee,
-        channels=_best_first(channels, best, candidates),
-        labels=result.audit.channels,
-        told=tuple(step.counts for step in steps),
-        options=result.audit.options,
-        course=course,
-        policy=result.policy,
-        cost=result.cost,
-        proved_so_far=result.proved_so_far,
-        question=result.question,
-        findings=result.findings,
-        evidence=result.evidence,
+        result, _best_first(channels, result), result.audit.channels, tuple(step.counts for step in steps), course
     )
 
 
@@ -284,22 +291,9 @@ def _of_counts(estimate: Estimate) -> Summary:
         Measured(c.name, c.inputs, c.outputs, np.array(c.counts, dtype=np.int64), c.senses, c)
         for c in estimate.channels
     ]
-    best, candidates = estimate.best if estimate.findings is None else None, estimate.candidates
-    P = estimate.input_distribution
-    return Summary(
-        best=best,
-        candidates=candidates,
-        delta=estimate.delta,
-        epsilon=estimate.epsilon,
-        guarantee=estimate.guarantee,
-        channels=_best_first(channels, best, candidates),
-        labels=tuple(ChannelLabels(c.name, c.inputs, c.outputs) for c in channels),
-        told=({j: channel.counts for j, channel in enumerate(channels)},),
-        options={} if P is None else {"input_distribution": list(P)},
-        estimate=estimate,
-        question=estimate.question,
-        findings=estimate.findings,
-    )
+    labels = tuple(ChannelLabels(c.name, c.inputs, c.outputs) for c in channels)
+    told = {j: channel.counts for j, channel in enumerate(channels)}
+    return Summary(estimate, _best_first(channels, estimate), labels, (told,))
 
 
 def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
@@ -309,12 +303,13 @@ def _ruled_out_after(channel: int, course: Sequence[Status]) -> int | None:
     return course[0].senses if course else None
 
 
-def _best_first(channels: Sequence[Measured], best: str | None, candidates: Sequence[str]) -> tuple[Measured, ...]:
+def _best_first(channels: Iterable[Measured], result: Identification | Estimate) -> tuple[Measured, ...]:
     """The named channel, then the candidates, then the others, each by their estimates."""
-    left = set(candidates)
+    best = None if result.findings is not None else result.best
+    left = set(map(str, result.candidates))
 
     def rank(channel: Measured) -> tuple[bool, bool, float]:
         capacity = channel.estimate.capacity if channel.estimate else -1.0
-        return (channel.name != best, channel.name not in left, -capacity)
+        return (best is None or channel.name != str(best), channel.name not in left, -capacity)
 
     return tuple(sorted(channels, key=rank))
