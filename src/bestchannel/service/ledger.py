@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -130,7 +131,7 @@ class Ledger:
             self.leases[lease.id] = lease
             rows = ((row, spans) for row, spans in self._rows.items() if row[0] in channels)
             free = ((row, span) for row, spans in rows for span in spans if span.holder == FREE)
-            for row, span in islice(free, MOST_PARTS):
+            for row, span in list(islice(free, MOST_PARTS)):
                 taken = min(most, span.end - span.start)
                 if taken:
                     lease.rows.add(row)
@@ -237,21 +238,25 @@ class Ledger:
 
     def _assign(self, row: Row, start: int, end: int, holder: Lease | str) -> None:
         """Let these senses of a row be lent, free or answered; a lease of which nothing is left ends."""
-        before, spans = self._rows[row], [Span(start, end, holder)]
+        every, spans = self._rows[row], [Span(start, end, holder)]
+        # those that it changes, and a neighbour on either side: there may be very many others
+        first = max(bisect_right(every, start, key=itemgetter(0)) - 2, 0)
+        last = bisect_left(every, end, key=itemgetter(0)) + 1
+        before = every[first:last]
         for span in before:
             around = span._replace(end=min(span.end, start)), span._replace(start=max(span.start, end))
             spans += (rest for rest in around if rest.start < rest.end)
         neighbours = (list(same) for _, same in groupby(sorted(spans, key=itemgetter(0)), itemgetter(2)))
-        self._rows[row] = [Span(same[0].start, same[-1].end, same[0].holder) for same in neighbours]
+        every[first:last] = [Span(same[0].start, same[-1].end, same[0].holder) for same in neighbours]
         for lease in {span.holder for span in before if span.start < end and start < span.end}:
-            if isinstance(lease, Lease) and not self.parts_of(lease):
-                self.leases.pop(lease.id, None)
+            if isinstance(lease, Lease) and lease.id in self.leases and not self.parts_of(lease):
+                del self.leases[lease.id]
 
     def _place(self, piece: AnswerPiece) -> None:
         """Put a piece that says no position, as a person told it, where its senses fit: cut, if need be."""
         row, left = (piece.channel, piece.x), piece.senses
         self._pieces[piece.id] = piece
-        for span in self._rows[row]:
+        for span in list(self._rows[row]):
             if span.holder == FREE and left:
                 taken = min(left, span.end - span.start)
                 self._assign(row, span.start, span.start + taken, ANSWERED)
