@@ -1,14 +1,17 @@
 """Runs that people answer: what is told is kept, once, and nothing else is taken."""
 
 import sqlite3
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bestchannel import BestChanID, InputError, NaiveChanSel, Simulator, identify, runs
 from bestchannel.channels import bsc
-from bestchannel.policies import ChannelLabels
+from bestchannel.policies import ChannelLabels, Request
 from bestchannel.policies.transcript import as_document
+from bestchannel.runs.laboratory_files import AnswerSheet, answered_inputs
 from tests.runs.steady import PARTIES, RIGHT, WRONG, Steady
 
 
@@ -227,3 +230,16 @@ def test_counts_beyond_2_to_the_53_are_kept_to_the_last_digit(tmp_path):
         run.tell(1, {0: [[n, 0], [0, n]], 1: [[n - 1, 1], [1, n - 1]]})
     steps = runs.read_run(tmp_path / "lab.db").audit.steps
     assert steps[0].counts[1].tolist() == [[n - 1, 1], [1, n - 1]]
+
+
+def test_answer_with_as_many_letters_as_there_may_be_is_placed_in_time_that_grows_with_them():
+    def seconds(n):
+        channels = [ChannelLabels("a", ("0",), tuple(map(str, range(n))))]
+        sheet = AnswerSheet(Path("a.csv"), 1, [("a", "0", str(y), 1) for y in range(n)])
+        began = time.process_time()
+        assert answered_inputs(sheet, Request(1, {0: (n,)}), channels) == {(0, 0): (1,) * n}
+        return time.process_time() - began
+
+    assert seconds(2**16) < 100 * max(
+        seconds(2**12), 1e-3
+    )  # 16 times as long; 256 times, where each looks at all letters

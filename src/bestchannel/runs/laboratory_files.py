@@ -11,10 +11,11 @@ import csv
 import io
 import os
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
@@ -32,6 +33,7 @@ MOST_LETTERS = 2**16  # in an alphabet that is given by its size
 HEADER = ["channel", "n_inputs", "n_outputs"]
 COLUMNS = ["request", "channel", "x", "y", "count"]  # of a sheet that `ask --csv` gives to fill in
 
+T = TypeVar("T")
 Cell = tuple[str, str, str, int]  # channel, x, y, count
 
 
@@ -107,6 +109,15 @@ def _refuse_text(text: str, where: str) -> None:
     """Refuse what files and terminals cannot hold, or what readers would strip."""
     if not text or text != text.strip() or not text.isprintable():
         raise InputError(f"{where} must be visible text without spaces around it; there is {text!r}")
+
+
+def numbered(channels: Mapping[int, ChannelLabels]) -> dict[str, tuple[int, dict[str, int], dict[str, int]]]:
+    """The number of every channel by its name, with those of its inputs and of its outputs by theirs."""
+
+    def places(letters: Sequence[str]) -> dict[str, int]:
+        return {letter: place for place, letter in enumerate(letters)}
+
+    return {str(of.key): (number, places(of.inputs), places(of.outputs)) for number, of in channels.items()}
 
 
 @dataclass(frozen=True)
@@ -221,8 +232,23 @@ def answered_inputs(
     Rows of one cell add up, and an output without a row counts 0; with `whole`, an input must have all senses that the
     request asks for.
     """
+
+    def position(label: str, known: Mapping[str, T], who: str, kind: str) -> T:
+        if label not in known:
+            first = ", ".join(islice(known, 20))
+            raise InputError(f"{who} the {kind}s {first}; the file has {kind} {reprlib.repr(label)}")
+        return known[label]
+
     with errors_naming(sheet.path):
-        rows = _placed(sheet.cells, request, channels)
+        names = numbered({channel: channels[channel] for channel in request.senses})
+        rows: dict[tuple[int, int], list[int]] = {}
+        for name, letter, output, count in sheet.cells:
+            channel, inputs, outputs = position(name, names, f"request {request.number} asks for", "channel")
+            where = f'channel "{name}" has'
+            place = channel, position(letter, inputs, where, "input")
+            if place not in rows:
+                rows[place] = [0] * len(outputs)
+            rows[place][position(output, outputs, where, "output")] += count
         for (channel, x), counts in rows.items():
             asked, told, labels = request.senses[channel][x], sum(counts), channels[channel]
             if told > asked or (whole and told < asked):
@@ -234,22 +260,3 @@ def answered_inputs(
         if not rows:
             raise InputError("the file must have counts; it has none")
         return {place: tuple(counts) for place, counts in rows.items() if any(counts)}
-
-
-def _placed(
-    cells: Iterable[Cell], request: Request, channels: Sequence[ChannelLabels]
-) -> dict[tuple[int, int], list[int]]:
-    def position(label: str, known: Sequence[str], who: str, kind: str) -> int:
-        if label not in known:
-            raise InputError(f"{who} the {kind}s {', '.join(known[:20])}; the file has {kind} {reprlib.repr(label)}")
-        return known.index(label)
-
-    asked = list(request.senses)
-    names = [str(channels[channel].key) for channel in asked]
-    rows: dict[tuple[int, int], list[int]] = {}
-    for name, x, y, count in cells:
-        channel = asked[position(name, names, f"request {request.number} asks for", "channel")]
-        labels, where = channels[channel], f'channel "{name}" has'
-        place = channel, position(x, labels.inputs, where, "input")
-        rows.setdefault(place, [0] * len(labels.outputs))[position(y, labels.outputs, where, "output")] += count
-    return rows

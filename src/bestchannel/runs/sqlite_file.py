@@ -56,11 +56,15 @@ class Kind:
     def create(self, connection: sqlite3.Connection) -> None:
         """Make the tables, within the caller's transaction."""
         connection.execute(f"PRAGMA application_id = {self.application_id}")
-        self._bring_up(connection, 0, self.version)
+        self.upgrade(connection)
 
-    def upgrade(self, connection: sqlite3.Connection) -> None:
-        """Make an earlier version the present one, within the caller's transaction."""
-        self._bring_up(connection, _version(connection), self.version)
+    def upgrade(self, connection: sqlite3.Connection, to: int | None = None) -> None:
+        """Make an earlier version the present one, or that one, within the caller's transaction."""
+        old, new = _version(connection), to or self.version
+        for version in sorted(self.added):
+            for statement in self.added[version] if old < version <= new else ():
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {new}")
 
     def require(self, connection: sqlite3.Connection) -> int:
         """The version of the file; one of another kind or version is refused, and one with anything else in it.
@@ -83,19 +87,13 @@ class Kind:
             )
         return version
 
-    def _bring_up(self, connection: sqlite3.Connection, old: int, new: int) -> None:
-        for version in sorted(self.added):
-            for statement in self.added[version] if old < version <= new else ():
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {new}")
-
     @cached_property
     def _schemas(self) -> dict[int, Schema]:
         """What SQLite says of each version that we make."""
         schemas = {}
         for version in self.added:
             with closing(sqlite3.connect(":memory:")) as connection:
-                self._bring_up(connection, 0, version)
+                self.upgrade(connection, version)
                 schemas[version] = _schema(connection)
         return schemas
 

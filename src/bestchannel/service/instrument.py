@@ -222,11 +222,8 @@ def _pieces(batch: Batch, chunks: Iterable[Chunk]) -> Iterator[tuple[int, dict[s
                 counts = {str(y): index(count) for y, count in chunk.items() if count}
             except TypeError:
                 raise InputError(f"{channel} must count its outputs in whole numbers; it gave {dict(chunk)}") from None
-        elif isinstance(chunk, np.ndarray):
-            values, numbers = np.unique(chunk, return_counts=True)
-            counts = {str(y): int(count) for y, count in zip(values, numbers, strict=True)}
         else:
-            counts = Counter(map(str, chunk))
+            counts = Counter(map(str, chunk.ravel().tolist() if isinstance(chunk, np.ndarray) else chunk))
         if unknown := counts.keys() - set(batch.outputs):
             shown = ", ".join(batch.outputs[:20])
             raise InputError(f"{channel} has the outputs {shown}; it gave {min(unknown)[:60]!r}")

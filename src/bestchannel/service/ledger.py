@@ -23,6 +23,7 @@ from bestchannel.policies import ChannelLabels, Request
 from bestchannel.promises import several
 from bestchannel.record import SensorStatus
 from bestchannel.runs.history import AnswerPiece
+from bestchannel.runs.laboratory_files import numbered
 from bestchannel.service.messages import LentPart, OfferedPiece, PieceOutcome
 
 MOST_LEASES, MOST_LEASES_OF_ONE = 1000, 500  # of a run, and of the bearers of one token
@@ -283,14 +284,8 @@ class Labels:
     """Channels, inputs and outputs of one run: by name, as clients write them, and by number, as runs hold them."""
 
     def __init__(self, channels: Iterable[ChannelLabels]) -> None:
-        def numbered(labels: Iterable[str]) -> dict[str, int]:
-            return {label: number for number, label in enumerate(labels)}
-
         self._channels = list(channels)
-        self._numbers = {
-            str(labels.key): (number, numbered(labels.inputs), numbered(labels.outputs))
-            for number, labels in enumerate(self._channels)
-        }
+        self._numbers = numbered(dict(enumerate(self._channels)))
 
     def numbers(self, channels: Collection[str]) -> frozenset[int]:
         """The numbers of those channels that the run has."""
