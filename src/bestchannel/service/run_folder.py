@@ -15,8 +15,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -133,11 +133,12 @@ class RunFolder:
         self.path(name)
         with self._lock:
             if change.end or change.max_senses is not None:
-                with self._hosting(name) as hosted:
-                    if hosted is None:
-                        raise InputError(f"the run {name} cannot be changed here; {self._closed[name].status.error}")
-                    limit = None if change.end else change.max_senses
-                    hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+                hosted = self.hosted.get(name) or self._host(name)
+                if hosted is None:
+                    raise InputError(f"the run {name} cannot be changed here; {self._closed[name].status.error}")
+                limit = None if change.end else change.max_senses
+                hosted.do(lambda run: run.limit(run.history.senses if limit is None else limit)).result()
+                self._let_go_unless_open(hosted)
             if change.paused is not None:
                 self._note_paused(name, change.paused)
         self._changed()
@@ -148,8 +149,7 @@ class RunFolder:
         if known is None:
             with self._lock:
                 if self._known(name) is None:  # nor has somebody else looked meanwhile
-                    with self._hosting(name):
-                        pass
+                    self._let_go_unless_open(self._host(name))
             known = self.hosted.get(name) or self._closed.get(name)
             if known is None:
                 raise MissingFileError(f"there is no run {name!r} any more")
@@ -216,16 +216,13 @@ class RunFolder:
             write_bytes(self._paused_file, json.dumps(sorted(now)).encode())
             self.paused = now
 
-    @contextmanager
-    def _hosting(self, name: str) -> Iterator[HostedRun | None]:
-        """The run, hosted; afterwards it is let go of unless it is open. None where it cannot be written to."""
-        hosted = self.hosted.get(name) or self._host(name)
-        yield hosted
+    def _let_go_unless_open(self, hosted: HostedRun | None) -> None:
         if hosted is not None and _has_ended(hosted):
             self._close(hosted)
         self._changed()
 
     def _host(self, name: str) -> HostedRun | None:
+        """The run, hosted from now on; None where it cannot be written to."""
         path = self.path(name)
         stamp = _stamp(path)
         try:
