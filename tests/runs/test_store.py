@@ -289,6 +289,17 @@ def test_log_of_sqlite_is_put_into_the_file_now_and_then_and_the_run_goes_on(lab
     assert len(runs.view(lab).outcome().audit.steps) == 30
 
 
+def test_run_is_never_there_without_the_limit_that_it_was_begun_with(tmp_path, monkeypatch):
+    def full(self, *records):
+        raise runs.NotWrittenError("no space left")
+
+    path = tmp_path / "lab.db"
+    monkeypatch.setattr(store.Store, "append", full)
+    with pytest.raises(runs.NotWrittenError), runs.begin(path, Steady([(2, 2)] * 2, delta=0.1), max_senses=7):
+        pass
+    assert store.read(path).max_senses == 7
+
+
 class Full:
     """A connection to a file that cannot grow: the log of SQLite cannot be put into it."""
 

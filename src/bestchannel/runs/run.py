@@ -32,6 +32,7 @@ from bestchannel.runs import store
 from bestchannel.runs.history import (
     AMENDED,
     ASKED,
+    LIMIT,
     PIECES,
     AnswerPiece,
     History,
@@ -243,8 +244,8 @@ def begin(
     store.refuse_limit(max_senses)
     refuse_wishes(title, note, largest_request)
     settings = Settings.of(policy, parties, LABORATORY, title=title, note=note, largest_request=largest_request)
-    with store.opened(path, settings, is_new=True) as run:
-        run.limit(max_senses)
+    limits = [] if max_senses is None else [(LIMIT, 0, int(max_senses))]
+    with store.opened(path, settings, *limits, is_new=True) as run:
         yield LaboratoryRun(run)
 
 

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
@@ -101,10 +101,7 @@ class Store:
         with RUN.errors_naming(self.path), transaction(self._connection):
             RUN.upgrade(self._connection)
             try:
-                for e in entries:
-                    sealed = e.number, e.kind, e.request, e.content, e.seal
-                    self._connection.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", sealed)
-                    self._connection.execute("INSERT INTO times VALUES (?, ?)", (e.number, e.time))
+                _insert(self._connection, entries)
             except sqlite3.IntegrityError:
                 raise InUseError(f"{self.path}: another process has written to this run meanwhile; try again") from None
         self._refuse_other_file()
@@ -167,11 +164,15 @@ def copied(path: str | os.PathLike[str]) -> bytes:
 
 @contextmanager
 def opened(
-    file: str | os.PathLike[str], settings: Settings | None = None, *, wait_s: float = BRIEFLY_S, is_new: bool = False
+    file: str | os.PathLike[str],
+    settings: Settings | None = None,
+    *records: Record,
+    wait_s: float = BRIEFLY_S,
+    is_new: bool = False,
 ) -> Iterator[Store]:
     """The run in the file, once no other process writes to it; after `wait_s` seconds that is refused.
 
-    It is begun there where settings are given and the file is empty; `is_new` refuses any other file.
+    It is begun there, with these records, where settings are given and the file is empty; `is_new` refuses other files.
     """
     path = Path(file)
     with ExitStack() as until_then:
@@ -186,6 +187,7 @@ def opened(
                 with transaction(connection):  # one, so that a crash leaves an empty file or a run
                     RUN.create(connection)
                     connection.execute("INSERT INTO run VALUES (?)", (settings.text(),))
+                    _insert(connection, History(settings).next_entries(*records))
             elif is_new:
                 raise InputError("the file exists; choose another name, or go on with it (`bestchannel run ask`)")
             history = _history(connection)
@@ -199,6 +201,12 @@ def opened(
             reader.execute("SELECT count(*) FROM log").fetchall()
             until_then.callback(store.close, reader)
         yield store
+
+
+def _insert(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    for e in entries:
+        connection.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", (e.number, e.kind, e.request, e.content, e.seal))
+        connection.execute("INSERT INTO times VALUES (?, ?)", (e.number, e.time))
 
 
 def _stamp(path: Path) -> Stamp:
