@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from bestchannel.verification.rival_check import Rows, SensedRival, profile, upper
+from bestchannel.verification.rival_check import Rows, profile, upper
 
 AT_ONCE = 200
 
@@ -26,8 +26,9 @@ def hostile_rows(rng, n_rows=AT_ONCE):
     R = rng.dirichlet(np.ones(Y), size=n_rows) + 1e-4
     p = np.exp(rng.uniform(-12.0, np.log(0.632), n_rows))
     offsets = (weighted * log_outputs).sum(axis=(1, 2))
-    rival = SensedRival(senses, tilts, log_outputs, weighted.sum(axis=1), offsets, float(weight))
-    return Rows.of(rival, np.arange(n_rows), p, np.log(R / R.sum(axis=1, keepdims=True)))
+    log_R, pull = np.log(R / R.sum(axis=1, keepdims=True)), np.full((n_rows, 1), weight)
+    rival = Rows(senses, tilts, log_outputs, weighted.sum(axis=1), offsets, pull, log_R)
+    return rival.at(np.arange(n_rows), p, log_R)
 
 
 def bracket(rows, w):

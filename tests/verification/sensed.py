@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestchannel.evidence.bets import covers_of
-from bestchannel.verification.rival_check import SensedRival
+from bestchannel.verification.rival_check import Rows
 
 
 def best_input(W, steps=300):
@@ -47,12 +47,12 @@ def sensed(shape, seed, *, noise=None, **options):
     rng = np.random.default_rng(seed)
     W = rows_like(rng, *shape, noise)
     requests, weight = requests_about(W, rng, **options)
-    return SensedRival.of(shape, requests, weight), W, lambda P, most: covers_of(shape, requests, weight, P, most)
+    return Rows.of(shape, requests, weight), W, lambda P, most: covers_of(shape, requests, weight, P, most)
 
 
 def payoff(rival, P, W):
     """What speaks against the bets if P and W are the truth: -log of the rival's factors of M, and S I(P; W)."""
-    total = rival.weight * float((P[:, None] * W * np.log(W / (P @ W))).sum())
+    total = rival.pull[0, 0] * float((P[:, None] * W * np.log(W / (P @ W))).sum())
     for x, p in enumerate(P):
         t = p * rival.tilts[x][:, None]
         z = (W[x] ** (1.0 - t) * np.exp(rival.log_outputs) ** t).sum(axis=1)

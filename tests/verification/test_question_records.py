@@ -16,7 +16,7 @@ from bestchannel.report.page import capacities
 from bestchannel.report.summary import summarise
 from bestchannel.verification.adaptive_check import check_adaptive
 from bestchannel.verification.record import NotValidError, check_structure, read, reading
-from bestchannel.verification.rival_check import SensedRival, proved
+from bestchannel.verification.rival_check import Rows, proved
 from bestchannel.verification.verdict import Replay
 from tests.verification.forged_records import QUESTION_FORGERIES, judged
 
@@ -152,7 +152,7 @@ def test_a_bound_is_found_for_few_and_uneven_counts():
     tilts = [[0.976, 0.783]] + [[1.0, 0.8]] * 4 + [[0.989, 0.8]]
     first = (0.243, 0.182, 0.144, 0.144, 0.121, 0.103)
     bets = [(np.array(n), np.array(w), np.array([q, 1.0 - q])) for n, w, q in zip(counts, tilts, first, strict=True)]
-    rival = SensedRival.of((2, 2), bets, 23.91)
+    rival = Rows.of((2, 2), bets, 23.91)
     assert proved(rival, None, covers_of((2, 2), bets, 23.91, None, 3.0), -3.0) >= -3.0
 
 

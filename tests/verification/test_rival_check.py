@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bestchannel.verification import rival_check
-from bestchannel.verification.rival_check import LARGEST, Rows, SensedRival, boxes, profile, proved, shown, upper
+from bestchannel.verification.rival_check import LARGEST, Rows, boxes, profile, proved, shown, upper
 from tests.verification.hostile_rows import bounds_and_found
 from tests.verification.sensed import best_input, payoff, rows_like, sensed
 
@@ -61,8 +61,11 @@ def test_bounds_from_rows_near_the_worst_are_mostly_close(seed):
 
 
 def test_row_without_senses_may_be_anything():
-    nothing = SensedRival(np.zeros((1, 1)), np.ones((1, 1)), np.log([[0.2, 0.8]]), np.zeros((1, 2)), np.zeros(1), 3.0)
-    rows = Rows.of(nothing, np.array([0]), np.array([0.4]), np.log([[0.1, 0.9]]))
+    of_all = np.log([[0.2, 0.8]])
+    nothing = Rows(
+        np.zeros((1, 1)), np.ones((1, 1)), of_all, np.zeros((1, 2)), np.zeros(1), np.full((1, 1), 3.0), of_all
+    )
+    rows = nothing.at(np.array([0]), np.array([0.4]), np.log([[0.1, 0.9]]))
     with np.errstate(all="ignore"):
         bounds = upper(rows, np.log([[0.5, 0.5]])), upper(rows, np.log([[1.0 - 1e-9, 1e-9]]))
     largest = 0.4 * 3.0 * math.log(10.0)  # D at the vertex of the least R
@@ -83,7 +86,7 @@ def mean_of_factor(W, P, tilts, Q, senses, normaliser):
     for rows in itertools.product(*(counts_of(n, W.shape[1]) for n in senses)):
         table = np.array(rows)
         orders = math.prod(math.factorial(sum(row)) // math.prod(map(math.factorial, row)) for row in rows)
-        rival = SensedRival.of(W.shape, [(table, tilts, Q)], 0.0)
+        rival = Rows.of(W.shape, [(table, tilts, Q)], 0.0)
         total += orders * float((W**table).prod()) * normaliser(rival, P, W)
     return total
 
@@ -199,12 +202,12 @@ def largest_on_grid(rival, P):
     rows = np.log(np.stack([1.0 - grid, grid], axis=1))
     own = []
     for x in (0, 1):
-        some = Rows.of(rival, np.full(len(grid), x), np.full(len(grid), P[x]), np.zeros(rows.shape))
+        some = rival.at(np.full(len(grid), x), np.full(len(grid), P[x]), np.zeros(rows.shape))
         at = profile(some, rows)  # with R = 1, S P_x D is -S P_x H
         own.append(at.value.sum(axis=1) + (some.senses * (np.log(at.z) - 1.0)).sum(axis=1) - some.offsets)
     q = P[0] * grid[:, None] + P[1] * grid
     output = -q * np.log(q) - (1.0 - q) * np.log(1.0 - q)
-    return float((own[0][:, None] + own[1] + rival.weight * output).max())
+    return float((own[0][:, None] + own[1] + rival.pull[0, 0] * output).max())
 
 
 @pytest.mark.parametrize("P", [(0.3, 0.7), (0.5, 0.5), (0.15, 0.85)])
@@ -220,7 +223,7 @@ def test_input_that_is_never_used_does_not_count():
     rival, _, covers = sensed((3, 2), 1)
     P = np.array([0.5, 0.5, 0.0])
     cover = next(covers(P, 1e3))
-    shorter = {name: getattr(rival, name)[:2] for name in ("senses", "tilts", "counts", "offsets")}
+    shorter = {name: getattr(rival, name)[:2] for name in ("senses", "tilts", "counts", "offsets", "pull")}
     two = SimpleNamespace(cuts=cover.cuts, log_R=cover.log_R, log_w=cover.log_w[:, :, :2])
     fewer = shown(dataclasses.replace(rival, **shorter), P[:2], two)
     assert shown(rival, P, cover) == pytest.approx(fewer, rel=1e-9)
@@ -230,6 +233,6 @@ def test_input_that_is_never_used_does_not_count():
 
 
 def test_of_a_rival_without_bets_on_its_senses_its_letters_are_known():
-    nothing = SensedRival.of((2, 4), [], 5.0)
+    nothing = Rows.of((2, 4), [], 5.0)
     assert proved(nothing, None, [], 0.0) == pytest.approx(-5.0 * math.log(2.0))
     assert -5.0 * 0.3251 < proved(nothing, np.array([0.1, 0.9]), [], 0.0) < -5.0 * 0.3250  # H(0.1) = 0.32508 nat

@@ -28,7 +28,7 @@ from bestchannel.verification.record import (
     as_struct,
     require,
 )
-from bestchannel.verification.rival_check import Sensed, SensedRival
+from bestchannel.verification.rival_check import Rows, Sensed
 
 FIRST_SHARE = 0.9  # of δ for the first bets against a rival; those after r restarts have 0.9 · 0.1^r
 EXCESS = 1e-9  # by which stated numbers may exceed what follows, relatively
@@ -106,7 +106,7 @@ class Books:
         number = list(record.alphabets).index(under)
         own = () if policy is None else policy._covers(number, account.since, most)
         covers = chain(own, kind._covers_of(*bets, record.fixed_input, most))
-        return -rival_check.proved(SensedRival.of(*bets), record.fixed_input, covers, -most)
+        return -rival_check.proved(Rows.of(*bets), record.fixed_input, covers, -most)
 
     def reached(self, bettor: Bettor, nats: float) -> bool:
         """Whether all starts together, with what was kept, can be shown to have multiplied the unit by e^nats."""

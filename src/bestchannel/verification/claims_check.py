@@ -298,9 +298,9 @@ def _check_ends(books: Books, question: Within, steps: Steps) -> bool:
     record, brackets = books.record, books.record.stated.brackets or {}
     require(brackets.keys() == record.alphabets.keys(), "brackets must say something of every channel")
     nats = math.log(2.0 / -math.expm1(math.log1p(-record.delta) / len(brackets)))
-    accounts = dict[Pair, Account]()
-    for channel in brackets:
-        accounts[channel, None], accounts[None, channel] = Account(0), Account(0)
+    accounts: dict[Pair, Account] = {
+        pair: Account(0) for channel in brackets for pair in ((channel, None), (None, channel))
+    }
     lower, times = dict.fromkeys(brackets, 0.0), {channel: list[tuple[int, float]]() for channel in brackets}
     for step, stakes in steps:
         for name, wager in stakes.wagers.items():
@@ -316,9 +316,8 @@ def _check_ends(books: Books, question: Within, steps: Steps) -> bool:
         most, end = math.log(min(record.alphabets[channel])), ends.upper * NATS
         sound = ends.lower * NATS <= lower[channel] + EXCESS
         require(sound, f"the lower end of {channel!r} is larger than stakes and answers show")
-        sound = end >= most - EXCESS or _upper_end_holds(
-            books, channel, accounts[None, channel], times[channel], end, nats
-        )
+        account = accounts[None, channel]
+        sound = end >= most - EXCESS or _upper_end_holds(books, channel, account, times[channel], end, nats)
         require(sound, f"the upper end of {channel!r} is smaller than stakes and answers show")
     width = {c: (ends.lower if question.relative else 1.0) * question.width for c, ends in brackets.items()}
     return all(ends.upper - ends.lower <= width[c] * (1.0 + EXCESS) for c, ends in brackets.items())

@@ -45,50 +45,37 @@ Sensed = tuple[Integers, Floats, Floats]
 
 
 @dataclass(frozen=True)
-class SensedRival:
-    """All bets on a rival's senses: per input x and request e, and summed over the requests."""
+class Rows:
+    """Any number of rows of a rival, each of an input with a probability p > 0, and with an R, in all requests e."""
 
-    senses: Floats  # [x, e] N
-    tilts: Floats  # [x, e] ω
-    log_outputs: Floats  # [e, y] log Q
-    counts: Floats  # [x, y] n, each sense weighted with its tilt
-    offsets: Floats  # [x] c
-    weight: float  # S
+    senses: Floats  # [row, e] N
+    tilts: Floats  # [row, e] t = p ω
+    log_outputs: Floats  # [e, y] log Q, of all rows
+    counts: Floats  # [row, y] p n, each sense weighted with its tilt
+    offsets: Floats  # [row] p c
+    pull: Floats  # [row, 1] S p
+    log_R: Floats  # [row, y]
 
     @classmethod
-    def of(cls, alphabet: tuple[int, int], requests: Sequence[Sensed], weight: float) -> SensedRival:
-        """The sums over so many requests."""
+    def of(cls, alphabet: tuple[int, int], requests: Sequence[Sensed], weight: float) -> Rows:
+        """The rows of all inputs, with p and R of 1, after so many requests."""
         counts = np.array([request[0] for request in requests], dtype=np.float64).reshape(-1, *alphabet)
         tilts = np.array([request[1] for request in requests]).reshape(-1, alphabet[0])
         log_outputs = np.log([request[2] for request in requests]).reshape(-1, alphabet[1])
-        weighted = tilts[:, :, None] * counts
+        weighted, pull = tilts[:, :, None] * counts, np.full((alphabet[0], 1), weight)
         offsets = (weighted * log_outputs[:, None, :]).sum(axis=(0, 2))
-        return cls(counts.sum(axis=2).T, tilts.T, log_outputs, weighted.sum(axis=0), offsets, weight)
+        sums = weighted.sum(axis=0)
+        return cls(counts.sum(axis=2).T, tilts.T, log_outputs, sums, offsets, pull, np.zeros(alphabet))
 
+    def at(self, row: Integers, p: Floats, log_R: Floats) -> Rows:
+        """Some of the rows, at so much of their probabilities."""
+        q, of_all = p[:, None], self.log_outputs
+        tilts, counts, offsets = q * self.tilts[row], q * self.counts[row], p * self.offsets[row]
+        return Rows(self.senses[row], tilts, of_all, counts, offsets, q * self.pull[row], log_R)
 
-@dataclass(frozen=True)
-class Rows:
-    """Any number of rows, each of an input with a probability p > 0, and with an R."""
-
-    log_R: Floats  # [row, y]
-    senses: Floats  # [row, e] N
-    tilts: Floats  # [row, e] t = p ω
-    log_outputs: Floats  # [e, y], of all rows
-    counts: Floats  # [row, y] p n
-    offsets: Floats  # [row] p c
-    pull: Floats  # [row, 1] S p
-
-    @classmethod
-    def of(cls, rival: SensedRival, x: Integers, p: Floats, log_R: Floats) -> Rows:
-        """Rows of inputs x at probabilities p."""
-        q = p[:, None]
-        counts, pull = q * rival.counts[x], q * rival.weight
-        return cls(log_R, rival.senses[x], q * rival.tilts[x], rival.log_outputs, counts, p * rival.offsets[x], pull)
-
-    def part(self, chosen: Integers) -> Rows:
-        """Some of them, in that order."""
-        of_each = {name: field[chosen] for name, field in vars(self).items() if name != "log_outputs"}
-        return Rows(**of_each, log_outputs=self.log_outputs)
+    def part(self, rows: Integers) -> Rows:
+        """Some of the rows as they are."""
+        return self.at(rows, np.ones(len(rows)), self.log_R[rows])
 
 
 class Profile(NamedTuple):
@@ -174,13 +161,13 @@ class Cover(Protocol):
     log_w: Floats  # [box, end, x, y] the logarithms of rows that are bad for the bets at both ends
 
 
-def proved(rival: SensedRival, fixed: Floats | None, covers: Iterable[Cover], needed: float) -> float:
+def proved(rival: Rows, fixed: Floats | None, covers: Iterable[Cover], needed: float) -> float:
     """Nats that the rival's part is at least, at a fixed input distribution or at any: by the first cover that shows
     what is needed, or by the best of all.
     """
     if not (rival.senses * rival.tilts).any():  # of its value no more is known than that of a noiseless channel
         used = np.ones(len(rival.counts)) / len(rival.counts) if fixed is None else fixed[fixed > 0.0]
-        return -rival.weight * min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
+        return -float(rival.pull[0, 0]) * min(-float(used @ np.log(used)), math.log(rival.counts.shape[1]))
     most = -math.inf
     for cover in covers:
         most = max(most, shown(rival, fixed, cover))
@@ -189,7 +176,7 @@ def proved(rival: SensedRival, fixed: Floats | None, covers: Iterable[Cover], ne
     return most
 
 
-def shown(rival: SensedRival, fixed: Floats | None, cover: Cover) -> float:
+def shown(rival: Rows, fixed: Floats | None, cover: Cover) -> float:
     """How many nats the rival's part is at least by one cover; what is none shows nothing."""
     (n_inputs, n_outputs), number = rival.counts.shape, len(cover.cuts) + 1
     shapes = cover.cuts.shape[1:], cover.log_R.shape, cover.log_w.shape
@@ -217,14 +204,14 @@ def boxes(n_inputs: int, cuts: Floats) -> tuple[Floats, Floats]:
     return least, np.minimum(high, 1.0 + SPARE - (low.sum(axis=1, keepdims=True) - low))
 
 
-def bounds(rival: SensedRival, low: Floats, high: Floats, log_R: Floats, log_w: Floats) -> Floats:
+def bounds(rival: Rows, low: Floats, high: Floats, log_R: Floats, log_w: Floats) -> Floats:
     """Upper bounds of the sum of u over the P of every box; -inf where no P is in it."""
     ends, filled = np.stack([low, high], axis=1), np.all(low <= high, axis=1)
     box, _, x = place = np.nonzero((ends > 0.0) & filled[:, None, None])  # u(0) = 0
     log_R = log_R - np.log(np.exp(log_R).sum(axis=1, keepdims=True))
     log_w = log_w[place] - np.log(np.exp(log_w[place]).sum(axis=1, keepdims=True))
     u = np.zeros(ends.shape)
-    u[place] = upper(Rows.of(rival, x, ends[place], log_R[box]), np.clip(log_w, LOWEST, 0.0))
+    u[place] = upper(rival.at(x, ends[place], log_R[box]), np.clip(log_w, LOWEST, 0.0))
     return np.where(filled, knapsack(low, high, u), -np.inf)
 
 
