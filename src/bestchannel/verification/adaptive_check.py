@@ -220,8 +220,8 @@ def _settle(books: Books, rivals: dict[str, Bettor], step: Step, before: str | N
 
 
 def _threshold(record: Record, leaders: int) -> float:
-    """Nats that δ demands: log 1/δ, and with ε log i(i+1)/δ for leader number i."""
-    return (math.log(leaders * (leaders + 1)) if record.epsilon > 0.0 else 0.0) - math.log(record.delta)
+    """Nats that δ demands: log 1/δ, and with ε log i(i+1)/δ for leader number i, and what `reached` spares."""
+    return (math.log(leaders * (leaders + 1)) if record.epsilon > 0.0 else 0.0) - math.log(record.delta) + EXCESS
 
 
 def _check_ruled_out(books: Books, rivals: Rivals, rival: str, step: Step) -> None:

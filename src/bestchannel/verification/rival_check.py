@@ -108,7 +108,7 @@ def upper(rows: Rows, log_w: Floats) -> Floats:
     at_one = profile(rows, np.zeros_like(log_w), at.z).value
     scale = w / np.where(at.bend > 1e-6 * w, at.bend, np.inf)
     total, flat = (w * scale).sum(axis=1, keepdims=True), ~(scale > 0.0).any(axis=1, keepdims=True)
-    factor = np.where(flat, at.slope, at.slope * scale / total).sum(axis=1, keepdims=True)
+    factor = np.where(flat, at.slope, at.slope * scale / np.where(flat, 1.0, total)).sum(axis=1, keepdims=True)
     larger = np.where(w < 1.0, (at_one - at.value) / (1.0 - w), factor).max(axis=1, keepdims=True)
     bound, some = _dual(rows, log_w, at, at_one, factor), np.flatnonzero(larger > factor)
     of_some = rows.part(some), log_w[some], Profile(*(field[some] for field in at)), at_one[some], larger[some]
