@@ -9,7 +9,7 @@ from bestchannel import Adaptive, Simulator, identify
 from bestchannel.errors import InputError
 from bestchannel.runs import remembering
 from bestchannel.service.limits import OWNER, Client, Limits
-from bestchannel.service.live import Live, ReportProcess
+from bestchannel.service.live import Live, ReportProcess, static_file
 from bestchannel.service.run_folder import RunFolder
 
 
@@ -90,3 +90,10 @@ async def order_of_drawing():
 def test_owner_does_not_wait_for_the_drawings_of_others():
     with ThreadPoolExecutor(1) as elsewhere:
         assert elsewhere.submit(asyncio.run, order_of_drawing()).result()[0] == "owner"
+
+
+def test_names_of_files_that_are_not_there_are_not_kept():
+    """Anybody may ask for them, without a token."""
+    assert {static_file(f"{number}.css") for number in range(100)} == {None}
+    assert static_file.cache_info().currsize <= 16
+    assert static_file("live.css")[1] == "text/css; charset=utf-8"

@@ -22,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -334,7 +334,7 @@ def again_page(path: str) -> str:
     return f"<!DOCTYPE html>\n{tag('html', head, tag('body', tag('a', 'Go on', href=path)), lang='en')}\n"
 
 
-@cache
+@lru_cache(16)  # not of every name that anybody asks for
 def static_file(name: str) -> tuple[bytes, str] | None:
     """A file that pages load, and its kind."""
     if name not in ("page.css", "page.js", "live.css", "live.js"):
