@@ -186,6 +186,13 @@ class CheckedRecord:
         How it is known that requests and bets were not picked after their answers: "replayed" where the policy makes
         them again, "trusted" where it does not, and another revision of it chose; then the record is not valid, and
         the claim has that condition.
+
+    Examples
+    --------
+    >>> import bestchannel as bc
+    >>> sensor = bc.Simulator({"good": bc.bsc(0.05), "bad": bc.bsc(0.3)}, rng=1)
+    >>> bc.verify(bc.identify(sensor)).claim
+    'good is the best with an error probability of at most 0.05'
     """
 
     valid: bool
