@@ -38,7 +38,7 @@ from bestchannel.verification.record import ROUNDING, Integers
 
 LOWEST = -600.0  # log v from which on maxima are looked for; what lies below is bounded as a whole
 HALVINGS = 40  # at most, of the interval of log v in which φ turns
-CLOSE = 1e-4  # nats up to which it is narrowed
+CLOSE = 1e-8  # nats up to which it is narrowed
 
 Sensed = tuple[Integers, Floats, Floats]
 """One request: a rival's counts [x, y], the tilts [x] of the bets on them, and the output distribution [y]."""
