@@ -4,10 +4,12 @@
 the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
-    {"labels": [names], "gaps": bool, "numbers": [names], "times": [names]}, gaps: a label may be missing, as code -1
-        → {"columns": […], "timed": bool, "rows", "share"}, then bytes, …, {"end"}
-    {"shown": name, "most": number} → {"cells": […]}, the first of a column
+    {"columns": [[name, what], …], "most": number of rows or null}
+        → {"columns": [{"dtype", "labels", "cells"}, …], "rows", "share"}, then bytes, …, {"end"}
     null → nothing; the next message opens another file
+
+What is asked of a column is "labels", or "gaps" where one may be missing, as code -1; "numbers"; "times", of which
+nothing comes where one is none; or "cells", numbers and the beginnings of texts.
 
 A workbook is answered at once, by {"sheets": {title: text}}; its request has "most_cells" too.
 
@@ -33,7 +35,8 @@ SIGNALLED = 128  # what is added to the number of the signal that ended a fork, 
 pa: Any = None
 pc = pq = ipc = types = openpyxl = pa  # what decodes, once it is imported
 _LENGTH = struct.Struct("<I")
-_Wanted = dict[str, Any]  # the question: which columns are labels, which numbers
+_LABELS = ("labels", "gaps")
+_Wanted = list[tuple[str, str]]  # columns, and what is asked of them
 _Batch = tuple[Any, float | None]  # some rows, and the share of all that are done then, if it is known
 
 
@@ -100,38 +103,27 @@ def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
     plain = [_is_text(kind) or _is_number(kind) or types.is_temporal(kind) for kind in values]
     _send({"names": table.schema.names, "types": list(map(str, kinds)), "plain": plain, "rows": table.n_rows})
     while (wanted := _received()) is not None:
-        if "shown" in wanted:
-            _send({"cells": _cells(table, wanted["shown"], wanted["most"])})
-            continue
-        for batch, share in table.batches(wanted):
-            if batch.num_rows:
-                _send_rows(batch, wanted, share, limits)
+        columns, left = wanted["columns"], wanted["most"]
+        for batch, share in table.batches(columns):
+            some = batch if left is None else batch.slice(0, left)
+            if some.num_rows:
+                _send_rows(some, columns, share, limits)
+            left = None if left is None else left - some.num_rows
+            if left == 0:
+                break
         _send({"end": True})
 
 
-def _cells(table: _Parquet | _Arrow, name: str, most: int) -> list[Any]:
-    """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
-    found: list[Any] = []
-    for batch, _ in table.batches({"labels": [], "numbers": [name], "times": []}):
-        cells = batch.column(0).slice(0, most - len(found))
-        if types.is_dictionary(cells.type):
-            labels = _shown(cells.dictionary)
-            found += [None if code is None else labels[code] for code in cells.indices.to_pylist()]
-        else:
-            found += _shown(cells)
-        if len(found) >= most:
-            break
-    return found
-
-
-def _shown(cells: Any) -> list[Any]:
+def _cells(values: Any) -> list[Any]:
     """Numbers, and the beginnings of texts."""
-    if types.is_binary(cells.type) or types.is_large_binary(cells.type):
-        short = pc.binary_slice(cells, 0, SHOWN_LETTERS).to_pylist()
-        return [None if cell is None else cell.decode(errors="replace") for cell in short]
-    if _is_text(cells.type):
-        cells = pc.utf8_slice_codeunits(cells.cast("large_string"), 0, SHOWN_LETTERS)
-    return [cell if isinstance(cell, int | float | None) else str(cell) for cell in cells.to_pylist()]
+    if types.is_dictionary(values.type):
+        labels = _cells(values.dictionary)
+        return [None if code is None else labels[code] for code in values.indices.to_pylist()]
+    if not _is_text(values.type):
+        return [cell if isinstance(cell, int | float | None) else str(cell) for cell in values.to_pylist()]
+    texts = values.cast("string") if types.is_string_view(values.type) else values
+    starts = pc.binary_slice(texts.cast("large_binary"), 0, SHOWN_LETTERS).to_pylist()
+    return [None if start is None else start.decode(errors="replace") for start in starts]
 
 
 def _limit(most_bytes: int, most_seconds: int) -> None:
@@ -167,7 +159,9 @@ class _Parquet:
         names, done = _names(wanted), 0
         # all columns where Arrow would take a dot in a name for a way into a nested one
         paths = None if any("." in name for name in names) else names
-        file = pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=wanted["labels"])
+        file = pq.ParquetFile(
+            self._path, metadata=self._metadata, read_dictionary=[n for n, what in wanted if what in _LABELS]
+        )
         for batch in file.iter_batches(ROWS, columns=paths, use_threads=False):
             done += batch.num_rows
             columns = batch.select(names)
@@ -176,7 +170,7 @@ class _Parquet:
 
 
 def _names(wanted: _Wanted) -> list[str]:
-    return list(dict.fromkeys([*wanted["labels"], *wanted["numbers"], *wanted["times"]]))
+    return list(dict.fromkeys(name for name, _ in wanted))
 
 
 class _Arrow:
@@ -224,34 +218,29 @@ def _is_number(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in numbers)
 
 
-def _send_rows(batch: Any, wanted: dict[str, Any], share: float | None, limits: dict[str, Any]) -> None:
-    """One message with the rows of a batch: labels and their codes, then numbers, then times where they are known."""
-    gaps = wanted.get("gaps", False)
-    labels = [_labels(_present(batch, name, gaps=gaps), name, limits) for name in wanted["labels"]]
-    numbers = [_numbers(_present(batch, name), name) for name in wanted["numbers"]]
-    times = [known for name in wanted["times"] if (known := _times(batch, name)) is not None]
-    arrays = [*(codes for _, codes in labels), *numbers, *times]
-    described: list[dict[str, Any]] = [{"dtype": str(array.type)} for array in arrays]
-    for column, (texts, _) in zip(described, labels, strict=False):
-        column["labels"] = texts
+def _send_rows(batch: Any, wanted: _Wanted, share: float | None, limits: dict[str, Any]) -> None:
+    """One message with the rows of a batch, as they are asked for."""
+    described: list[dict[str, Any]] = []
     blobs = []
-    for array in arrays:  # without missing values, as they lie in memory; `to_numpy` would import pandas
-        width = array.type.bit_width // 8
-        blobs.append(memoryview(array.buffers()[1])[array.offset * width :][: len(array) * width])
-    _send({"columns": described, "timed": bool(times), "rows": batch.num_rows, "share": share}, *blobs)
+    for name, what in wanted:
+        values, array, about = batch.column(batch.schema.get_field_index(name)), None, {}
+        if values.null_count and what in ("labels", "numbers"):
+            raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
+        if what in _LABELS:
+            about["labels"], array = _labels(values, name, limits)
+        elif what == "cells":
+            about["cells"] = _cells(values)
+        else:
+            array = _numbers(values, name) if what == "numbers" else _times(values)
+        if array is not None:  # without missing values, as it lies in memory; `to_numpy` would import pandas
+            about["dtype"], width = str(array.type), array.type.bit_width // 8
+            blobs.append(memoryview(array.buffers()[1])[array.offset * width :][: len(array) * width])
+        described.append(about)
+    _send({"columns": described, "rows": batch.num_rows, "share": share}, *blobs)
 
 
-def _present(batch: Any, name: str, *, gaps: bool = False) -> Any:
-    """The column, without a missing value unless there may be `gaps`."""
-    values = batch.column(batch.schema.get_field_index(name))
-    if values.null_count and not gaps:
-        raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
-    return values
-
-
-def _times(batch: Any, name: str) -> Any:
+def _times(values: Any) -> Any:
     """Numbers, dates or texts of either as numbers in the order of time; None where one is none."""
-    values = batch.column(batch.schema.get_field_index(name))
     if values.null_count:
         return None
     if types.is_dictionary(values.type):

@@ -157,38 +157,40 @@ class _Decoded:
         """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
         if self.names.count(self.names[i]) > 1 or not self._plain[i]:
             return []
-        self._decoder.send({"shown": self.names[i], "most": SHOWN})
-        return list(self._decoder.received()["cells"])
+        every = self._answers([(self.names[i], "cells")], SHOWN)
+        return [cell for message in every for cell in message["columns"][0]["cells"]]
+
+    def _answers(self, columns: list[tuple[str, str]], most: int | None = None) -> Iterator[Any]:
+        """What is said of columns and what is asked of them, some rows at a time; of the first `most` rows or of all."""
+        self._decoder.send({"columns": columns, "most": most})
+        while "end" not in (message := self._decoder.received()):
+            yield message
 
     def parts(self, progress: Progress | None, columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
         """The rows of the columns of each role, some at a time; counts and probabilities are numbers, others labels."""
-        names = {role: self.names[i] for role, i in columns.items()}
-        numbers, times = [r for r in names if r in ("count", "p")], [r for r in names if r == "time"]
-        sides = [r for r in names if r not in ("count", "p", "time")]
-        for role in numbers + sides:  # of values that are neither labels nor numbers, one may be as large as a file
-            if self.names.count(names[role]) > 1:
-                raise InputError(f'the column "{names[role]}" must occur once; it occurs more often')
-            if not self._plain[columns[role]]:
-                content = "numbers" if role in numbers else "labels"
-                kind = self._types[columns[role]]
-                raise InputError(f'the column "{names[role]}" must hold {content}; it holds values of type {kind}')
+        asked = {"count": "numbers", "p": "numbers", "time": "times"}
+        wanted = [(self.names[i], asked.get(role, "gaps" if gaps else "labels")) for role, i in columns.items()]
+        for i, (name, what) in zip(columns.values(), wanted, strict=True):
+            if not self._plain[i] and what != "times":  # one such value may be as large as a file
+                content = "numbers" if what == "numbers" else "labels"
+                raise InputError(f'the column "{name}" must hold {content}; it holds values of type {self._types[i]}')
         self._refuse_rows(self.n_rows or 0)
-        asked = {"labels": sides, "numbers": numbers, "times": times}
-        self._decoder.send({"gaps": gaps, **{kind: [names[role] for role in roles] for kind, roles in asked.items()}})
         done = 0
-        while "end" not in (message := self._decoder.received()):
+        for message in self._answers(wanted):
             if "missing" in message:
                 name, row = message["missing"]
                 raise InputError(f'row {done + row + 1}, column "{name}" must have a value; it has none')
             self._refuse_rows(done + message["rows"])
-            given = zip([*sides, *numbers, *times * message["timed"]], message["columns"], strict=True)
-            arrays: dict[str, Any] = {role: self._decoder.array(c["dtype"], message["rows"]) for role, c in given}
+            arrays: dict[str, Any] = {}
             declared = {}
-            for role, column in zip(sides, message["columns"], strict=False):
-                texts = list(map(label_of, column["labels"]))
-                arrays[role] = _column(texts, arrays[role], names[role], gaps=gaps)
-                if self._types[columns[role]].startswith("dictionary"):
-                    declared[role] = list(filter(None, texts))
+            for (role, i), about in zip(columns.items(), message["columns"], strict=True):
+                if "dtype" in about:
+                    arrays[role] = self._decoder.array(about["dtype"], message["rows"])
+                if "labels" in about:
+                    texts = list(map(label_of, about["labels"]))
+                    arrays[role] = _column(texts, arrays[role], self.names[i], gaps=gaps)
+                    if self._types[i].startswith("dictionary"):
+                        declared[role] = list(filter(None, texts))
             yield Part(arrays, message["rows"], partial(place_from, done), declared)
             done += message["rows"]
             if progress and self._source.size is not None and message["share"] is not None:
@@ -247,7 +249,7 @@ class _Decoder:
         message = json.loads(self._exactly(length))
         if not message.keys().isdisjoint(("refused", "missing", "sheets")):
             self._waits_for = "file"
-        elif not message.keys().isdisjoint(("names", "cells", "end")):
+        elif not message.keys().isdisjoint(("names", "end")):
             self._waits_for = "question"
         if "refused" in message:
             raise InputError(message["refused"])
