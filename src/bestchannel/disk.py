@@ -27,6 +27,7 @@ from bestchannel.errors import (
     MissingExtraError,
     MissingFileError,
 )
+from bestchannel.process import Progress
 
 STDIN = Path("-")  # standard input, wherever a file is read
 MOST_BYTES = 2**28  # the most that is read, or unpacked, of what must be in memory at once
@@ -99,6 +100,7 @@ class OpenFile(ExitStack):
         self._errors = errors or partial(_os_errors, "file", "read")
         self.name, self.ending = name_of(path), path.suffix.lower()
         self.size, self.done, self.most = size, 0, MOST_STREAMED
+        self.progress: Progress | None = None
         self._path = None if path == STDIN or size is None else path
         self._file, self._ahead = file, memoryview(b"")
         self._parsed: Any = None
@@ -122,9 +124,15 @@ class OpenFile(ExitStack):
             n = min(len(room), len(self._ahead))
             room[:n], self._ahead = self._ahead[:n], self._ahead[n:]
         self.done += n
+        self.report(self.done)
         if self.size is None and self.done > self.most:
             raise InputError(f"what comes without a size must end within {self.most:,} bytes; there are more")
         return n
+
+    def report(self, done: int) -> None:
+        """Tell whoever wants to know it how many bytes are done, where it is known how many there are."""
+        if self.progress and self.size is not None:
+            self.progress(done, max(done, self.size))
 
     def content(self) -> bytes:
         """All that is left of the file, which is not nothing."""

@@ -169,7 +169,7 @@ def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_p
     path = tmp_path / f"table.{kind.lower()}"
     pq.write_table(table, path) if kind == "Parquet" else pyarrow.feather.write_feather(table, path)
     with opened(path) as source:
-        decoded = table_files.read_table(source, Hints(), "count", None)
+        decoded = table_files.read_table(source, Hints(), "count")
         shown = dict(zip(decoded.header, map(decoded.cells, range(len(decoded.header))), strict=True))
         assert shown == {title: cells for title, (_, cells) in CELLS.items()} | {
             "dictionary": ["u", "v" * 200, "u"],
@@ -182,7 +182,7 @@ def test_decoder_shows_the_first_cells_of_a_column_and_then_gives_the_rows(tmp_p
 def test_decoder_shows_so_many_cells_and_no_more(tmp_path):
     pq.write_table(pa.table({"x": range(SHOWN + 5)}), tmp_path / "x.parquet")
     with opened(tmp_path / "x.parquet") as source:
-        assert table_files.read_table(source, Hints(), "count", None).cells(0) == list(range(SHOWN))
+        assert table_files.read_table(source, Hints(), "count").cells(0) == list(range(SHOWN))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather"])

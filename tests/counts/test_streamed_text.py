@@ -46,7 +46,7 @@ def both_ways(path, data, read, block):
         return split, outcome(path, read)
 
 
-def at_once(streamed, progress):
+def at_once(streamed):
     """The second implementation: every row is split and judged in Python."""
     source, form, seen = streamed._source, streamed._form, streamed._seen
     room = memoryview(bytearray(2**22))

@@ -31,7 +31,6 @@ from bestchannel.counts.named_matrix import NamedMatrix, labels_or_none, matrice
 from bestchannel.counts.table import Table, log_of_vectors, table_of_vectors
 from bestchannel.disk import MOST_BYTES, OpenFile
 from bestchannel.errors import InputError
-from bestchannel.process import Progress
 
 _Array = NDArray[Any]
 Labels = Sequence[str] | None
@@ -71,7 +70,7 @@ class _Room:
             raise InputError(f"cell arrays and structs must have at most {_MOST_MEMBERS:,} members; these have more")
 
 
-def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+def read_table(source: OpenFile, hints: Hints, use: str) -> Table | None:
     """The table of vectors, x, y and perhaps channel and count of a log; None if the file has no such."""
     if use == "p":
         return None

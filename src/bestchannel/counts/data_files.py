@@ -47,27 +47,25 @@ class Format:
     those that a file is made of; `render` is what such a file holds.
     """
 
-    table: Callable[[OpenFile, Hints, str, Progress | None], Table | None] = lambda *_: None
+    table: Callable[[OpenFile, Hints, str], Table | None] = lambda *_: None
     matrices: Callable[[OpenFile, Hints, bool], list[NamedMatrix]] = lambda *_: []
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
-    log: Callable[[OpenFile, Hints, Combinations, Progress | None], Iterator[RowBlock] | None] | None = None
+    log: Callable[[OpenFile, Hints, Combinations], Iterator[RowBlock] | None] | None = None
     texts: Callable[[OpenFile, Hints], list[OpenFile]] | None = None
 
-    def table_of(self, source: OpenFile, hints: Hints, use: str, progress: Progress | None = None) -> Table | None:
+    def table_of(self, source: OpenFile, hints: Hints, use: str) -> Table | None:
         """The table in the file; where it has none, nobody can say what columns are called."""
-        table = self.table(source, hints, use, progress)
+        table = self.table(source, hints, use)
         if table is None and hints.columns is not None:
             kind = f"none are read from this {source.ending} file"
             raise InputError(f"columns belongs to rows with names above them; {kind}")
         return table
 
-    def rows_of(
-        self, source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
-    ) -> Iterator[RowBlock] | None:
+    def rows_of(self, source: OpenFile, hints: Hints, seen: Combinations) -> Iterator[RowBlock] | None:
         """The rows of a log; None where the file holds matrices."""
         if self.log:
-            return self.log(source, hints, seen, progress)
-        table = self.table_of(source, hints, "count", progress)
+            return self.log(source, hints, seen)
+        table = self.table_of(source, hints, "count")
         return None if table is None else table.log(seen, source.name, hints.columns)
 
 
@@ -408,7 +406,8 @@ class _Contents:
         with _opened(file, self._hints) as (sources, format, hints):
             found = []
             for source in sources:
-                log = format.rows_of(source, hints, self._seen, progress)
+                source.progress = progress
+                log = format.rows_of(source, hints, self._seen)
                 if log is None:
                     found += format.matrices(source, hints, True)
                 elif len(sources) > 1:

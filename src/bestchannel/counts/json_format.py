@@ -27,7 +27,6 @@ from bestchannel.counts.text_log import without_comments
 from bestchannel.disk import OpenFile, decoded
 from bestchannel.errors import InputError
 from bestchannel.json_text import json_of
-from bestchannel.process import Progress
 
 LINES = (".jsonl", ".ndjson")  # what files with one record per line are called by
 ROWS = 2**16  # records read at a time
@@ -40,10 +39,10 @@ _PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
 Record = Mapping[str, Any]
 
 
-def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+def read_table(source: OpenFile, hints: Hints, use: str) -> Table | None:
     """The table of records, whose keys are its columns; None for any other document."""
     if source.ending in LINES:
-        records = _lines(source, progress)
+        records = _lines(source)
     else:
         document = source.parsed(_document)
         if not (isinstance(document, list) and document and all(isinstance(row, dict) for row in document)):
@@ -129,10 +128,10 @@ def _values(records: Sequence[Record], role: str, name: str, place: Place) -> ND
     return np.array(list(map(int, values)), np.int64) if whole else np.array(values, np.float64)
 
 
-def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
+def _lines(source: OpenFile) -> Iterator[Record]:
     """The record of every line that is not blank; the same line is parsed once."""
     known: dict[bytes, Record] = {}
-    for number, line in enumerate(_split(source, progress), 1):
+    for number, line in enumerate(_split(source), 1):
         record = known.get(line)
         if record is not None:
             yield record
@@ -149,15 +148,13 @@ def _lines(source: OpenFile, progress: Progress | None) -> Iterator[Record]:
             yield record
 
 
-def _split(source: OpenFile, progress: Progress | None) -> Iterator[bytes]:
+def _split(source: OpenFile) -> Iterator[bytes]:
     room, rest = memoryview(bytearray(_BLOCK)), b""
     while n := source.fill(room):
         *lines, rest = (rest + room[:n].tobytes()).split(b"\n")
         yield from lines
         if len(rest) > _LONGEST:
             raise InputError(f"a line of JSON must be shorter than {_LONGEST:,} bytes; one is longer")
-        if progress and source.size is not None:
-            progress(min(source.done, source.size), source.size)
     yield rest
 
 

@@ -25,7 +25,6 @@ from bestchannel.counts.table import Part, Place, Table, coded, refuse_not_finit
 from bestchannel.counts.text_log import GROUPED, as_number, delimiter_of, either, split_rows, without_comments
 from bestchannel.disk import OpenFile, decoded, refuse_too_many_fields
 from bestchannel.errors import InputError
-from bestchannel.process import Progress
 
 _CORNERS = frozenset(["", "x", "input", "inputs", "x\\y", "x/y"])
 """What may stand in the corner above a column of labels, in small letters."""
@@ -127,7 +126,7 @@ def read_matrices(source: OpenFile, hints: Hints, counts: bool) -> list[NamedMat
     return [bare_matrix(lines, source.name, hints, counts=counts)]
 
 
-def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table | None:
+def read_table(source: OpenFile, hints: Hints, use: str) -> Table | None:
     """The rows of a text under names of columns, which `hints.columns` may be; None for a bare matrix."""
     lines, columns = source.parsed(lines_of), hints.columns
     if use == "p":

@@ -46,9 +46,9 @@ _LENGTH = struct.Struct("<I")
 _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 
-def read_table(source: OpenFile, hints: Hints, use: str, progress: Progress | None) -> Table:
+def read_table(source: OpenFile, hints: Hints, use: str) -> Table:
     """The table of a Parquet or Arrow file."""
-    return _Decoded(source).table(progress)
+    return _Decoded(source).table()
 
 
 def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -71,7 +71,7 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
         with errors_naming(part.relative_to(folder)), opened(part) as source:
             decoded, told = _Decoded(source), others if named else hints
             if decoded.n_rows != 0:
-                yield from decoded.table(None).log(seen, named or folder.stem, told.columns)
+                yield from decoded.table().log(seen, named or folder.stem, told.columns)
             done += source.size or 0
         if progress:
             progress(done, total)
@@ -148,10 +148,10 @@ class _Decoded:
         self.n_rows: int | None = about["rows"]
         self._types, self._plain = about["types"], about["plain"]
 
-    def table(self, progress: Progress | None) -> Table:
-        """The table; `progress` is told how much of the file was read."""
+    def table(self) -> Table:
+        """The table."""
         are_all = self.n_rows is not None and self.n_rows <= SHOWN
-        return Table(self.names, self.cells, are_all, partial(self.parts, progress))
+        return Table(self.names, self.cells, are_all, self.parts)
 
     def cells(self, i: int) -> list[Any]:
         """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
@@ -161,12 +161,12 @@ class _Decoded:
         return [cell for message in every for cell in message["columns"][0]["cells"]]
 
     def _answers(self, columns: list[tuple[str, str]], most: int | None = None) -> Iterator[Any]:
-        """What is said of columns and what is asked of them, some rows at a time; of the first `most` rows or of all."""
+        """What is said of columns, some rows at a time; of the first `most` rows or of all."""
         self._decoder.send({"columns": columns, "most": most})
         while "end" not in (message := self._decoder.received()):
             yield message
 
-    def parts(self, progress: Progress | None, columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
+    def parts(self, columns: Mapping[str, int], gaps: bool) -> Iterator[Part]:
         """The rows of the columns of each role, some at a time; counts and probabilities are numbers, others labels."""
         asked = {"count": "numbers", "p": "numbers", "time": "times"}
         wanted = [(self.names[i], asked.get(role, "gaps" if gaps else "labels")) for role, i in columns.items()]
@@ -193,8 +193,7 @@ class _Decoded:
                         declared[role] = list(filter(None, texts))
             yield Part(arrays, message["rows"], partial(place_from, done), declared)
             done += message["rows"]
-            if progress and self._source.size is not None and message["share"] is not None:
-                progress(int(self._source.size * message["share"]), self._source.size)
+            self._source.report(int((self._source.size or 0) * (message["share"] or 0)))
         if not done:
             raise InputError("the table must have rows; it has none")
 

@@ -27,7 +27,6 @@ from bestchannel.counts.table import times_of
 from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.native.scan import LINE, MORE, ODD, Scan
-from bestchannel.process import Progress
 
 HEAD = 2**20  # the bytes that show which form a file has
 BLOCK, ROWS = 2**22, 2**19  # bytes read and rows numbered at a time; no row may be longer than the first
@@ -103,9 +102,7 @@ def either(grouped: str) -> str:
     return f"{re.sub('[.,]', '', grouped).strip()} or {re.sub('[.,].*', '', grouped).strip()}"
 
 
-def read_log(
-    source: OpenFile, hints: Hints, seen: Combinations, progress: Progress | None
-) -> Iterator[RowBlock] | None:
+def read_log(source: OpenFile, hints: Hints, seen: Combinations) -> Iterator[RowBlock] | None:
     """The rows of a text log in their order, or None if the file is a bare matrix."""
     form, line = find_form(source.head(HEAD), source.name, hints, seen)
     if form is None:
@@ -113,7 +110,7 @@ def read_log(
     ends = [0, *(match.end() for match in _LINE_END.finditer(source.head(HEAD)))]
     start = ends[line - 1] if line <= len(ends) else len(source.head(HEAD))
     source.skip(start or len(_BOM) * source.head(HEAD).startswith(_BOM))
-    return _StreamedText(source, form, seen, line).blocks(progress)
+    return _StreamedText(source, form, seen, line).blocks()
 
 
 def shown_text(head: bytes) -> str:
@@ -273,7 +270,7 @@ class _StreamedText:
         self._no_times = form.time is None
         self._kind_of_time: np.dtype[Any] | None = None
 
-    def blocks(self, progress: Progress | None) -> Iterator[RowBlock]:
+    def blocks(self) -> Iterator[RowBlock]:
         """The rows in their order."""
         buffer, kept = np.empty(BLOCK, np.uint8), 0
         while True:
@@ -282,8 +279,6 @@ class _StreamedText:
             if not text[kept:].all():
                 raise InputError(f"the text must have no NUL; there is one after line {self._scan.state[LINE]}")
             used = yield from self._block(text, final=n == 0)
-            if progress and self._source.size is not None:
-                progress(self._source.done, max(self._source.done, self._source.size))
             if n == 0:
                 return
             kept = len(text) - used
