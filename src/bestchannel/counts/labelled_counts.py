@@ -402,10 +402,13 @@ def _compact(block: RowBlock) -> RowBlock:
 
 
 def in_time(blocks: list[RowBlock]) -> tuple[list[NDArray[Any]], bool]:
-    """The combinations of the rows in the order of their times, if all have one; whether that is another order."""
+    """The combinations of the rows in the order of their times, if all have one; whether that is another order.
+
+    There is no order among dates, which are integers, and numbers.
+    """
     rows = [block.combinations for block in blocks]
     times = [block.times for block in blocks if block.times is not None]
-    if len(times) < len(blocks) or not times:
+    if len(times) < len(blocks) or len({kind.dtype for kind in times}) != 1:
         return rows, False
     together = np.concatenate(times)
     if np.all(together[:-1] <= together[1:]):

@@ -267,8 +267,7 @@ class _StreamedText:
         self._source, self._form, self._seen = source, form, seen
         self._scan = Scan(form, line, ROWS)
         self._meaning = np.zeros(0, np.int32)
-        self._no_times = form.time is None
-        self._kind_of_time: np.dtype[Any] | None = None
+        self._timed = form.time is not None  # until a time is none
 
     def blocks(self) -> Iterator[RowBlock]:
         """The rows in their order."""
@@ -315,7 +314,7 @@ class _StreamedText:
 
     def _times(self, text: NDArray[np.uint8], size: int) -> NDArray[Any] | None:
         """The times of the rows in the text; None where they have none, or are no times."""
-        if self._no_times:
+        if not self._timed:
             return None
         fields = np.loadtxt(
             io.BytesIO(text.tobytes().replace(b"\r", b"\n")),  # no line end is between quotes here
@@ -330,12 +329,10 @@ class _StreamedText:
         return self._known(fields.tolist() if len(fields) == size else [])
 
     def _known(self, fields: list[str]) -> NDArray[Any] | None:
-        """The times that the fields say; None once some said none, or some are dates and some are numbers."""
+        """The times that the fields say; None once some said none."""
         times = self._form.times(fields)
-        known = times is not None and times.dtype == (self._kind_of_time or times.dtype)
-        self._no_times |= not known
-        self._kind_of_time = times.dtype if times is not None else None
-        return times if known else None
+        self._timed = times is not None
+        return times
 
     def _learn(self) -> None:
         """Find the combinations of the keys that are new."""
@@ -365,7 +362,7 @@ class _StreamedText:
         for row, number in self._form.rows(_decoded(text, line), line):
             found, count = self._number(row, number), self._form.count_of(row, f"line {number}")
             if found >= 0:
-                times = None if self._form.time is None or self._no_times else self._known([row[self._form.time]])
+                times = self._known([row[self._form.time]]) if self._timed and self._form.time is not None else None
                 yield RowBlock(np.array([found]), None if self._form.count is None else np.array([count]), times)
         self._scan.state[LINE] += len(_LINE_END.findall(text))
 
