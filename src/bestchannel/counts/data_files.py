@@ -87,7 +87,6 @@ FORMATS = {
 """Every format by the ending of its files."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # a file, a folder, or several of them
-_PRINTED = re.compile(r"(?:\w+\.)?(?:array\()?\[\s*\[", re.ASCII)  # how an array begins that NumPy has printed
 _ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
 _SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)  # how one sheet of a workbook is named
 
@@ -468,7 +467,7 @@ def _opened(path: Path, hints: Hints) -> Iterator[tuple[list[OpenFile], Format, 
         if format.texts:
             yield format.texts(source, hints), format, hints
             return
-        printed = format.log and _PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)).lstrip())
+        printed = format.log and json_format.PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)))
         yield [source], FORMATS[".json"] if printed else format, hints
 
 

@@ -10,6 +10,7 @@ import json
 import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -33,8 +34,7 @@ ROWS = 2**16  # records read at a time
 _BLOCK = _LONGEST = 2**20  # bytes read at a time, and the longest line
 _SHORT = 2**8  # bytes of a line that is worth remembering: most logs have few different ones
 MOST_DOCUMENTS = 2**20  # the most lines of a file with a document on each, which are all read at once
-# how an array begins that NumPy has printed
-_PRINTED = re.compile(rb"(?:\s*[#%][^\n]*\n)*\s*(?:\w+\.)?(?:array\()?\[\s*\[")
+PRINTED = re.compile(r"\s*(?:\w+\.)?(?:array\()?\[\s*\[", re.ASCII)  # how an array begins that NumPy has printed
 
 Record = Mapping[str, Any]
 
@@ -78,8 +78,11 @@ def _document(data: bytes) -> Any:
     try:
         return json_of(data)
     except InputError as error:
-        if _PRINTED.match(data):
-            return _printed(without_comments(decoded(data)), error)
+        text = without_comments(decoded(data))
+        if PRINTED.match(text):
+            spelled = _spelled_out(text).encode()
+            with suppress(InputError):  # what is no such array is said of the document as it stands
+                return json_of(spelled)
         if "Extra data" not in str(error) or b"\n" not in data.strip():
             raise
         if data.count(b"\n") > MOST_DOCUMENTS:
@@ -90,28 +93,16 @@ def _document(data: bytes) -> Any:
         return [json_of(line) for line in data.split(b"\n") if line.strip()]
 
 
-def _printed(text: str, error: InputError) -> Any:
-    """The lists in brackets, in which spaces or commas divide numbers; `error` says what else was not read."""
+def _spelled_out(text: str) -> str:
+    """The JSON of an array that NumPy has printed, with spaces between numbers, and perhaps a point after them."""
     if "..." in text:
         raise InputError(
             "the printed array leaves out numbers (...); write it with numpy.savetxt, or print it after"
             " numpy.set_printoptions(threshold=10**9)"
         )
     array = re.fullmatch(r"(?:\w+\.)?array\((.*?)(?:,\s*dtype=[\w.']+)?\)", text.strip(), re.DOTALL)
-    open_lists: list[list[Any]] = [[]]
-    for token in re.findall(r"\[|\]|[^\s,\[\]]+", array[1] if array else text):
-        if token == "[":
-            open_lists.append([])
-        elif token == "]" and len(open_lists) > 1:
-            closed = open_lists.pop()
-            open_lists[-1].append(closed)
-        elif re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", token):
-            open_lists[-1].append(int(token) if token.lstrip("+-").isdigit() else float(token))
-        else:
-            raise error
-    if len(open_lists) != 1 or len(open_lists[0]) != 1:
-        raise error
-    return open_lists[0][0]
+    divided = re.sub(r"(?<=[\d.\]])\s+(?=[-\d\[])", ",", array[1] if array else text)
+    return re.sub(r"(?<=\d)\.(?!\d)", ".0", divided)
 
 
 def _values(records: Sequence[Record], role: str, name: str, place: Place) -> NDArray[Any]:
