@@ -175,7 +175,7 @@ def test_undeclared_output_is_refused_with_its_line(tmp_path):
 @pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".TGZ"])
 def test_archive_is_to_be_unpacked_first(tmp_path, ending):
     (tmp_path / f"counts{ending}").write_bytes(gzip.compress(b"x,y\n"))
-    with pytest.raises(InputError, match=r"the file is an archive .* unpack it first"):
+    with pytest.raises(InputError, match=r"it is .*; unpack an archive"):
         read_counts(tmp_path / f"counts{ending}")
 
 

@@ -117,7 +117,7 @@ def test_refusal_that_quotes_a_title_as_long_as_the_file_is_a_sentence(tmp_path)
 @pytest.mark.filterwarnings("error")
 def test_infinite_probabilities_are_no_trials(tmp_path):
     path = written(tmp_path / "nested.json", '{"a": {"0": 1e999, "1": 2}, "b": {"0": 1, "1": 2}}')
-    with pytest.raises(InputError, match="these look like probabilities"):
+    with pytest.raises(InputError, match="these are counts or probabilities"):
         bc.read_trials(path)
 
 

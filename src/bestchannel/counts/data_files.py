@@ -11,16 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from bestchannel.arrays import numeric_array
 from bestchannel.channels import Channel
 from bestchannel.counts import array_files, json_format, matrix_text, table_files, text_log
 from bestchannel.counts.joint_records import COUNTS, joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
     NO_ORDER,
-    NOT_TRIALS,
     Columns,
     Combinations,
     Hints,
@@ -87,7 +83,6 @@ FORMATS = {
 """Every format by the ending of its files."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]  # a file, a folder, or several of them
-_ARCHIVES = (".zip", ".7z", ".tar", ".tgz", ".rar")
 _SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)  # how one sheet of a workbook is named
 
 
@@ -247,8 +242,6 @@ def read_counts(
     with contents.named():
         counted = seen.counted(contents.rows(), order=order)
         counted += [matrix.upright(transpose).counts(seen.declared) for matrix in contents.matrices]
-        if not counted and contents.has_log:
-            raise InputError("there must be lines after the header; there is none")
         return by_name(counted)
 
 
@@ -372,7 +365,6 @@ class _Contents:
     def __init__(self, path: Paths, hints: Hints, seen: Combinations, progress: Progress | None) -> None:
         self._files, self._hints, self._seen, self._progress = files_of(path), hints, seen, progress
         self.matrices: list[NamedMatrix] = []
-        self.has_log = False
 
     def named(self) -> AbstractContextManager[None]:
         """Let refusals begin with the file, if there is but one."""
@@ -415,12 +407,9 @@ class _Contents:
                         f" {_meant(file, source)}, or save each sheet as a .csv file, and give all of these"
                     )
                 else:
-                    self.has_log = True
                     yield from log
             if found and no_matrices:
-                with np.errstate(invalid="ignore"):  # infinite ones are not whole either
-                    whole = [not np.any(numeric_array(m.rows, f'channel "{m.name}"') % 1) for m in found]
-                raise InputError(no_matrices if all(whole) else NOT_TRIALS)
+                raise InputError(no_matrices)
             self.matrices += found
 
 
@@ -477,11 +466,9 @@ def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
 
 
 def _format_of(ending: str) -> Format:
-    endings = f"the ending must be one of {', '.join(FORMATS)}"
-    if ending in _ARCHIVES:
-        raise InputError(f"the file is an archive ({ending}); unpack it first, {endings}")
     if ending not in FORMATS:
         raise InputError(
-            f"{endings}; it is {ending!r}; save it as one of these, or give what it holds to bestchannel.estimate"
+            f"the ending must be one of {', '.join(FORMATS)}; it is {ending!r}; unpack an archive, save the file as one"
+            " of these, or give what it holds to bestchannel.estimate"
         )
     return FORMATS[ending]

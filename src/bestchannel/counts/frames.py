@@ -84,11 +84,9 @@ def _of_mapping(counts: Mapping[Any, object], declared: Labels, hints: Hints) ->
     if nested is not None:
         return [matrix.counts(declared) for matrix in nested]
     if counts and all(isinstance(n, int | float | np.number) for n in counts.values()):
-        if all(isinstance(key, tuple) and len(key) == 2 for key in counts):
-            raise InputError("counts of pairs (sent, received) are to be given as {sent: {received: n}}")
         raise InputError(
-            "counts must say what was sent; these say only what was received, as counts of one circuit do, and are to"
-            " be given as {sent: {received: n}}"
+            "counts must say what was sent, and counts of pairs (sent, received) as those of a circuit, which say only"
+            " what was received, are to be given as {sent: {received: n}}"
         )
     if counts and all(map(_is_column, counts.values())):
         arrays, declared_by_type = _columns_of(counts)

@@ -36,12 +36,9 @@ Columns = Mapping[str, str] | Sequence[str] | None
 sequence names the columns of rows without a header."""
 
 NO_ORDER = (
-    "these are counts, which do not say in which order the senses were taken, and a recording requires one row per"
-    " sense with the columns x, y and perhaps channel; `bestchannel estimate` takes counts"
-)
-NOT_TRIALS = (
-    "these look like probabilities, and a recording requires one row per sense with the columns x, y and perhaps"
-    " channel; `bestchannel identify --simulate` senses known channels"
+    "these are counts or probabilities, which do not say in which order senses were taken, and a recording requires one"
+    " row per sense with the columns x, y and perhaps channel; `bestchannel estimate` takes counts, and `bestchannel"
+    " identify --simulate` known channels"
 )
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -439,7 +436,7 @@ Named = TypeVar("Named", Channel, LabelledCounts)
 def by_name(found: Sequence[Named]) -> dict[str, Named]:
     """The channels of a file or an object, at least one, each with a name of its own, and texts that can be written."""
     if not found:
-        raise InputError("there must be at least one channel; there is none")
+        raise InputError("there must be rows or a matrix of at least one channel; there is none")
     named: dict[str, Named] = {}
     for content in found:
         if content.name in named:
