@@ -1,7 +1,7 @@
 """A program that decodes tables of Parquet, Arrow and Excel: a file that crashes the decoder ends this program alone.
 
 `table_files` starts it, by its path, and speaks to it through its standard input and output. It imports nothing of
-the package, and is quick to start. Every message is the length of a JSON text, the text, and perhaps bytes:
+the package, and is quick to start. Every message is a line of JSON, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
     {"columns": [[name, what], …], "most": number of rows or null}
@@ -23,7 +23,6 @@ import csv
 import io
 import json
 import os
-import struct
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -34,8 +33,8 @@ SHOWN_LETTERS = 200  # how much of a text is looked at to find what its column i
 SIGNALLED = 128  # what is added to the number of the signal that ended a fork, as shells do
 pa: Any = None
 pc = pq = ipc = types = openpyxl = pa  # what decodes, once it is imported
-_LENGTH = struct.Struct("<I")
 _LABELS = ("labels", "gaps")
+_questions = io.FileIO(0, closefd=False)  # without a buffer: what comes after a line is for the next who reads
 _Wanted = list[tuple[str, str]]  # columns, and what is asked of them
 _Batch = tuple[Any, float | None]  # some rows, and the share of all that are done then, if it is known
 
@@ -314,21 +313,12 @@ def _text(sheet: Any, most_cells: int) -> str:
 
 def _received() -> Any:
     """The next message; None where there is none any more."""
-    head = _exactly(_LENGTH.size)
-    return json.loads(_exactly(_LENGTH.unpack(head)[0])) if head else None
-
-
-def _exactly(size: int) -> bytes:
-    """So many bytes of standard input, and no more, which are for the next who reads; nothing at its end."""
-    data = b""
-    while len(data) < size and (piece := os.read(0, size - len(data))):
-        data += piece
-    return data
+    line = _questions.readline()
+    return json.loads(line) if line else None
 
 
 def _send(message: dict[str, Any], *blobs: Any) -> None:
-    text = json.dumps(message).encode()
-    for piece in (_LENGTH.pack(len(text)), text, *blobs):
+    for piece in (json.dumps(message).encode(), b"\n", *blobs):
         left = memoryview(piece)
         while left:
             left = left[os.write(1, left) :]

@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +41,6 @@ _MOST_SECONDS, _BYTES_PER_SECOND = 30, 2**20
 _MOST_ROWS, _ROWS_PER_BYTE = 2**27, 64
 """The most rows of a table: a run of equal values takes no room in a file, but its rows take time."""
 
-_LENGTH = struct.Struct("<I")
 _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 
@@ -236,16 +234,17 @@ class _Decoder:
 
     def send(self, message: object) -> None:
         """Tell or ask it something."""
-        text = json.dumps(message).encode()
         self._waits_for = "nothing"
         with suppress(OSError):  # where it has ended its answer will be missing, which is said then
-            self._to.write(_LENGTH.pack(len(text)) + text)
+            self._to.write(json.dumps(message).encode() + b"\n")
             self._to.flush()
 
     def received(self) -> Any:
         """What it says next; its refusal, or its end, is a refusal."""
-        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        message = json.loads(self._exactly(length))
+        line = self._from.readline()
+        if not line.endswith(b"\n"):
+            raise self._ended()
+        message = json.loads(line)
         if not message.keys().isdisjoint(("refused", "missing", "sheets")):
             self._waits_for = "file"
         elif not message.keys().isdisjoint(("names", "end")):
@@ -257,15 +256,15 @@ class _Decoder:
     def array(self, dtype: str, size: int) -> NDArray[Any]:
         """An array of what follows the message."""
         kind = np.dtype(dtype)
-        return np.frombuffer(self._exactly(kind.itemsize * size), kind)
+        data = self._from.read(kind.itemsize * size)
+        if len(data) < kind.itemsize * size:
+            raise self._ended()
+        return np.frombuffer(data, kind)
 
-    def _exactly(self, size: int) -> bytes:
-        data = self._from.read(size)
-        if len(data) == size:
-            return data
+    def _ended(self) -> InputError:
         code = self._process.wait()
         what = "takes the decoder too long" if abs(code) % 128 == _OUT_OF_TIME else f"ends the decoder (code {code})"
-        raise InputError(f"the file is damaged, or too large for its kind: it {what}; write it anew, perhaps as .csv")
+        return InputError(f"the file is damaged, or too large for its kind: it {what}; write it anew, perhaps as .csv")
 
     def end(self) -> None:
         """Let it be no more."""
