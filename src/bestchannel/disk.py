@@ -70,8 +70,7 @@ def errors_naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        found = (kind for kind in (CountsFoundError, JointTrialsFoundError) if isinstance(error, kind))
-        kind = next(found, InputError)
+        kind = type(error) if isinstance(error, CountsFoundError | JointTrialsFoundError) else InputError
         name = "standard input" if path == STDIN else path
         said = on_one_line(f"{name}: {error}")
         # a title or a label that it quotes may be as long as the file

@@ -47,7 +47,6 @@ _PANDAS = "0"  # what pandas calls the sizes of groups after `reset_index()`
 _INDEX = re.compile(r"(?:unnamed: ?\d+|index|)", re.IGNORECASE)
 _PARQUET_INDEX = "__index_level_0__"  # what a column is called that pandas' index became, in texts and in Parquet
 _PERCENTAGE = re.compile(r"[0-9.,]+ ?%")
-_LONGEST_SAID = 80  # letters of a title that are said
 _MOST_WITHOUT = 0.9  # where a larger share has no label, the one label of the others is a remark and no channel
 _ALONE = frozenset(["channel", "x", "y", "y2", "count", "p"])  # roles of which a column has but one
 _FEW = 4  # counts of more cells than these do not rise from row to row by chance
@@ -278,7 +277,7 @@ def count_column(
         whole, once = [i for i in whole if any(k != i for k in apart)], bool(apart)
     if not named and (not whole or not once or (seen.judges_numbers and _look_measured(labels))):
         return None
-    titles = [_short(header[i]) for i in named or whole]
+    titles = [header[i] for i in named or whole]
     either = " or ".join(option({**columns, "count": title}) for title in titles[:3])
     raise InputError(
         f"the column{'s' * (len(titles) > 1)} {', '.join(map(repr, titles))} may say how often a row counts, or be"
@@ -303,15 +302,15 @@ def _refuse_channel_column(
         title, texts, labels = header[i], _texts(cells(i)), list(map(_label, cells(i)))
         by_name = role_of(title) == "channel" and (len(set(texts)) > 1 or not are_all)
         one_name = len({*labels} - {None}) == 1 and labels.count(None) <= _MOST_WITHOUT * len(labels)
-        none, short = {**columns, "channel": ""}, _short(title)
+        none = {**columns, "channel": ""}
         if by_name or (repeated and None not in labels and _tells_apart(labels, rows)):
             raise InputError(
-                f"the column {short!r} may name channels; write {option({**columns, 'channel': short})} if it does, or"
+                f"the column {title!r} may name channels; write {option({**columns, 'channel': title})} if it does, or"
                 f" {option(none, '')} if all rows are of one channel"
             )
         if None in labels and any(labels) and (one_name or repeated):
             raise InputError(
-                f"the column {short!r} may name channels, as {_short(next(filter(None, labels)))!r}, and row"
+                f"the column {title!r} may name channels, as {next(filter(None, labels))!r}, and row"
                 f" {labels.index(None) + 1} has no value in it; fill it in, or write {option(none)} if all rows are of"
                 " one channel"
             )
@@ -330,11 +329,6 @@ def _tells_apart(labels: Sequence[str | None], rows: Sequence[Any]) -> bool:
     names = {label for label, _ in known}
     enough = len(labels) == len(rows) and max(Counter(rows).values(), default=0) <= len(names)
     return enough and 2 * len(names) <= len(labels) and len(set(known)) == len(known)
-
-
-def _short(title: str) -> str:
-    """As much of a title as a sentence has room for."""
-    return title if len(title) <= _LONGEST_SAID else f"{title[:_LONGEST_SAID]}…"
 
 
 def _label(cell: object) -> str | None:
