@@ -141,7 +141,7 @@ def test_refusal_of_parquet_names_row_column_and_value(tmp_path, columns, messag
         (LINES.replace(",9", ",-9"), "trials.csv: line 2, count must be a whole number from 0 on; it is -9"),
         (LINES.replace(",8", ",0.8"), "line 5, count .* it is 0.8"),
         (LINES.replace(",8", ",many"), "line 5, count must be a number; it is 'many'"),
-        (LINES.replace(",8", ",nan"), "line 5, count must be a finite number"),
+        (LINES.replace(",8", ",nan"), "line 5, count must be a whole number from 0 on; it is nan"),
         (LINES.replace("q,1,1", "q,1,"), "line 5, y must be a label; it is blank"),
         (LINES.replace(",8", ""), "line 5 must have 4 fields"),
         (LINES.replace("count", "p"), "use `bestchannel capacity`"),

@@ -200,11 +200,15 @@ def _whole_counts(values: NDArray[Any], place: Place) -> Floats:
         raise InputError(f"count must be numbers; they have dtype {values.dtype}")
     bad = np.flatnonzero(~((values >= 0) & (values <= MOST_SENSES) & (values == np.floor(values))))
     if len(bad):
-        row = int(bad[0])
-        found = f"{values[row]:.12g}" if values.dtype.kind == "f" else str(values[row])
-        wanted = "at most 2^53" if values[row] > MOST_SENSES else "a whole number from 0 on"
-        raise InputError(f"{place(row)}, count must be {wanted}; it is {found}")
+        raise InputError(no_count(place(int(bad[0])), values[bad[0]].item()))
     return values.astype(np.float64)
+
+
+def no_count(place: str, number: float) -> str:
+    """What is said of a number that is no count."""
+    found = f"{number:.12g}" if isinstance(number, float) else reprlib.repr(number)
+    wanted = "at most 2^53" if number > MOST_SENSES else "a whole number from 0 on"
+    return f"{place}, count must be {wanted}; it is {found}"
 
 
 def refuse_not_finite(values: Floats, place: Place) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 import reprlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from bestchannel.arrays import MOST_SENSES
 from bestchannel.counts.columns import MOST_INPUTS, SHOWN, are_rows, is_long_header, log_columns, named_columns
 from bestchannel.counts.labelled_counts import Combinations, Hints, RowBlock, point
-from bestchannel.counts.table import times_of
+from bestchannel.counts.table import no_count, times_of
 from bestchannel.disk import NOT_TEXT, OpenFile
 from bestchannel.errors import InputError
 from bestchannel.native.scan import LINE, MORE, ODD, Scan
@@ -206,26 +205,18 @@ class RowForm:
         """How often the row counts, a whole number from 0 on; 1 where there is no column for it."""
         if self.count is None:
             return 1
-        field, place = row[self.count].strip(), f"{place}, count"
-        if _DIGITS.fullmatch(field):
-            count = int(field)
-        else:
-            number = as_number(field, self.delimiter == ";")
-            if GROUPED.fullmatch(field):
-                raise InputError(
-                    f"{place} must be written without a sign between its digits; it is {field!r}, which may be"
-                    f" {either(field)}"
-                )
-            if number is None:
-                raise InputError(f"{place} must be a number; it is {reprlib.repr(field)}")
-            if not math.isfinite(number):
-                raise InputError(f"{place} must be a finite number; it is {number:g}")
-            if number < 0 or not number.is_integer():
-                raise InputError(f"{place} must be a whole number from 0 on; it is {number:.12g}")
-            count = int(number)
-        if count > MOST_SENSES:
-            raise InputError(f"{place} must be at most 2^53; it is {reprlib.repr(count)}")
-        return count
+        field = row[self.count].strip()
+        if GROUPED.fullmatch(field):
+            raise InputError(
+                f"{place}, count must be written without a sign between its digits; it is {field!r}, which may be"
+                f" {either(field)}"
+            )
+        number = int(field) if _DIGITS.fullmatch(field) else as_number(field, self.delimiter == ";")
+        if number is None:
+            raise InputError(f"{place}, count must be a number; it is {reprlib.repr(field)}")
+        if not (0 <= number <= MOST_SENSES and number % 1 == 0):
+            raise InputError(no_count(place, number))
+        return int(number)
 
     def times(self, fields: Sequence[str]) -> NDArray[Any] | None:
         """The times that the fields of the column for them say, if all say one."""
