@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -96,8 +97,7 @@ def proposal(header: Sequence[str] | None, *, value: str = "count", strict: bool
 def option(columns: Mapping[str, str], python: str = " in Python") -> str:
     """How columns are said on the command line, quoted for a shell where that is required, and in Python."""
     text = ",".join(f"{role}={title}" for role, title in columns.items())
-    quoted = text if re.fullmatch(r"[\w.,=:@%+-]+", text) else "'" + text.replace("'", "'\\''") + "'"
-    return f"--columns {quoted} (columns={dict(columns)}{python})"
+    return f"--columns {shlex.quote(text)} (columns={dict(columns)}{python})"
 
 
 def way_out(header: Sequence[str], value: str = "count") -> str:
