@@ -20,7 +20,6 @@ from bestchannel.counts.columns import MOST_INPUTS, are_rows
 from bestchannel.counts.joint_records import joint_trials_of
 from bestchannel.counts.joint_trials import JointTrials
 from bestchannel.counts.labelled_counts import (
-    NO_ORDER,
     Columns,
     Combinations,
     Hints,
@@ -288,11 +287,8 @@ def _reset(frame: Any, **named: str) -> Any:
 
 
 def log_of_frame(frame: Any, seen: Combinations) -> Iterator[RowBlock]:
-    """The rows of a frame with the columns x, y and perhaps channel, each one sense."""
-    for block in _rows(_with_index(_as_frame(frame))).log(seen, UNNAMED, None):
-        if block.counts is not None:
-            raise InputError(NO_ORDER)
-        yield block
+    """The rows of a frame with the columns x, y and perhaps channel."""
+    return _rows(_with_index(_as_frame(frame))).log(seen, UNNAMED, None)
 
 
 def _levels(frame: Any, side: str) -> int:
