@@ -168,14 +168,14 @@ def test_undeclared_output_is_refused_with_its_line(tmp_path):
         read(tmp_path, LINES, outputs=["0"])
     with pytest.raises(InputError, match="different labels"):
         read(tmp_path, LINES, outputs=["0", "1", "0"])
-    with pytest.raises(InputError, match="3 declared outputs; they have 2"):
+    with pytest.raises(InputError, match="for each of their 2 outputs; there are 3: 0, 1, 2"):
         read(tmp_path, "9,1\n2,8\n", outputs=["0", "1", "2"])
 
 
 @pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".TGZ"])
 def test_archive_is_to_be_unpacked_first(tmp_path, ending):
     (tmp_path / f"counts{ending}").write_bytes(gzip.compress(b"x,y\n"))
-    with pytest.raises(InputError, match=r"it is .*; unpack an archive"):
+    with pytest.raises(InputError, match=r"it is .*; unpack it"):
         read_counts(tmp_path / f"counts{ending}")
 
 

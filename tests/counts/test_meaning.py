@@ -164,7 +164,7 @@ def test_pair_of_few_numbers_may_be_a_matrix_and_is_asked_for():
     assert only(labelled_counts({"near": ((90, 10), (5, 95))}, form="matrix")).counts.tolist() == A
     assert only(labelled_counts({"near": ([0, 1], [0, 1])}, form="rows")).counts.tolist() == [[1, 0], [0, 1]]
     assert only(labelled_counts((["a", "b"], ["u", "v"]))).counts.tolist() == [[1, 0], [0, 1]]
-    with pytest.raises(InputError, match="one output per input; they have 3 inputs and 2 outputs"):
+    with pytest.raises(InputError, match=r"equally long; their lengths are \{'x': 3, 'y': 2\}"):
         bc.estimate({"near": (list("abc"), list("uv"))})
 
 

@@ -79,7 +79,7 @@ def test_counts_of_qiskit_are_read_with_what_was_never_measured():
         ({"0": {"0": 0.5, "1": 0.5}}, "must be a whole number"),
         ({"0": {"0": 5}, 0: {"0": 7}}, "must have different labels"),
         ({"0": {"a": 5, "a ": 7}}, "must have different labels"),
-        ({"0": {}, "1": {}}, "must have counts; it has none"),
+        ({"0": {}, "1": {}}, "must not be empty"),
         ({"x": {"0": 1, "1": 0}, "y": {"0": 1, "1": 1}}, "may be columns x and y of a frame"),
         ({"0": {(1, 2): 5}}, "must be texts or whole numbers"),
         ({"0": {str(i / 7): 1 for i in range(50)}}, "look like measured values"),

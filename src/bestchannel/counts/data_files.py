@@ -468,7 +468,7 @@ def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:
 def _format_of(ending: str) -> Format:
     if ending not in FORMATS:
         raise InputError(
-            f"the ending must be one of {', '.join(FORMATS)}; it is {ending!r}; unpack an archive, save the file as one"
-            " of these, or give what it holds to bestchannel.estimate"
+            f"the ending must be one of {', '.join(FORMATS)}; it is {ending!r}; unpack it, or save it as one of these,"
+            " or give what it holds to bestchannel.estimate"
         )
     return FORMATS[ending]

@@ -26,7 +26,6 @@ from bestchannel.counts.labelled_counts import (
     undeclared,
 )
 from bestchannel.errors import InputError
-from bestchannel.promises import several
 
 _Array = NDArray[Any]
 MOST_SIDE = 2**18  # the most inputs, or outputs, of a matrix: each has a label, which takes more room than a number
@@ -87,8 +86,6 @@ class NamedMatrix:
         counts = count_table(self.rows, where)
         inputs = _labels(self.inputs, counts.shape[0], "input", where)
         refuse_totals(counts, self.inputs or (), self.outputs or (), where)
-        if declared is not None and self.outputs is None and len(declared) != counts.shape[1]:
-            raise InputError(f"{where} must have the {len(declared)} declared outputs; they have {counts.shape[1]}")
         if declared is None or self.outputs is None:
             outputs = _labels(declared or self.outputs, counts.shape[1], "output", where, declared or ())
             if self.inferred:
@@ -166,13 +163,10 @@ def refuse_trials(array: NDArray[Any], hints: Hints) -> None:
 
 def refuse_pair_in_doubt(name: str, x: NDArray[Any], y: NDArray[Any]) -> None:
     """Refuse a pair (x, y) of numbers that may be the two rows of a matrix of counts."""
-    if len(x) != len(y):
-        raise InputError(
-            f'the senses of channel "{name}" must have one output per input; they have {len(x)} inputs and'
-            f" {len(y)} outputs"
-        )
     values = [*x.tolist(), *y.tolist()]
-    are_counts = all(isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 and v % 1 == 0 for v in values)
+    are_counts = len(x) == len(y) and all(
+        isinstance(v, int | float) and not isinstance(v, bool) and v >= 0 and v % 1 == 0 for v in values
+    )
     if are_counts and not (len(x) > _FEW and _come_again(np.array(values, np.float64).reshape(2, -1).T)):
         raise InputError(
             f'the pair of channel "{name}" may be the inputs and outputs of {len(x)} senses, or the two rows of a'
@@ -195,8 +189,6 @@ def matrices_in(
     and MATLAB's have them last, which is `usual`, and a stack that looks like the other kind, or of MATLAB like either,
     is refused.
     """
-    if array.ndim != 3:
-        raise InputError(f"{where} must be a matrix, or a stack of matrices; it has {several(array.ndim, 'dimension')}")
     a, b, c = array.shape
     if axis is None and labels != (None, None):
         sides = {"first": (b, c), "last": (a, b)}
@@ -240,8 +232,6 @@ def matrix_of(name: str, content: Any) -> NamedMatrix:
         )
     cells = {sent: _labelled(row, f"the outputs of input {sent!r} of {where}") for sent, row in rows.items()}
     inputs, outputs = alphabet(cells), alphabet(got for row in cells.values() for got in row)
-    if not outputs:
-        raise InputError(f"{where} must have counts; it has none")
     table = [[cells[sent].get(got, 0) for got in outputs] for sent in inputs]
     return NamedMatrix(name, table, inputs, outputs, inferred=True)
 

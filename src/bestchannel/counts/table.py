@@ -148,8 +148,6 @@ def column(values: NDArray[Any] | Column, role: str, place: Place, known: Collec
         if known is None:
             return values
         distinct, codes = [*values.labels, None], values.codes
-    elif values.ndim != 1:
-        raise InputError(f"{role} must be one column of labels; its shape is {values.shape}")
     else:
         try:
             distinct, codes = _distinct(values)

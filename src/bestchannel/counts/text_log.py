@@ -120,8 +120,6 @@ def shown_text(head: bytes) -> str:
 def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple[RowForm | None, int]:
     """How the rows of a text log are read and on which line they start; None for what has no header, a bare matrix."""
     text = shown_text(head)
-    if not text.strip():
-        raise InputError("the file is empty")
     if "\0" in text and "\n" not in text:
         raise InputError(NOT_TEXT)
     if hints.form == "matrix":
@@ -134,7 +132,7 @@ def find_form(head: bytes, name: str, hints: Hints, seen: Combinations) -> tuple
     rows = split_rows(text, delimiter)
     header, first = next(((row, line) for row, line in rows if any(map(str.strip, row))), ([], 0))
     if not header:
-        raise InputError("the file holds no lines but blank ones")
+        raise InputError("the file is empty, or holds blank lines alone")
     if not isinstance(hints.columns, Mapping | None):
         if is_long_header(header):
             raise InputError(f"the first line names the columns already ({', '.join(header)}); leave columns out")
