@@ -40,14 +40,14 @@ class Format:
 
     `table` gives the rows below names of columns, for "count", "p" or "joint", or None for a file of `matrices`, whose
     numbers are counts or are not; `log` the rows of long logs by blocks, where these are no table first. `texts` are
-    those that a file is made of; `render` is what such a file holds.
+    those that a file is made of, or the one that is named; `render` is what such a file holds.
     """
 
     table: Callable[[OpenFile, Hints, str], Table | None] = lambda *_: None
     matrices: Callable[[OpenFile, Hints, bool], list[NamedMatrix]] = lambda *_: []
     render: Callable[[Mapping[str, Channel]], bytes] | None = None
     log: Callable[[OpenFile, Hints, Combinations], Iterator[RowBlock] | None] | None = None
-    texts: Callable[[OpenFile, Hints], list[OpenFile]] | None = None
+    texts: Callable[[OpenFile, str | None], list[OpenFile]] | None = None
 
     def table_of(self, source: OpenFile, hints: Hints, use: str) -> Table | None:
         """The table in the file; where it has none, nobody can say what columns are called."""
@@ -131,11 +131,11 @@ def read_channels(
     found: list[Channel] = []
     with _naming(files[0], len(files) == 1):
         for file in files:
-            with _naming(file, len(files) > 1), _opened(file, hints) as (sources, format, told):
+            with _naming(file, len(files) > 1), _opened(file) as (sources, format):
                 for source in sources:
-                    table = format.table_of(source, told, "p")
-                    of_rows = table and table.matrices(source.name, told)
-                    matrices = of_rows or format.matrices(source, told, False)
+                    table = format.table_of(source, hints, "p")
+                    of_rows = table and table.matrices(source.name, hints)
+                    matrices = of_rows or format.matrices(source, hints, False)
                     found += [matrix.upright(transpose).channel(normalize=normalize) for matrix in matrices]
         return by_name(found)
 
@@ -328,18 +328,16 @@ def read_joint_trials(
     {'svm': 0, 'tree': 1}
     """
     files = files_of(path)
-    with _naming(files[0], len(files) == 1):
-        if len(files) > 1:
-            raise InputError(f"trials that all channels answer must be in one file; {len(files)} are given")
-        with _opened(files[0], Hints(columns)) as (sources, format, hints):
-            if len(sources) > 1:
-                raise InputError(
-                    f"trials must be on one sheet; {len(sources)} have content; {_meant(files[0], sources[0])}"
-                )
-            table = format.table_of(sources[0], hints, "joint")
-            if table is None:
-                raise InputError(COUNTS)
-            return joint_trials_of(table, columns, groups, outputs)
+    with _naming(files[0], len(files) == 1), _opened(files[0]) as (sources, format):
+        if len(files) > 1 or len(sources) > 1:
+            raise InputError(
+                "trials that all channels answer must be in one file, and on one sheet of a workbook, which is named"
+                f" as {files[0].stem}.xlsx#SHEET; there are {max(len(files), len(sources))}"
+            )
+        table = format.table_of(sources[0], Hints(columns), "joint")
+        if table is None:
+            raise InputError(COUNTS)
+        return joint_trials_of(table, columns, groups, outputs)
 
 
 def _trials(
@@ -394,28 +392,24 @@ class _Contents:
         if file.is_dir():
             yield from table_files.read_parts(file, self._hints, self._seen, progress)
             return
-        with _opened(file, self._hints) as (sources, format, hints):
+        with _opened(file) as (sources, format):
             found = []
             for source in sources:
                 source.progress = progress
-                log = format.rows_of(source, hints, self._seen)
+                log = format.rows_of(source, self._hints, self._seen)
                 if log is None:
-                    found += format.matrices(source, hints, True)
+                    found += format.matrices(source, self._hints, True)
                 elif len(sources) > 1:
                     raise InputError(
                         f'rows must be on one sheet; {len(sources)} have content, and "{source.name}" has rows;'
-                        f" {_meant(file, source)}, or save each sheet as a .csv file, and give all of these"
+                        f" name the one that is meant after the file, as {file.stem}.xlsx#{source.name}, or save each"
+                        " sheet as a .csv file, and give all of these"
                     )
                 else:
                     yield from log
             if found and no_matrices:
                 raise InputError(no_matrices)
             self.matrices += found
-
-
-def _meant(file: Path, sheet: OpenFile) -> str:
-    """How one sheet of a workbook is said."""
-    return f"name the one that is meant after the file, as {file.stem}.xlsx#{sheet.name}"
 
 
 def files_of(path: Paths) -> list[Path]:
@@ -446,18 +440,16 @@ def _to_be_cut(bins: Bins) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, hints: Hints) -> Iterator[tuple[list[OpenFile], Format, Hints]]:
-    """The file, or the texts that it is made of, its format, and the hints, with the sheet that its name may say."""
+def _opened(path: Path) -> Iterator[tuple[list[OpenFile], Format]]:
+    """The file, or the texts that it is made of, or the one that its name says, and its format."""
     named = None if path.exists() else _SHEET.fullmatch(str(path))
-    if named:
-        path, hints = Path(named[1]), replace(hints, sheet=named[2])
-    with opened(path) as source:
+    with opened(Path(named[1]) if named else path) as source:
         format = _format_of(source.ending)
         if format.texts:
-            yield format.texts(source, hints), format, hints
+            yield format.texts(source, named[2] if named else None), format
             return
         printed = format.log and json_format.PRINTED.match(text_log.shown_text(source.head(text_log.HEAD)))
-        yield [source], FORMATS[".json"] if printed else format, hints
+        yield [source], FORMATS[".json"] if printed else format
 
 
 def _naming(file: Path, wanted: bool) -> AbstractContextManager[None]:

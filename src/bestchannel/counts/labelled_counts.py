@@ -72,14 +72,13 @@ class Hints:
 
     `columns` is what the columns of rows are called, by role; `transpose` says that the columns of the matrices are
     the inputs; `form` is "rows" or "matrix"; `channel_axis` is which axis of a stack counts the channels, "first" or
-    "last"; `sheet` is the one sheet of a workbook that is meant.
+    "last".
     """
 
     columns: Columns = None
     transpose: bool = False
     form: str | None = None
     channel_axis: str | None = None
-    sheet: str | None = None
 
     def __post_init__(self) -> None:
         said = ("form", self.form, ("rows", "matrix")), ("channel_axis", self.channel_axis, ("first", "last"))

@@ -4,7 +4,7 @@
 the package, and is quick to start. Every message is a line of JSON, and perhaps bytes:
 
     {"path", "kind", "most_bytes", "most_seconds", "most_labels", "longest"}  → {"names", "types", "plain", "rows"}
-    {"columns": [[name, what], …], "most": number of rows or null}
+    {"columns": [[name, what], …], "most": number of rows}
         → {"columns": [{"dtype", "labels", "cells"}, …], "rows", "share"}, then bytes, …, {"end"}
     null → nothing; the next message opens another file
 
@@ -104,11 +104,11 @@ def _answer(table: _Parquet | _Arrow, limits: dict[str, Any]) -> None:
     while (wanted := _received()) is not None:
         columns, left = wanted["columns"], wanted["most"]
         for batch, share in table.batches(columns):
-            some = batch if left is None else batch.slice(0, left)
+            some = batch.slice(0, left)
             if some.num_rows:
                 _send_rows(some, columns, share, limits)
-            left = None if left is None else left - some.num_rows
-            if left == 0:
+            left -= some.num_rows
+            if not left:
                 break
         _send({"end": True})
 
@@ -222,7 +222,8 @@ def _send_rows(batch: Any, wanted: _Wanted, share: float | None, limits: dict[st
     described: list[dict[str, Any]] = []
     blobs = []
     for name, what in wanted:
-        values, array, about = batch.column(batch.schema.get_field_index(name)), None, {}
+        values, array = batch.column(batch.schema.get_field_index(name)), None
+        about: dict[str, Any] = {}
         if values.null_count and what in ("labels", "numbers"):
             raise _MissingValueError(name, pc.index(values.is_null(), True).as_py())
         if what in _LABELS:

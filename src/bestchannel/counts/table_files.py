@@ -46,7 +46,7 @@ _OUT_OF_TIME = 24  # the signal that ends a process that has used its time
 
 def read_table(source: OpenFile, hints: Hints, use: str) -> Table:
     """The table of a Parquet or Arrow file."""
-    return _Decoded(source).table()
+    return _Decoded(source).table
 
 
 def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progress | None) -> Iterator[RowBlock]:
@@ -69,7 +69,7 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
         with errors_naming(part.relative_to(folder)), opened(part) as source:
             decoded, told = _Decoded(source), others if named else hints
             if decoded.n_rows != 0:
-                yield from decoded.table().log(seen, named or folder.stem, told.columns)
+                yield from decoded.table.log(seen, named or folder.stem, told.columns)
             done += source.size or 0
         if progress:
             progress(done, total)
@@ -108,17 +108,16 @@ def render(channels: Mapping[str, Channel]) -> bytes:
     return buffer.getvalue()
 
 
-def sheets(source: OpenFile, hints: Hints) -> list[OpenFile]:
+def sheets(source: OpenFile, meant: str | None) -> list[OpenFile]:
     """The sheets of a workbook that have content, or the one that is meant, as texts; one alone is called as it is."""
     decoder, _ = _begun(source, "Excel", "openpyxl", "excel", most_cells=MOST_FIELDS)
     texts = {title: text.encode() for title, text in decoder.received()["sheets"].items() if text.strip(",\r\n ")}
-    if hints.sheet is not None:
-        if hints.sheet not in texts:
-            raise InputError(f'the workbook must have a sheet "{hints.sheet}" with content; it has {", ".join(texts)}')
-        texts = {hints.sheet: texts[hints.sheet]}
+    if meant is not None and meant not in texts:
+        raise InputError(f'the workbook must have a sheet "{meant}" with content; it has {", ".join(texts)}')
     if not texts:
         raise InputError("the workbook must have a sheet with content; it has none")
-    alone = len(texts) == 1 and hints.sheet is None
+    texts = texts if meant is None else {meant: texts[meant]}
+    alone = len(texts) == 1 and meant is None
     return [OpenFile.of_text(source.name if alone else title, text) for title, text in texts.items()]
 
 
@@ -145,11 +144,7 @@ class _Decoded:
         self.names: list[str] = about["names"]
         self.n_rows: int | None = about["rows"]
         self._types, self._plain = about["types"], about["plain"]
-
-    def table(self) -> Table:
-        """The table."""
-        are_all = self.n_rows is not None and self.n_rows <= SHOWN
-        return Table(self.names, self.cells, are_all, self.parts)
+        self.table = Table(self.names, self.cells, self.n_rows is not None and self.n_rows <= SHOWN, self.parts)
 
     def cells(self, i: int) -> list[Any]:
         """The first cells of a column: numbers, or texts up to some length; None in place of anything else."""
@@ -158,8 +153,8 @@ class _Decoded:
         every = self._answers([(self.names[i], "cells")], SHOWN)
         return [cell for message in every for cell in message["columns"][0]["cells"]]
 
-    def _answers(self, columns: list[tuple[str, str]], most: int | None = None) -> Iterator[Any]:
-        """What is said of columns, some rows at a time; of the first `most` rows or of all."""
+    def _answers(self, columns: list[tuple[str, str]], most: int = 2**62) -> Iterator[Any]:
+        """What is said of columns, some rows at a time; of the first `most` rows."""
         self._decoder.send({"columns": columns, "most": most})
         while "end" not in (message := self._decoder.received()):
             yield message
@@ -191,7 +186,8 @@ class _Decoded:
                         declared[role] = list(filter(None, texts))
             yield Part(arrays, message["rows"], partial(place_from, done), declared)
             done += message["rows"]
-            self._source.report(int((self._source.size or 0) * (message["share"] or 0)))
+            if message["share"] is not None:
+                self._source.report(int((self._source.size or 0) * message["share"]))
         if not done:
             raise InputError("the table must have rows; it has none")
 
