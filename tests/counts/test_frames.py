@@ -139,7 +139,7 @@ def test_counts_of_a_file_go_into_estimate_with_labels_and_condition(tmp_path):
         (pd.DataFrame({"x": [0, 1], "y": [[1], [2]]}), r"row 0 of the frame, y must be a label.*it is \[1\]"),
         (pd.DataFrame({"x": [0], "y": [0], "count": [-1]}), "row 0 of the frame, count must be a whole number"),
         (pd.DataFrame({"x": [0], "y": [0], "count": ["many"]}), "count must be numbers"),
-        (pd.DataFrame({"x": [], "y": []}), "the frame must have rows"),
+        (pd.DataFrame({"x": [], "y": []}), "there must be rows"),
         (pd.DataFrame({"x": [0], "X": [0], "y": [0]}), 'the column "x" must occur once'),
         (pd.DataFrame({"a": [0.5, 0.5]}), "probabilities are for `capacity`"),
         (pd.DataFrame(), "must not be empty"),

@@ -366,8 +366,6 @@ def _texts(table: Any, most: int) -> list[list[str]]:
 def _rows(frame: Any) -> Table:
     """The frame as a table of rows."""
     names = _names(frame)
-    if not len(frame):
-        raise InputError("the frame must have rows; it has none")
     return table_of(
         list(map(_title, names)),
         lambda i: _array(frame, names[i]),

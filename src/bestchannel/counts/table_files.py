@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
@@ -59,17 +58,17 @@ def read_parts(folder: Path, hints: Hints, seen: Combinations, progress: Progres
     if not parts:
         raise InputError("this is a folder, and a file is required, or a folder of files of counts, trials or channels")
     parts = sorted((part for part in parts if part.is_file()), key=natural)
-    columns = hints.columns if isinstance(hints.columns, Mapping) else {}
-    others = replace(hints, columns={r: t for r, t in columns.items() if r != "channel"}) if columns else hints
+    said = hints.columns if isinstance(hints.columns, Mapping) else {}
+    others = {role: title for role, title in said.items() if role != "channel"}
     done, total = 0, sum(part.stat().st_size for part in parts)
     for part in parts:
         steps = (step.partition("=") for step in part.relative_to(folder).parts[:-1])
-        title = columns.get("channel", "channel")
+        title = said.get("channel", "channel")
         named = next((_unescaped(value) for key, sign, value in steps if sign and key == title), None)
         with errors_naming(part.relative_to(folder)), opened(part) as source:
-            decoded, told = _Decoded(source), others if named else hints
-            if decoded.n_rows != 0:
-                yield from decoded.table.log(seen, named or folder.stem, told.columns)
+            decoded = _Decoded(source)
+            if decoded.n_rows != 0:  # of an empty part nobody knows of which types its columns are
+                yield from decoded.table.log(seen, named or folder.stem, others if named and said else hints.columns)
             done += source.size or 0
         if progress:
             progress(done, total)
@@ -188,8 +187,6 @@ class _Decoded:
             done += message["rows"]
             if message["share"] is not None:
                 self._source.report(int((self._source.size or 0) * message["share"]))
-        if not done:
-            raise InputError("the table must have rows; it has none")
 
     def _refuse_rows(self, n_rows: int) -> None:
         if n_rows > self._most_rows:
