@@ -16,6 +16,7 @@ from bestchannel.service import access
 from bestchannel.service.application import Endpoints, description
 from bestchannel.service.messages import RefusedError
 from bestchannel.service.server import Place
+from tests.journeys.command import bestchannel
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running, wait_until
 
@@ -232,6 +233,13 @@ def test_under_tls_addresses_and_cookies_are_of_tls(tmp_path):
 def test_proxy_to_trust_must_be_an_address_or_a_network(proxy):
     with pytest.raises(InputError, match="a proxy to trust must be an address or a network"):
         Place(trusted_proxies=(proxy,))
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_leases_must_last_some_time_and_not_for_ever(seconds, tmp_path):
+    run = bestchannel("serve", str(tmp_path / "runs"), "--port", "0", f"--lease={seconds}")
+    assert run.returncode == 1
+    assert "a lease must last more than 0" in run.stderr
 
 
 def test_revoked_token_opens_nothing_and_ends_what_it_held(service):

@@ -5,12 +5,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
 from bestchannel.errors import BestChannelError, InputError
 from bestchannel.service.instrument import Batch, Instrument, Program, ProgramError, sender, vector_sender
-from bestchannel.service.link import Address, NotPermittedError
+from bestchannel.service.link import Address, NotPermittedError, Outbox
 from tests.journeys.command import bestchannel
 from tests.service.instruments import CHANNELS
 from tests.service.running import TOKEN, running, wait_until
@@ -257,6 +258,23 @@ def test_a_slow_instrument_keeps_its_lease(service):
     instrument.stop()
     thread.join()
     assert [each.start for each in asked if each.x == "0"] == [0]
+
+
+def test_short_lease_is_renewed_from_its_beginning_on():
+    renewed = threading.Event()
+
+    class Calls:
+        def call(self, method, path, content=None):
+            renewed.set()
+            return 200, {}
+
+        def close(self):
+            pass
+
+    with Outbox(Calls()) as outbox:
+        time.sleep(0.05)  # it has begun to wait
+        with outbox.holding({"run": "lab", "lease": "short", "request": 1, "expires_s": 0.8}):
+            assert renewed.wait(0.8)
 
 
 def test_a_failure_in_the_function_reaches_its_caller(service):

@@ -131,11 +131,13 @@ class PartialAnswer:
                 )
         return list(new.values())
 
-    def add(self, pieces: Iterable[AnswerPiece]) -> None:
-        """Take in pieces that are new."""
-        for piece in pieces:
+    def add(self, pieces: Iterable[AnswerPiece]) -> list[AnswerPiece]:
+        """Take in those of the pieces that are new."""
+        new = self.new_among(pieces)
+        for piece in new:
             self.pieces[piece.id] = piece
             self._missing[piece.channel][piece.x] -= piece.senses
+        return new
 
     def counts(self, more: Iterable[AnswerPiece] = ()) -> dict[int, Integers]:
         """All that the pieces, and some more, have counted, by channel: shape (n_inputs, n_outputs)."""
@@ -265,7 +267,7 @@ class History:
         """What has been told of a request in pieces, with these counts in place of all pieces of their inputs."""
         answer, told = PartialAnswer(self.requests[number], self.alphabets), self.partial_answer(number).pieces.values()
         kept = [piece for piece in told if (piece.channel, piece.x) not in rows]
-        answer.add(answer.new_among([*kept, *as_pieces(rows, f"amendment {len(self.amended) + 1}: ")]))
+        answer.add([*kept, *as_pieces(rows, f"amendment {len(self.amended) + 1}: ")])
         return answer
 
     def next_entries(self, *records: Record) -> list[Entry]:
@@ -313,9 +315,8 @@ class History:
 
     def _take_pieces(self, number: int, pieces: list[AnswerPiece]) -> None:
         partial = self._partial[number] = self.partial_answer(number)
-        if partial.new_among(pieces) != pieces:
+        if partial.add(pieces) != pieces:
             raise ValueError("a piece occurs twice")
-        partial.add(pieces)
 
     def _take_told(self, number: int, content: ToldContent) -> None:
         tables = {channel: np.array(table, dtype=np.int64) for channel, table in content.counts}

@@ -55,7 +55,10 @@ class Hold:
     def leave(self) -> None:
         """Give the place back; one that was lost stays so."""
         if self in self.room:
-            self.room._remove(self)
+            holds = self.room.holds[self.client]
+            del holds[self]
+            if not holds:
+                del self.room.holds[self.client]
 
 
 @dataclass
@@ -66,19 +69,19 @@ class Places:
     most: int
     most_each: int
     reserve: int
-    _holds: dict[Client, dict[Hold, None]] = field(default_factory=dict)
+    holds: dict[Client, dict[Hold, None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Places that are held."""
-        return sum(map(len, self._holds.values()))
+        return sum(map(len, self.holds.values()))
 
     def __contains__(self, hold: Hold) -> bool:
         """Whether the place is still held."""
-        return hold in self._holds.get(hold.client, {})
+        return hold in self.holds.get(hold.client, {})
 
     def held_by(self, client: Client) -> int:
         """Places that a client holds."""
-        return len(self._holds.get(client, ()))
+        return len(self.holds.get(client, ()))
 
     def enter(self, client: Client, evict: Callable[[], None], *, always: bool = False) -> Hold:
         """Take a place, of another if need be; where the client itself holds the most it is refused.
@@ -89,12 +92,6 @@ class Places:
         self._add(hold, always=always)
         return hold
 
-    def _remove(self, hold: Hold) -> None:
-        holds = self._holds[hold.client]
-        del holds[hold]
-        if not holds:
-            del self._holds[hold.client]
-
     def receive(self, hold: Hold, client: Client) -> None:
         """Let a place of any room become one of this client here, always; one that was lost stays so."""
         if hold in hold.room and (hold.room is not self or hold.client != client):
@@ -104,7 +101,7 @@ class Places:
 
     def clear(self, client: Client) -> None:
         """Take back all places of a client."""
-        while client in self._holds:
+        while client in self.holds:
             self._evict_oldest(client)
 
     @asynccontextmanager
@@ -130,15 +127,15 @@ class Places:
         if not fits or all_held >= self.most:
             loser = client
             if client.owns or own < self.most_each:
-                loser = max((other for other in self._holds if not other.owns), key=self.held_by, default=OWNER)
+                loser = max((other for other in self.holds if not other.owns), key=self.held_by, default=OWNER)
             fairer = loser != client and not loser.owns and self.held_by(loser) > own + 1
             if not (always or client.owns or fairer):
                 raise self._refusal(f"there are too many {self.what} now")
             self._evict_oldest(loser)
-        self._holds.setdefault(client, {})[hold] = None
+        self.holds.setdefault(client, {})[hold] = None
 
     def _evict_oldest(self, client: Client) -> None:
-        hold = next(iter(self._holds[client]))
+        hold = next(iter(self.holds[client]))
         hold.leave()
         hold.evict()
 

@@ -25,7 +25,7 @@ from bestchannel.errors import BestChannelError, InputError
 ANSWER_S = 60.0  # seconds after which a call without an answer is made again
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 """Between two attempts: twice as long each time, and by chance between half and all of it."""
-LOOK_S = 0.5  # seconds between two looks at a run
+LOOK_S, IDLE_S = 0.5, 0.1  # seconds between two looks at a run, and for a lease that is to be renewed
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses after which the same call may succeed
 LOST = (OSError, http.client.HTTPException, ValueError)  # what a connection that was cut raises
 MOST_PIECES, MOST_WAITING = 500, 10_000  # pieces in one call, and that wait; then the instrument waits too
@@ -223,7 +223,7 @@ class Outbox:
         """Pieces of one lease; none where it is time to renew it; None at the end."""
         lent = self._lent
         try:
-            first = self._pieces.get(timeout=lent["expires_s"] / 3.0 if lent else 1.0)
+            first = self._pieces.get(timeout=lent["expires_s"] / 3.0 if lent else IDLE_S)
         except Empty:
             return []
         if first is None:

@@ -187,6 +187,8 @@ class Service:
     """A folder of runs, served until the process is told to end."""
 
     def __init__(self, folder: Path, place: Place, tokens: Tokens, lease_s: float = 30.0) -> None:
+        if not 0.0 < lease_s < float("inf"):
+            raise InputError(f"a lease must last more than 0 seconds, and not for ever; it is to last {lease_s:g} s")
         self.limits, metrics = Limits(), Metrics()
         self._place = place
         self._socket = place.listening()
