@@ -145,11 +145,14 @@ def test_table_without_rows_is_refused():
     ("policy", "options", "bounded"),
     [
         ("joint", {}, False),  # its senses are shots, of all channels
+        ("adaptive", {"question": {"kind": "above", "level": 0.4}}, True),
+        ("adaptive", {"question": {"kind": "above", "level": 0.4, "tolerance": 0.1}}, False),  # either may be said
+        ("adaptive", {"question": {"kind": "within", "width": 0.1}}, False),  # T* is a yardstick there
         ("adaptive", {}, True),
         ("adaptive", {"epsilon": 0.1}, False),
         ("median", {"epsilon": 0.1}, False),
         ("adaptive", {"input_distribution": [0.5, 0.5]}, False),
     ],
 )
-def test_only_policies_that_name_the_best_capacity_are_divided_by_its_bound(policy, options, bounded):
-    assert has_the_bound(PolicyChoice("a", policy, options)) == bounded
+def test_only_senses_that_answer_by_capacity_are_divided_by_a_bound(policy, options, bounded):
+    assert has_the_bound(PolicyChoice("a", policy, options), options.get("question")) == bounded

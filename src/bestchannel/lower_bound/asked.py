@@ -63,6 +63,12 @@ def limit_of(
     return Limit(added([limit.time for limit in limits]), sum(limit.senses for limit in limits))
 
 
+def is_bounded(question: AnyQuestion) -> bool:
+    """Whether E[τ] ≥ T* kl(δ, 1-δ) on all channels: not where near a level either side may be said, nor of a width."""
+    either = question.tolerance if isinstance(question, Above) else question.epsilon
+    return not isinstance(question, Within) and either == 0.0
+
+
 def small_gap_limit(question: AnyQuestion, known: KnownChannels) -> GaussianTime:
     """T* for small gaps: an approximation."""
     if not isinstance(question, Above | Within):

@@ -20,6 +20,7 @@ import numpy as np
 from bestchannel.arrays import Floats
 from bestchannel.disk import errors_naming, write_bytes
 from bestchannel.errors import InputError, MissingExtraError
+from bestchannel.lower_bound.asked import is_bounded
 from bestchannel.lower_bound.characteristic_time import kl_nats
 from bestchannel.questions import question_of
 from bestchannel.study.journal import Journal
@@ -147,7 +148,7 @@ def has_the_bound(policy: PolicyChoice, question: Mapping[str, Any] | None = Non
     """Whether T* bounds the policy: it must answer the question of the study, by capacity and in senses, not shots."""
     made = policy.example()
     by_capacity, in_senses = made.functional.P is None, made.paired is None
-    return by_capacity and in_senses and made.question == question_of(question) and made.question.epsilon == 0.0
+    return by_capacity and in_senses and made.question == question_of(question) and is_bounded(made.question)
 
 
 def _standard_error(values: Floats) -> float:
