@@ -9,6 +9,7 @@ import pytest
 
 from bestchannel import (
     Adaptive,
+    Best,
     BestChanID,
     InputError,
     MedianChanEl,
@@ -218,9 +219,9 @@ class Scripted(Policy):
 
     name, guarantee = "scripted", "none"
 
-    def __init__(self, *, senses=None, end=0):
+    def __init__(self, *, senses=None, end=0, **asked):
         self.senses_asked, self.end = senses or {0: (1, 1)}, end
-        super().__init__([(2, 2)] * 2, delta=0.1)
+        super().__init__([(2, 2)] * 2, delta=0.1, **asked)
 
     def _script(self):
         yield self.senses_asked
@@ -236,6 +237,19 @@ class Scripted(Policy):
 def test_request_that_no_sensor_can_answer_is_refused_where_it_is_made(senses):
     with pytest.raises(InputError, match="must ask for a whole number of senses of each input"):
         Scripted(senses=senses)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"question": "top"}, "a question must be Above, Top, Order or Within"),
+        ({"question": Best(0.1), "epsilon": 0.2}, "epsilon is for the best channels and for orders, once"),
+        ({"epsilon": -1.0}, "epsilon (the accuracy, in bits) must lie in [0, "),
+    ],
+)
+def test_what_a_policy_is_asked_is_checked_where_it_is_made(asked, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        Scripted(**asked)
 
 
 def test_request_in_integers_of_numpy_is_one_in_those_of_python():

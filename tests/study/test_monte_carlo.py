@@ -52,6 +52,12 @@ def test_table_is_the_same_for_one_and_for_three_workers(study, tmp_path):
     assert len(tables.pop().splitlines()) == 1 + study.total == 1 + 2 * 2 * (12 + 7)
 
 
+@pytest.mark.parametrize("workers", [0, -1, 1.5])
+def test_workers_that_are_none_are_refused(study, tmp_path, workers):
+    with pytest.raises(InputError, match="workers must be a whole number >= 1"):
+        table(study, tmp_path / "j.db", workers=workers)
+
+
 @pytest.mark.parametrize(
     ("question", "limit"),
     [({"kind": "above", "level": 0.4}, 300), ({"kind": "top", "m": 2}, 300), ({"kind": "order"}, None)],

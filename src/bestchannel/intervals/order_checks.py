@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bestchannel.arrays import Integers
 from bestchannel.counts.labelled_counts import LabelledCounts
 from bestchannel.evidence.drift_and_memory import drift_and_memory, shared_errors
 from bestchannel.process import Progress
@@ -77,15 +78,14 @@ def check_order(
 
     Of channels that are supposed to be independent (`apart`), whether two of them answered the same trials.
     """
-    ordered = [content for content in tables if content.order is not None]
+    ordered = [(content, content.order) for content in tables if content.order is not None]
     if not ordered:
         return None
-    checks: list[OrderCheck] = []
-    for content in ordered:
-        assert content.order is not None
-        most_senses = max(MOST_SENSES // len(ordered), FEWEST_SENSES)
+    checks = list[OrderCheck]()
+    for content, order in ordered:
         n_inputs, n_outputs = content.counts.shape
-        nats = drift_and_memory(*content.order, (n_inputs, n_outputs), most_senses=most_senses)
+        most_senses = max(MOST_SENSES // len(ordered), FEWEST_SENSES)
+        nats = drift_and_memory(*order, (n_inputs, n_outputs), most_senses=most_senses)
         drift, memory, periodic = (value / math.log(10.0) for value in nats[:3])
         checks.append(OrderCheck(content.name, drift, memory, periodic, nats.period))
         if progress:
@@ -100,19 +100,16 @@ def check_order(
         for one, other, value in together
         if value >= threshold
     ]
-    by_time = any(content.by_time for content in ordered)
+    by_time = any(content.by_time for content, _ in ordered)
     warnings = (*sentences, SUPPOSED) if sentences else ()
     return OrderChecks(ALPHA, threshold, tuple(checks), (*warnings, *shared), by_time)
 
 
-def _dependences(ordered: Iterable[LabelledCounts]) -> list[tuple[str, str, float]]:
+def _dependences(ordered: Iterable[tuple[LabelledCounts, tuple[Integers, Integers]]]) -> list[tuple[str, str, float]]:
     """The channels that had the same inputs in the same order as another one, which comes first, and log10 e-values."""
-    first, found = dict[tuple[tuple[str, ...], bytes], LabelledCounts](), list[tuple[str, str, float]]()
-    for content in ordered:
-        assert content.order is not None
-        sent, received = content.order
-        earlier = first.setdefault((content.inputs, sent.astype(np.int64).tobytes()), content)
-        if earlier is not content and earlier.order is not None:
-            nats = shared_errors(sent, earlier.order[1], received)
-            found.append((earlier.name, content.name, nats / math.log(10.0)))
+    first, found = dict[tuple[tuple[str, ...], bytes], tuple[str, Integers]](), list[tuple[str, str, float]]()
+    for content, (sent, received) in ordered:
+        name, answers = first.setdefault((content.inputs, sent.astype(np.int64).tobytes()), (content.name, received))
+        if name != content.name:
+            found.append((name, content.name, shared_errors(sent, answers, received) / math.log(10.0)))
     return found

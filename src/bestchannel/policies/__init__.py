@@ -12,26 +12,7 @@ from bestchannel.policies.transcript import Audit, Identification, Status, Step
 from bestchannel.questions import NearlyBest
 
 __all__ = [
-    "Adaptive",
-    "Audit",
-    "BestChanID",
-    "ChannelLabels",
-    "Counts",
-    "Identification",
-    "JointAdaptive",
-    "MedianChanEl",
-    "NaiveChanSel",
-    "NearlyBest",
-    "Observation",
-    "OutOfSensesError",
-    "Policy",
-    "Request",
-    "Script",
-    "Senses",
-    "Sensor",
-    "Status",
-    "Step",
-    "Supply",
-    "identify",
-    "make_policy",
-]
+    "Adaptive", "Audit", "BestChanID", "ChannelLabels", "Counts", "Identification", "JointAdaptive", "MedianChanEl",
+    "NaiveChanSel", "NearlyBest", "Observation", "OutOfSensesError", "Policy", "Request", "Script", "Senses", "Sensor",
+    "Status", "Step", "Supply", "identify", "make_policy",
+]  # fmt: skip

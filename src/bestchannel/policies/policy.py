@@ -28,7 +28,7 @@ from bestchannel.policies.request import MOST_SENSES, Observation, Request, Supp
 from bestchannel.policies.transcript import Alphabet, Audit, Identification, Stakes, Status, Step
 from bestchannel.process import VERSION
 from bestchannel.promises import conditional, several
-from bestchannel.questions import AnyQuestion, Best, Findings, NearlyBest, Supposed
+from bestchannel.questions import AnyQuestion, Findings, NearlyBest, Supposed, question_of
 
 Senses = dict[int, tuple[int, ...]]
 """How often to sense every input of the channels that are asked for."""
@@ -153,7 +153,7 @@ class Policy(ABC):
     ) -> None:
         self.alphabets = checked_alphabets(alphabets)
         self.delta = number_in(delta, "delta (the error probability)", low=0.0, high=1.0, high_open=True)
-        self.question: AnyQuestion = question or Best(epsilon)
+        self.question: AnyQuestion = question_of(question, epsilon)
         self.question.refuse_unless_possible(len(self.alphabets))
         self.epsilon = self.question.epsilon
         self.functional: Functional = functional_for(input_distribution)

@@ -17,17 +17,6 @@ AnyQuestion = Best | Above | Top | Within | Order
 """Every question there is, as a record may hold it."""
 
 __all__ = [
-    "Above",
-    "AnyQuestion",
-    "Best",
-    "Evidence",
-    "Findings",
-    "NearlyBest",
-    "Order",
-    "Question",
-    "Standpoint",
-    "Supposed",
-    "Top",
-    "Within",
-    "question_of",
-]
+    "Above", "AnyQuestion", "Best", "Evidence", "Findings", "NearlyBest", "Order", "Question", "Standpoint",
+    "Supposed", "Top", "Within", "question_of",
+]  # fmt: skip

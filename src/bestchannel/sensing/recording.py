@@ -338,7 +338,7 @@ def _of_labels(trials: object, outputs: Sequence[str] | None) -> Trials:
 def _of_pairs(named: Mapping[Hashable, object], alphabets: Sequence[tuple[int, int]] | None) -> Trials:
     if not named:
         raise InputError("a recording requires at least one channel; none was given")
-    alphabets = None if alphabets is None else checked_alphabets(alphabets)
+    alphabets = checked_alphabets(alphabets) if alphabets else alphabets
     if alphabets is not None and len(alphabets) != len(named):
         raise InputError(
             f"there must be one alphabet for each channel; there are {len(alphabets)} and"

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from itertools import pairwise
 
+from bestchannel.arrays import whole_number
 from bestchannel.errors import InputError
 from bestchannel.lower_bound.bound import lower_bound
 from bestchannel.process import Progress, usable_cores
@@ -45,6 +46,7 @@ def conduct(
     show = progress or (lambda _done, _total: None)
     if workers is not None and cluster is not None:
         raise InputError("workers are processes of this machine, and a cluster has its own: give one of the two")
+    n_workers = usable_cores() if workers is None else whole_number(workers, "workers", at_least=1)
     _refuse_other_results(study, journal)
     # the first runs of everything before the rest of anything: what is interrupted has some of each condition
     missing = deque(sorted(pieces(study, journal), key=lambda piece: piece.first))
@@ -60,7 +62,7 @@ def conduct(
     if cluster is not None:
         pool = dask_cluster(study, cluster)
     else:
-        pool = this_process(study) if workers == 1 else processes(study, min(workers or usable_cores(), left))
+        pool = this_process(study) if workers == 1 else processes(study, min(n_workers, left))
     if missing:
         with pool as ready:
             _carry_through(missing, store, ready)
